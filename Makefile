@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-trees bench-trees-on-gpu bench-trees-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -38,6 +38,7 @@ help:
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make bench-trees      measure many shortest-path trees on road networks; TREES=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
+	@echo "make bench-dynamic    measure graphs that change: pages, searches, updates and batches in every structure; DYNAMIC=--help"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again"
 	@echo "make advisories       fetch the known vulnerabilities of the locked packages, which the tests compare with their versions"
@@ -127,6 +128,13 @@ bench-trees-on-cpu: $(VENV)/dev
 
 bench-abstractions: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.operators.bench $(ABSTRACTIONS)
+
+bench-dynamic:
+	@$(MAKE) --no-print-directory bench-dynamic-on-$$($(HAS_GPU) && echo gpu || echo cpu)
+bench-dynamic-on-gpu: $(GPU_READY)
+	$(GPU_PYTHON) -m benchmarks.dynamic.bench $(DYNAMIC)
+bench-dynamic-on-cpu: $(VENV)/dev
+	$(BIN)/python -m benchmarks.dynamic.bench $(DYNAMIC)
 
 lock: $(VENV)/dev
 	$(PIP) --require-hashes -r requirements/lock.txt -c requirements/lock.txt

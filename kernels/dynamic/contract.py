@@ -108,12 +108,15 @@ def lists_of_rows(csr: Csr, rows: Array) -> Lists:
 
 
 def both_arcs(batch: Batch) -> Batch:
-    """Both arcs of each edge; a self-loop once."""
-    turned = batch.src != batch.dst
-    src = np.concatenate([batch.src, batch.dst[turned]])
-    dst = np.concatenate([batch.dst, batch.src[turned]])
-    weights = None if batch.weights is None else np.concatenate([batch.weights, batch.weights[turned]])
-    return Batch(src, dst, weights)
+    """Both arcs of each edge, a self-loop once; edge by edge, so that parallel arcs have one order in the lists of both ends."""
+    turned = np.flatnonzero(batch.src != batch.dst)
+    counts = ones(len(batch.src), np.int64, batch.src)
+    counts[turned] = 2
+    offsets = offsets_of(counts)
+    edge, second = owners_of(offsets), offsets[turned] + 1
+    src, dst = batch.src[edge], batch.dst[edge]
+    src[second], dst[second] = batch.dst[turned], batch.src[turned]
+    return Batch(src, dst, None if batch.weights is None else batch.weights[edge])
 
 
 def taken(batch: Batch, kept: Array) -> Batch:

@@ -24,7 +24,7 @@ struct ListsOfPages {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(SEARCH_THREADS) search_pages(
+extern "C" __global__ void __launch_bounds__(SEARCH_THREADS, 4) search_pages(
     const uint64_t* addresses, const int32_t* pages, const int32_t* words, int size, int32_t* levels, int32_t* predecessors,
     int32_t* queue, int32_t* part_rows, int32_t* part_numbers, Control* control) {
     const Search search{levels, predecessors, queue, part_rows, part_numbers, control};

@@ -2,8 +2,8 @@
 
 The answers are those of `kernels.bfs` and `kernels.sssp` on the same arcs. Each round advances from the frontier and keeps the
 heads that it reaches first, or nearer than before. Predecessors are the smallest tails of tight arcs; rows that only tight arcs
-of length zero reach take theirs in further rounds (docs/architecture.md, "Answers are unique"). On a GPU breadth-first search of
-pages has a kernel of its own (searches_cuda.py).
+of length zero reach take theirs in further rounds (docs/architecture.md, "Answers are unique"). On a GPU pages are searched by
+kernels (searches_cuda.py), because a search may have thousands of rounds.
 """
 
 from typing import Any, NamedTuple
@@ -66,6 +66,10 @@ def sssp(graph: DynamicGraph, source: int) -> Paths:
     weights = graph.advance(frontier).weights
     if weights is None:
         return bfs(graph, source)
+    if isinstance(graph, SlottedPages) and is_cupy_array(frontier):
+        from kernels.dynamic.searches_cuda import shortest_paths
+
+        return shortest_paths(graph, source, existing)
     sums = distance_dtype(weights)
     most = np.float64(np.inf) if sums.kind == "f" else np.iinfo(sums).max
     distance = np.zeros(graph.num_rows, sums, like=existing) + most

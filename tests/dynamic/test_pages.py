@@ -261,3 +261,17 @@ def test_random_edits(size):
         if not lists:
             lists[editor.add_vertex()] = []
     checked(editor, lists)
+
+
+def test_b8_parallel_edges_have_the_same_weights_at_both_ends():
+    random = np.random.default_rng(8)
+    editor, _ = grown(40, [0] * 5, Rules(undirected=True))
+    for _ in range(300):
+        src, dst, weight = random.integers(0, 5, 3).tolist()
+        if random.random() < 0.6:
+            editor.add_edge(src, dst, weight)
+        else:
+            editor.remove_edge(src, dst)
+    arcs = [sorted(zip(editor.neighbours(row), weights_of(editor, row), strict=True)) for row in range(5)]
+    turned = [sorted((tail, weight) for tail in range(5) for head, weight in arcs[tail] if head == row) for row in range(5)]
+    assert arcs == turned

@@ -32,27 +32,29 @@ class _Sorted(NamedTuple):
     located: Located  # of the source of each arc
 
     def taken(self, kept: Array) -> "_Sorted":
-        return _Sorted(taken(self.batch, kept), self.starts[kept], self.located.taken(kept))
+        """The arcs where a mask is true."""
+        places = np.flatnonzero(kept)
+        if len(places) == len(kept):
+            return self
+        return _Sorted(taken(self.batch, places), self.starts[places], self.located.taken(places))
 
 
 def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
     """Insert arcs between vertices that exist."""
-    existing = locate(store, batch.dst).pages >= 0
-    arcs, missing = _sort(store, taken(batch, existing))
-    missing += len(existing) - int(existing.sum())
-    duplicates = len(arcs.starts)
+    arcs = _sort(store, batch)
+    existing = (arcs.located.pages >= 0) & (locate(store, arcs.batch.dst).pages >= 0)
+    missing = len(existing) - int(existing.sum())
+    duplicates = len(existing) - missing
+    arcs = arcs.taken(existing & arcs.starts if unique else existing)
     if unique:
-        arcs = arcs.taken(arcs.starts)
-        arcs = arcs.taken(find_arcs(store, _runs(arcs), _no_limits(arcs)) < 0)
+        arcs = arcs.taken(find_arcs(store, _runs(arcs), _no_limits(arcs.starts)) < 0)
     duplicates -= len(arcs.starts)
-    if not len(arcs.starts):
-        return Counts(0, duplicates, missing)
     large = store.index[arcs.located.pages, 2] > 0
-    small = arcs.taken(~large)
+    any_large = bool(large.any())
+    small = arcs.taken(~large) if any_large else arcs
     pages, firsts = _by_page(small.located.pages)
-    columns = small.batch.dst, small.batch.weights, None
-    overflows = rewrite_pages(store, pages, firsts, small.located.slots, columns)
-    if bool(large.any()):
+    overflows = rewrite_pages(store, pages, firsts, small.located.slots, (small.batch.dst, small.batch.weights, None))
+    if any_large:
         _append_to_large(store, arcs.taken(large))
     if bool(overflows.any()):
         rest = small.taken(overflows[owners_of(firsts)])
@@ -62,26 +64,26 @@ def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
 
 def delete(store: PageStore, batch: Batch) -> Counts:
     """Delete arcs; of parallel ones as many of the last as the batch names."""
-    arcs, missing = _sort(store, batch)
+    arcs = _sort(store, batch)
+    asked = len(arcs.starts)
+    arcs = arcs.taken(arcs.located.pages >= 0)
     places = _places(store, arcs)
     found = places >= 0
     arcs, places = arcs.taken(found), places[found]
-    missing += len(found) - len(places)
     large = store.index[arcs.located.pages, 2] > 0
-    small = arcs.taken(~large)
+    any_large = bool(large.any())
+    small, of_small = (arcs.taken(~large), places[~large]) if any_large else (arcs, places)
     pages, firsts = _by_page(small.located.pages)
-    rewrite_pages(store, pages, firsts, small.located.slots, (None, None, places[~large]))
-    if bool(large.any()):
+    rewrite_pages(store, pages, firsts, small.located.slots, (None, None, of_small))
+    if any_large:
         _delete_from_large(store, arcs.taken(large), places[large])
-    return Counts(len(places), 0, missing)
+    return Counts(len(places), 0, asked - len(places))
 
 
-def _sort(store: PageStore, batch: Batch) -> tuple[_Sorted, int]:
-    """The arcs whose source exists, sorted, and the number of the others."""
+def _sort(store: PageStore, batch: Batch) -> _Sorted:
     keys, order = sorted_keys(keys_of(batch.src, batch.dst))
-    arcs = _Sorted(taken(batch, order), run_starts(keys), locate(store, batch.src[order]))
-    existing = arcs.located.pages >= 0
-    return arcs.taken(existing), len(existing) - int(existing.sum())
+    arcs = taken(batch, order)
+    return _Sorted(arcs, run_starts(keys), locate(store, arcs.src))
 
 
 def _runs(arcs: _Sorted) -> Runs:
@@ -91,19 +93,21 @@ def _runs(arcs: _Sorted) -> Runs:
     return Runs(starts, arcs.located.taken(firsts), arcs.batch.dst)
 
 
-def _no_limits(arcs: _Sorted) -> Array:
-    return np.zeros(len(arcs.starts), np.int64, like=arcs.starts) + np.iinfo(np.int64).max
+def _no_limits(like: Array) -> Array:
+    return np.zeros(len(like), np.int64, like=like) + np.iinfo(np.int64).max
 
 
 def _places(store: PageStore, arcs: _Sorted) -> Array:
     """Where each arc is in its source's list, or -1: the k-th of equal arcs takes the k-th last of its parallel arcs."""
     places = np.zeros(len(arcs.starts), np.int64, like=arcs.starts) - 1
-    chosen, limits = np.flatnonzero(arcs.starts), _no_limits(arcs)[: int(arcs.starts.sum())]
+    chosen = np.flatnonzero(arcs.starts)
+    limits = _no_limits(chosen)
     while len(chosen):
-        found = find_arcs(store, _runs(arcs.taken(chosen)), limits)
+        distinct = _Sorted(taken(arcs.batch, chosen), arcs.starts[chosen], arcs.located.taken(chosen))
+        found = find_arcs(store, _runs(distinct), limits)
         places[chosen] = found
         following = np.minimum(chosen + 1, len(places) - 1)
-        again = (found >= 0) & (chosen + 1 < len(places)) & ~arcs.starts[following]
+        again = np.flatnonzero((found >= 0) & (chosen + 1 < len(places)) & ~arcs.starts[following])
         chosen, limits = chosen[again] + 1, found[again]
     return places
 

@@ -83,9 +83,11 @@ class Editor(PageMoves):
         found = self.positions(src, dst)
         if not found:
             return False
+        weight = self._weight(src, found[-1])
         self._remove(src, found[-1])
         if self.rules.undirected and src != dst:
-            self._remove(dst, self.positions(dst, src)[-1])
+            mirrored = self.positions(dst, src)
+            self._remove(dst, [place for place in mirrored if self._weight(dst, place) == weight][-1])
         return True
 
     def edit_edge(self, src: int, old: int, new: int, atomic: bool = False) -> bool:

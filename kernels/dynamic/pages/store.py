@@ -13,6 +13,7 @@ from kernels.graph import Array, Csr
 
 NOT_LARGE = -1  # in the index: the page is not part of a large list
 _GROWTH = 1.5  # of the pool
+_SPARE, _LEAST_SPARE = 16, 8  # a new pool has a 16th more pages than its lists need, and eight: growth copies the pool
 _EDGELESS_FILL = 0.4  # of a page of vertices without arcs: the document adds a vertex only to a page that is 60 % free
 
 
@@ -46,7 +47,10 @@ class PageStore:
         heads = lists.indices if isinstance(lists, Csr) else lists.heads
         store = cls(page_size, None if lists.weights is None else lists.weights.dtype, vertices)
         plan = plan_pages(np.diff(lists.offsets), page_size, fill)
-        slots = store.take(plan.num_pages)
+        spare = plan.num_pages // _SPARE + _LEAST_SPARE
+        slots = store.take(plan.num_pages + spare)
+        store.give_back(slots[plan.num_pages :])
+        slots = slots[: plan.num_pages]
         write_pages(store, slots, plan, vertices, Lists(lists.offsets, heads, lists.weights))
         store.num_rows = int(vertices[-1]) + 1 if len(vertices) else 0
         store.replace_order(slots)

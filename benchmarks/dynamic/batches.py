@@ -1,0 +1,88 @@
+"""Batches of random insertions and deletions in every structure, and changes merged into the sorted arcs of a large graph."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.dynamic.common import Row, milliseconds, random_rows, wait, without_weights
+from benchmarks.dynamic.experiments import arcs_of
+from kernels.dynamic import STRUCTURES, DynamicGraph, Rules
+from kernels.dynamic.arrays import keys_of, run_starts, sorted_keys
+from kernels.dynamic.contract import Batch
+from kernels.graph import Csr, Graph
+from kernels.layout.merging import DELETE, INSERT, KIND, find_places, merge, sort_changes
+
+_REPEATS = 3
+
+
+def sweep(name: str, graph: Graph, most: int, only: list[str]) -> Iterator[Row]:
+    """Batches of 1 to 10^most arcs that do not exist are inserted, then deleted."""
+    base = without_weights(graph.out)
+    keys = arcs_of(base)
+    for structure, make in STRUCTURES.items():
+        if only and structure not in only:
+            continue
+        changing = make(base, Rules(unique=True))
+        for power in range(most + 1):
+            batch = _new_arcs(keys, graph.num_vertices, 10**power)
+            for _ in range(2):  # the first compiles, and lays out again what overflows
+                inserted, deleted = _times(changing, batch)
+            for what, taken in (("insertions", inserted), ("deletions", deleted)):
+                yield Row("batches", name, f"{structure}: {len(batch.src):,} {what}", len(batch.src) / taken / 1e6, "G/s")
+        if bool((arcs_of(changing.csr()) != keys).any()):
+            raise AssertionError(f"{structure}: insertions and deletions do not cancel out")
+
+
+def _times(changing: DynamicGraph, batch: Batch) -> tuple[float, float]:
+    """Milliseconds of inserting and of deleting a batch of new arcs; the counts are checked."""
+    times = np.zeros(2)
+    for _ in range(_REPEATS):
+        for number, change in enumerate((changing.insert, changing.delete)):
+            counts: list[Any] = []
+            times[number] += milliseconds(lambda change=change, counts=counts: counts.append(change(batch)), 1, 0)  # type: ignore[misc]
+            if counts[0] != (len(batch.src), 0, 0):
+                raise AssertionError(f"{counts[0]} of {len(batch.src)} arcs")
+    inserted, deleted = (times / _REPEATS).tolist()
+    return inserted, deleted
+
+
+def _new_arcs(keys: Any, num_rows: int, number: int) -> Batch:
+    """About so many distinct arcs, drawn uniformly, that are not among sorted keys, in random order."""
+    src, dst = random_rows(num_rows, 2 * number, keys).reshape(2, number)
+    drawn = keys_of(src, dst)
+    ordered, order = sorted_keys(drawn)
+    new = run_starts(ordered) & (keys[np.minimum(np.searchsorted(keys, ordered), len(keys) - 1)] != ordered)
+    places = np.sort(order[new])
+    return Batch(src[places], dst[places], None)
+
+
+def merged(name: str, graph: Graph, numbers: list[int]) -> Iterator[Row]:
+    """Changes, half of them deletions, sorted and merged into the arcs: milliseconds from unsorted changes to the new CSR."""
+    base = without_weights(graph.out)
+    keys = arcs_of(base)
+    for number in numbers:
+        new = _new_arcs(keys, graph.num_vertices, number // 2)
+        places = np.unique(random_rows(len(keys), number // 2, keys))
+        old = keys[places]
+        src = np.concatenate([new.src, (old >> 32).astype(np.int32)])
+        dst = np.concatenate([new.dst, (old & np.int64(2**32 - 1)).astype(np.int32)])
+        kinds = np.concatenate([np.zeros_like(new.src, KIND) + KIND.type(INSERT), np.zeros_like(old, KIND) + KIND.type(DELETE)])
+
+        def changed(src: Any = src, dst: Any = dst, kinds: Any = kinds) -> Csr:
+            changes = sort_changes(src, dst, kinds, None)
+            return merge(base, changes, find_places(base, changes))
+
+        expected, _ = sorted_keys(np.concatenate([_without(keys, places), keys_of(new.src, new.dst)]))
+        if bool((arcs_of(changed()) != expected).any()):
+            raise AssertionError("the merged arcs are not those of a rebuild")
+        del expected
+        wait()
+        yield Row("merge", name, f"{len(src):,} changes into {len(keys):,} arcs", milliseconds(changed), "ms")
+
+
+def _without(keys: Any, places: Any) -> Any:
+    kept = np.zeros(len(keys), np.bool_, like=keys)
+    kept[:] = True
+    kept[places] = False
+    return keys[kept]

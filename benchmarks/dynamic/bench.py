@@ -1,0 +1,82 @@
+"""`make bench-dynamic`: graphs that change, on a GPU if there is one, else on the CPU.
+
+Answers are checked before they are timed.
+"""
+
+import argparse
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.dynamic import batches, experiments
+from benchmarks.dynamic.common import Row, graphs, on_gpu
+
+PARTS = ("sizes", "searches", "updates", "batches", "merge")
+
+
+def measure(chosen: argparse.Namespace) -> Iterator[Row]:
+    """All rows, graph by graph."""
+    parts = chosen.only or PARTS
+    social = f"R-MAT {chosen.scale}"
+    for name, make in graphs(chosen.scale, chosen.side).items():
+        if not set(parts) & {"sizes", "searches", "updates", *(["batches"] if name == social else [])}:
+            continue
+        graph = make()
+        for part in ("sizes", "searches", "updates"):
+            if part in parts:
+                yield from getattr(experiments, part)(name, graph)
+        if "batches" in parts and name == social:
+            yield from batches.sweep(name, graph, chosen.most, chosen.structure)
+        del graph
+    if "merge" in parts:
+        name, make = next(iter(graphs(chosen.merge_scale, chosen.side).items()))
+        yield from batches.merged(name, make(), chosen.changes)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, print each row, and write the table."""
+    gpu = on_gpu()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", action="append", default=[], choices=PARTS, help="may be repeated")
+    parser.add_argument("--structure", action="append", default=[], help="of the batches; may be repeated")
+    parser.add_argument("--scale", type=int, default=22 if gpu else 14, help="of the R-MAT graph")
+    parser.add_argument("--side", type=int, default=4900 if gpu else 300, help="of the grid")
+    parser.add_argument(
+        "--merge-scale", type=int, default=24 if gpu else 16, help="of the R-MAT graph into which changes are merged"
+    )
+    parser.add_argument("--changes", type=int, action="append", default=[], help="numbers of merged changes; may be repeated")
+    parser.add_argument("--most", type=int, default=7 if gpu else 5, help="power of ten of the largest batch")
+    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
+    chosen = parser.parse_args(arguments)
+    chosen.changes = chosen.changes or ([10**6, 10**8] if gpu else [10**4, 10**5])
+    start, rows = time.monotonic(), list[Row]()
+    for row in measure(chosen):
+        rows.append(row)
+        line = f"{time.monotonic() - start:.0f} s: {row.experiment}: {row.graph}: {row.what} {row.value:.4g} {row.unit}"
+        print(line, file=sys.stderr, flush=True)
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        (chosen.out / "dynamic.md").write_text(table(rows), encoding="utf-8")
+    print(table(rows))
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as Markdown."""
+    head = [f"Host: {platform.processor() or platform.machine()}; device: {device()}.", "",
+            "| experiment | graph | what | value | unit |", "|---|---|---|---:|---|"]  # fmt: skip
+    lines = [f"| {row.experiment} | {row.graph} | {row.what} | {row.value:.4g} | {row.unit} |" for row in rows]
+    return "\n".join([*head, *lines, ""])
+
+
+def device() -> str:
+    """What computes."""
+    if not on_gpu():
+        return "the CPU"
+    import cupy
+
+    return str(cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)["name"].decode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The document's three experiments: sizes of pages, searches alone, and searches after an update."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from benchmarks.dynamic.common import Row, milliseconds, on_gpu, require_same, to_host, wait, without_weights
+from kernels.answers import Paths
+from kernels.bfs import bfs as static_bfs
+from kernels.dynamic import Rules
+from kernels.dynamic.arrays import keys_of, owners_of, sorted_keys
+from kernels.dynamic.pages.edits import Editor
+from kernels.dynamic.pages.mirror import Mirror
+from kernels.dynamic.pages.store import PageStore
+from kernels.dynamic.searches import bfs, sssp
+from kernels.dynamic.structures.pages import SlottedPages
+from kernels.graph import Csr, Graph
+from kernels.sssp import sssp as static_sssp
+
+SIZES = range(256, 2049, 256)
+_REPEATS = 10  # of an update, as in the document
+
+
+def sizes(name: str, graph: Graph) -> Iterator[Row]:
+    """Building pages of each size: share of the slowest."""
+    rows = np.arange(graph.num_vertices, dtype=np.int32, like=graph.ids)
+    csr = without_weights(graph.out)
+    times = {size: milliseconds(lambda size=size: PageStore.from_lists(rows, csr, size)) for size in SIZES}  # type: ignore[misc]
+    for size, taken in times.items():
+        yield Row("sizes", name, f"pages of {size} words", 100 * taken / max(times.values()), "% of the slowest")
+    yield Row("sizes", name, "fastest: words of a page", min(times, key=lambda size: times[size]), "words")
+    yield Row("sizes", name, "fastest", min(times.values()), "ms")
+
+
+def searches(name: str, graph: Graph) -> Iterator[Row]:
+    """BFS and SSSP on pages, and the static kernels, from row 0."""
+    pages = SlottedPages.from_csr(without_weights(graph.out), Rules())
+    expected = static_bfs(graph, 0)
+    require_same(bfs(pages, 0), expected)
+    yield Row("searches", name, "BFS on pages", milliseconds(lambda: bfs(pages, 0)), "ms")
+    yield Row("searches", name, "BFS, static kernel", milliseconds(lambda: static_bfs(graph, 0)), "ms")
+    if on_gpu():
+        require_same(_push(graph.out, 0), expected)
+        yield Row("searches", name, "BFS on a CSR by the kernel of the pages", milliseconds(lambda: _push(graph.out, 0)), "ms")
+    if graph.out.weights is not None:
+        weighted = SlottedPages.from_csr(graph.out, Rules())
+        require_same(sssp(weighted, 0), static_sssp(graph, 0))
+        yield Row("searches", name, "SSSP on pages", milliseconds(lambda: sssp(weighted, 0), 1, 0), "ms")
+        yield Row("searches", name, "SSSP, static kernel", milliseconds(lambda: static_sssp(graph, 0)), "ms")
+
+
+def updates(name: str, graph: Graph) -> Iterator[Row]:
+    """Two vertices joined by an edge are added on the host; then the search; the mean of ten, beside a rebuild of the CSR."""
+    host = Csr(to_host(graph.out.offsets), to_host(graph.out.indices), None)
+    rows = np.arange(graph.num_vertices, dtype=np.int32)
+    editor = Editor(PageStore.from_lists(rows, host), Rules(undirected=True))
+    mirror = Mirror(editor, graph.ids)
+    pages = SlottedPages(mirror.device)
+    expected = static_bfs(graph, 0)
+    spent, transferred = np.zeros(3), 0
+    for turn in range(_REPEATS + 1):
+        wait()
+        marks = [time.perf_counter()]
+        editor.add_edge(editor.add_vertex(), editor.add_vertex())
+        marks.append(time.perf_counter())
+        transferred = mirror.sync()
+        pages.changed()
+        wait()
+        marks.append(time.perf_counter())
+        answer = bfs(pages, 0)
+        wait()
+        marks.append(time.perf_counter())
+        spent += np.diff(marks) if turn else 0  # the first compiles
+    require_same(answer, expected)
+    for what, seconds in zip(("update on the host", "transfer", "BFS"), spent, strict=True):
+        yield Row("updates", name, f"pages: {what}", 1000 * seconds / _REPEATS, "ms")
+    yield Row("updates", name, "pages: all", 1000 * float(spent.sum()) / _REPEATS, "ms")
+    yield Row("updates", name, "pages: bytes of a transfer", transferred, "bytes")
+    src = np.repeat(rows, np.diff(host.offsets))
+    yield Row("updates", name, "rebuild, transfer and BFS", milliseconds(lambda: _rebuilt(src, host.indices, graph)), "ms")
+
+
+def _rebuilt(src: Any, dst: Any, graph: Graph) -> Paths:
+    """Transfer the arcs with two more, sort them to a CSR, and search."""
+    more = np.array([graph.num_vertices, graph.num_vertices + 1], np.int32)
+    columns = [np.asarray(np.append(column, ends), like=graph.ids) for column, ends in ((src, more), (dst, more[::-1]))]
+    keys, _ = sorted_keys(keys_of(*columns))
+    rows = np.arange(graph.num_vertices + 3, dtype=np.int64, like=keys) << 32
+    heads = (keys & np.int64(2**32 - 1)).astype(np.int32)
+    csr = Csr(np.searchsorted(keys, rows).astype(np.int64), heads, None)
+    ids = np.arange(graph.num_vertices + 2, dtype=np.int64, like=keys)
+    return static_bfs(Graph(ids, ids.astype(np.int32), csr, csr), 0)
+
+
+def _push(csr: Csr, source: int) -> Paths:
+    """BFS on a CSR by the kernel that searches pages."""
+    import cupy
+
+    from benchmarks.published import SOURCES
+    from kernels.dynamic.constants import SEARCH_THREADS, UNSEEN
+    from kernels.gpu.loader import launch
+
+    num_rows = len(csr.offsets) - 1
+    levels, predecessor, queue = (cupy.empty(num_rows, np.int32) for _ in range(3))
+    levels.fill(UNSEEN)
+    predecessor.fill(2**31 - 1)
+    levels[source], queue[0] = 0, source
+    parts = [cupy.empty(len(csr.indices) // 509 + 1, np.int32) for _ in range(2)]
+    arguments = csr.offsets, csr.indices, levels, predecessor, queue, *parts, cupy.zeros(8, np.uint64)
+    launch(f"{SOURCES}search_rows.cu", "search_rows", SEARCH_THREADS, None, *arguments)
+    return Paths(source, levels.astype(np.int64), cupy.where(predecessor == 2**31 - 1, -1, predecessor).astype(np.int32))
+
+
+def arcs_of(csr: Csr) -> Any:
+    """Sorted keys of the arcs."""
+    return sorted_keys(keys_of(owners_of(csr.offsets), csr.indices))[0]
