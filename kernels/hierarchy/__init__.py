@@ -45,7 +45,7 @@ def build_hierarchy(graph: Graph) -> Hierarchy:
     """Build the hierarchy of a graph; without weights every arc weighs 1.
 
     Returns:
-        The same for the same arrays. Distances, which are unique, do not depend on which hierarchy it is.
+        The same to the byte on a CPU and on a GPU. Distances, which are unique, do not depend on which hierarchy it is.
 
     Raises:
         NotRoadLike: The graph needs too many shortcuts, with the figures; known before time or memory are spent on them.

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr, Graph
 
 _SMALL = 512  # vertices of a core that is never too dense
@@ -55,37 +56,43 @@ def core_of(graph: Graph) -> Core:
     """All vertices of a graph; without self-loops, and with the first, lightest, of parallel arcs."""
     out = _side(graph.out)
     into = out if graph.symmetric else transposed(out)
-    levels = np.zeros(graph.num_vertices, np.int32)
-    return Core(np.arange(graph.num_vertices, dtype=np.int32), levels, out, into)
+    rows = np.arange(graph.num_vertices, dtype=np.int32, like=out.heads)
+    return Core(rows, np.zeros_like(rows), out, into)
 
 
 def _side(csr: Csr) -> Side:
-    degrees = np.diff(csr.offsets)
-    tails = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
-    heads = csr.indices.astype(np.int32)
-    keep = tails != heads
-    keep[1:] &= (tails[1:] != tails[:-1]) | (heads[1:] != heads[:-1])
-    weights = np.ones(len(heads), np.int64) if csr.weights is None else csr.weights
+    numbers = Side(csr.offsets, csr.indices.astype(np.int32), csr.indices, csr.indices)
+    tails = tails_of(numbers)
+    keep = tails != numbers.heads
+    keep[1:] &= (tails[1:] != tails[:-1]) | (numbers.heads[1:] != numbers.heads[:-1])
+    weights = np.ones_like(tails, np.int64) if csr.weights is None else csr.weights
     weights = weights.astype(np.uint64 if weights.dtype.kind == "i" else np.float64)
-    return Side(offsets_of(tails[keep], len(degrees)), heads[keep], weights[keep], np.flatnonzero(keep))
+    return Side(offsets_of(tails[keep], len(csr.offsets) - 1), numbers.heads[keep], weights[keep], np.flatnonzero(keep))
 
 
 def offsets_of(tails: Array, size: int) -> Array:
-    """Offsets of arcs that are sorted by their tails."""
-    offsets = np.zeros(size + 1, np.int64)
-    np.cumsum(np.bincount(tails, minlength=size), out=offsets[1:])
-    return offsets
+    """Offsets of arcs by their tails."""
+    return np.concatenate([np.zeros_like(tails[:1], np.int64, shape=1), np.cumsum(np.bincount(tails, minlength=size))])
 
 
 def tails_of(side: Side) -> Array:
-    """The owner of each arc."""
+    """The owner of each arc (int32 [A])."""
+    if is_cupy_array(side.offsets):
+        arcs = np.arange(len(side.heads), like=side.offsets)
+        return (np.searchsorted(side.offsets, arcs, side="right") - 1).astype(np.int32)
     return np.repeat(np.arange(len(side.offsets) - 1, dtype=np.int32), np.diff(side.offsets))
+
+
+def stable_order(keys: Array) -> Array:
+    """The permutation that sorts keys, ties in their order."""
+    return keys.argsort() if is_cupy_array(keys) else keys.argsort(kind="stable")
 
 
 def transposed(side: Side) -> Side:
     """The arcs by their other ends."""
-    order = np.argsort(side.heads, kind="stable")
-    return Side(offsets_of(side.heads, len(side.offsets) - 1), tails_of(side)[order], side.weights[order], side.via[order])
+    order = stable_order(side.heads)
+    offsets = offsets_of(side.heads, len(side.offsets) - 1)
+    return Side(offsets, tails_of(side)[order], side.weights[order], side.via[order])
 
 
 def remaining(core: Core, keep: Array, levels: Array, out: Side) -> Core:

@@ -8,19 +8,27 @@ from typing import Any
 import numpy as np
 
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_items, ranges_of_rows
+from kernels.cpu.parallel import over_items, ranges, ranges_of_rows
 from kernels.graph import Array
-from kernels.hierarchy.constants import SHORTCUT
-from kernels.hierarchy.core import Core, Side
+from kernels.hierarchy.constants import ARCS, ENTRIES
+from kernels.hierarchy.core import Core, Side, tails_of
 from kernels.hierarchy.witnesses import enter, slot, tables, witnesses
 
-_SPARE = 8  # entries of a table for each vertex that a search may settle
 
+def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
+    """How many shortcuts the contraction of each vertex needs (int64 [n]), over some of the in-arcs (int64 [a]).
 
-def score(core: Core, stale: Array, settle: int, scores: Array) -> None:
-    """Set the scores (int64 [n]) of the stale vertices: shortcuts that contraction needs per arc that it removes, in units."""
-    parts, none = ranges_of_rows(core.out.offsets), np.zeros(core.size, np.bool_)
-    over_items(parts, lambda rows: _score(*core.out, core.into, core.symmetric, none, stale, settle, core.far, scores, *rows))
+    In a symmetric graph each pair of neighbours is counted once.
+    """
+    counts = np.zeros(core.size, np.int64)
+    found = np.empty(len(arcs), np.int64)
+    owners = tails_of(core.into)[arcs]
+    parts = ranges(len(arcs), 64 * len(arcs))
+    over_items(
+        parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, found, *part)
+    )
+    np.add.at(counts, owners, found)
+    return counts
 
 
 def choose(core: Core, keys: Array) -> tuple[Array, Array, Array]:
@@ -91,45 +99,42 @@ def _most(offsets: Array, heads: Array, chosen: Array, most: Array, begin: int, 
 
 
 @njit(cache=True, nogil=True)
-def _score(
-    offsets: Array, heads: Array, weights: Array, via: Array, into: Any, symmetric: bool, none: Array, stale: Array, settle: int,
-    far: Any, scores: Array, begin: int, end: int,
+def _count(
+    offsets: Array, heads: Array, weights: Array, into: Any, owners: Array, arcs: Array, symmetric: bool, settle: int, far: Any,
+    found: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
     most = 0
-    for row in range(begin, end):
-        most = max(most, offsets[row + 1] - offsets[row])
-    table, used, _, heap = tables(2 * most + _SPARE * settle, weights)
+    for number in range(begin, end):
+        most = max(most, offsets[owners[number] + 1] - offsets[owners[number]])
+    table, used, _, heap = tables(most + ARCS + ENTRIES * settle, weights)
     keys, lengths, through = table
-    for row in range(begin, end):
-        if not stale[row]:
-            continue
-        shortcuts, removed = 0, offsets[row + 1] - offsets[row] + into[0][row + 1] - into[0][row]
-        for back in range(into[0][row], into[0][row + 1]):
-            start, count = into[1][back], 0
-            for arc in range(offsets[row], offsets[row + 1]):
-                if heads[arc] > start or (heads[arc] < start and not symmetric):
-                    place, count = enter(table, used, count, heads[arc], far)
-                    through[place] = into[2][back] + weights[arc]
-            if not count:
-                continue
-            count = _enter_arcs(offsets, heads, weights, start, row, far, table, used, count)
-            count = witnesses(offsets, heads, weights, none, row, settle, far, table, used, count, heap)
+    none = np.zeros(len(offsets) - 1, np.bool_)
+    for number in range(begin, end):
+        row, start, weight, count, shortcuts = owners[number], into[0][arcs[number]], into[1][arcs[number]], 0, 0
+        for arc in range(offsets[row], offsets[row + 1]):
+            if heads[arc] > start or (heads[arc] < start and not symmetric):
+                place, count = enter(table, used, count, heads[arc], far)
+                through[place] = weight + weights[arc]
+        if count:
+            most = count + ARCS + ENTRIES * settle
+            count = _enter_arcs(offsets, heads, weights, start, row, most, far, table, used, count)
+            count = witnesses(offsets, heads, weights, none, row, settle, most, far, table, used, count, heap)
             for entry in range(count):
-                place = used[entry]
-                shortcuts += through[place] < lengths[place]
-                keys[place] = -1
-        scores[row] = SHORTCUT * (shortcuts << symmetric) // max(1, removed)
+                shortcuts += through[used[entry]] < lengths[used[entry]]
+                keys[used[entry]] = -1
+        found[number] = shortcuts
 
 
 @njit(cache=True, nogil=True)
 def _enter_arcs(
-    offsets: Array, heads: Array, weights: Array, start: int, avoid: int, far: Any, table: Any, used: Array, count: int
+    offsets: Array, heads: Array, weights: Array, start: int, avoid: int, most: int, far: Any, table: Any, used: Array,
+    count: int,
 ) -> int:  # fmt: skip
-    """Enter the arcs of `start`, as far as the table has space, and return the number of entries."""
+    """Enter the arcs of `start`, as long as there are less than `most` entries, and return their number."""
     keys, lengths, _ = table
     for arc in range(offsets[start], offsets[start + 1]):
         place = slot(keys, heads[arc])
-        if heads[arc] != avoid and (keys[place] >= 0 or 2 * count < len(keys)):
+        if heads[arc] != avoid and (keys[place] >= 0 or count < most):
             place, count = enter(table, used, count, heads[arc], far)
             lengths[place] = weights[arc]
     return count
@@ -143,13 +148,14 @@ def _contract(
     most = 0
     for row in range(begin, end):
         most = max(most, starts[row + 1] - starts[row])
-    table, used, middles, heap = tables(most + _SPARE * settle, weights)
+    table, used, middles, heap = tables(most + ENTRIES * settle, weights)
     keys, lengths, through = table
     for row in range(begin, end):
         made = starts[row]
         count = 0 if chosen[row] else _enter_paths(offsets, heads, weights, chosen, row, far, table, used, middles)
         if count:
-            count = witnesses(offsets, heads, weights, chosen, row, settle, far, table, used, count, heap)
+            most = count + ENTRIES * settle
+            count = witnesses(offsets, heads, weights, chosen, row, settle, most, far, table, used, count, heap)
         for arc in range(offsets[row], offsets[row + 1]):
             if chosen[row] or chosen[heads[arc]]:
                 continue

@@ -3,11 +3,11 @@
 import numpy as np
 
 from kernels.answers import Hierarchy
-from kernels.arrays import require_numpy
+from kernels.arrays import on_gpu
 from kernels.graph import Array, Graph
 from kernels.hierarchy.assembly import Contracted, assemble
-from kernels.hierarchy.constants import LEVEL
-from kernels.hierarchy.core import core_of, remaining, require_road_like
+from kernels.hierarchy.constants import LEVEL, SHORTCUT
+from kernels.hierarchy.core import Core, core_of, remaining, require_road_like, tails_of
 
 _SPARSE = 4  # arcs per vertex of the core up to which the limits below hold; they rise with the density
 _SETTLED, _SETTLED_FOR_SCORE = 16, 5  # vertices that a search for witnesses settles
@@ -15,17 +15,19 @@ _SETTLED, _SETTLED_FOR_SCORE = 16, 5  # vertices that a search for witnesses set
 
 def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
     """Contract all vertices, by scores or by descending positions `order` (index width [V])."""
-    require_numpy(graph, "build_hierarchy")
-    from kernels.hierarchy.cpu import choose, contract, score
-
+    if on_gpu(graph, "build_hierarchy"):
+        from kernels.hierarchy.cuda import choose, contract, count_shortcuts
+    else:
+        from kernels.hierarchy.cpu import choose, contract, count_shortcuts
     core = core_of(graph)
     stale, scores = np.ones_like(core.rows, np.bool_), np.zeros_like(core.rows, np.int64)
-    contracted, recorded = [], 0
+    contracted, recorded = [Contracted.of(core, ~stale)], 0
     while core.size:
         require_road_like(core, recorded, graph.num_vertices)
         density = max(1, len(core.out.heads) / core.size / _SPARSE)
         if order is None:
-            score(core, stale, int(_SETTLED_FOR_SCORE * density), scores)
+            counts = count_shortcuts(core, np.flatnonzero(stale[tails_of(core.into)]), int(_SETTLED_FOR_SCORE * density))
+            scores = np.where(stale, _score(core, counts), scores)
             keys = (scores + LEVEL * core.levels.astype(np.int64) << 32) | _scattered(core.rows)
         else:
             keys = -order[core.rows].astype(np.int64)
@@ -37,6 +39,13 @@ def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
         core = remaining(core, keep, levels, out)
         stale, scores = stale[keep], scores[keep]
     return assemble(graph, contracted)
+
+
+def _score(core: Core, counts: Array) -> Array:
+    """Shortcuts per arc that contraction removes, in units."""
+    removed = core.out.offsets[1:] - core.out.offsets[:-1] + core.into.offsets[1:] - core.into.offsets[:-1]
+    scores: Array = SHORTCUT * (counts << int(core.symmetric)) // np.maximum(removed, 1)
+    return scores
 
 
 def _scattered(rows: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
+from kernels.hierarchy.constants import HEAP
 
 _HASH = 0x9E3779B1
 
@@ -68,8 +69,8 @@ def tables(size: int, weights: Array) -> Any:
     while places < 2 * size:
         places *= 2
     table = np.full(places, -1, np.int32), np.empty(places, weights.dtype), np.empty(places, weights.dtype)
-    heap = np.empty(4 * places, weights.dtype), np.empty(4 * places, np.int32)
-    return table, np.empty(places, np.int64), np.empty(places, np.int32), heap
+    heap = np.empty(HEAP * size, weights.dtype), np.empty(HEAP * size, np.int32)
+    return table, np.empty(size, np.int32), np.empty(places, np.int32), heap
 
 
 @njit(cache=True, nogil=True)
@@ -85,12 +86,13 @@ def enter(table: Any, used: Array, count: int, key: int, far: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def witnesses(
-    offsets: Array, heads: Array, weights: Array, chosen: Array, avoid: int, settle: int, far: Any, table: Any,
-    used: Array, count: int, heap: Any,
+    offsets: Array, heads: Array, weights: Array, chosen: Array, avoid: int, settle: int, most: int, far: Any,
+    table: Any, used: Array, count: int, heap: Any,
 ) -> int:  # fmt: skip
     """Search from a vertex whose arcs are entered, past chosen vertices and `avoid`; return the number of entries.
 
-    It ends when witnesses undercut all paths through chosen vertices, or none can, or `settle` vertices are settled.
+    It ends when witnesses undercut all paths through chosen vertices, or none can, or `settle` vertices are settled. It reaches
+    no more than `most` vertices.
     """
     keys, lengths, through = table
     bound, size, pending = lengths.dtype.type(0), 0, 0
@@ -112,9 +114,9 @@ def witnesses(
             if total > bound or chosen[head] or head == avoid:
                 continue
             place = slot(keys, head)
-            if keys[place] < 0 and 2 * count < len(keys):
+            if keys[place] < 0 and count < most:
                 place, count = enter(table, used, count, head, far)
-            if keys[place] == head and total < lengths[place] and size < len(heap[0]):
+            if keys[place] == head and total < lengths[place] and size < HEAP * most:
                 pending -= total <= through[place] < lengths[place]
                 lengths[place] = total
                 size = _push(heap, size, total, place)

@@ -21,10 +21,11 @@ from kernels.flow.certificate import certify_flows
 from kernels.gpu.loader import to_device
 from kernels.gpu.transfer import on_device as copied
 from kernels.graph import Graph
-from kernels.hierarchy import build_hierarchy
+from kernels.hierarchy import build_hierarchy, customise
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.queries import cuda as cuda_queries
 from kernels.trees import trees
+from tests.cpu.hierarchy.checks import same
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.gpu.trees.test_reductions import check as require_reductions
 from tests.graphs import EdgeList, graph_of
@@ -69,6 +70,12 @@ def test_algorithms_and_certificates(kernel, graph, on_device):
             kernel.require_equal(found, expected)
             verdict, same = kernel.certify(on_device, found), kernel.certify(graph, expected)
             assert (verdict.holds, len(verdict.rules)) == (True, len(same.rules)), verdict.reason  # a rule may state a score
+
+
+def test_hierarchies(graph, on_device):
+    expected, found = build_hierarchy(graph), build_hierarchy(on_device)
+    same(found, expected)
+    same(customise(found, on_device), customise(expected, graph))
 
 
 def test_the_layout(graph, on_device):

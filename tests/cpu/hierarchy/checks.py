@@ -3,6 +3,8 @@
 import numpy as np
 
 from kernels.answers import Hierarchy, HierarchyArcs
+from kernels.arrays import is_cupy_array
+from kernels.gpu.loader import to_host
 from kernels.graph import UNREACHED, Array, Graph, distance_dtype
 from kernels.sssp import sssp
 
@@ -71,3 +73,15 @@ def distances(hierarchy: Hierarchy, source: int) -> Array:
     found = lengths.view(kind)
     found[unreached] = UNREACHED
     return found[hierarchy.positions]
+
+
+def same(found: Hierarchy, expected: Hierarchy) -> None:
+    """Check that a hierarchy on the GPU is one on the CPU, array by array."""
+    arrays = [(getattr(found, name), getattr(expected, name)) for name in ("rows", "positions", "level_starts")]
+    for side, right in ((found.up, expected.up), (found.down, expected.down)):
+        arrays += [(getattr(side, name), array) for name, array in vars(right).items()]
+    for there, array in arrays:
+        assert is_cupy_array(there)
+        assert there.dtype == array.dtype
+        np.testing.assert_array_equal(to_host(there), array)
+    assert (found.exact, found.symmetric) == (expected.exact, expected.symmetric)

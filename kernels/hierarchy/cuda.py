@@ -1,0 +1,100 @@
+"""A round of contraction on a GPU: what `kernels.hierarchy.cpu` does, and gives; hierarchy.cu has the kernels."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import cupy
+import numpy as np
+
+from kernels.gpu.loader import launch, minus_ones, pointer
+from kernels.graph import Array
+from kernels.hierarchy.constants import ARCS, ENTRIES, HEAP, THREADS
+from kernels.hierarchy.core import Core, Side, tails_of
+
+_SOURCE = "hierarchy/hierarchy.cu"
+_FEW = (
+    64  # arcs that a search of most rows begins with at most; a depot with thousands must not enlarge the memory of all searches
+)
+_BYTES = 1 << 31  # of memory for the searches that run at a time
+
+
+def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
+    """As `cpu.count_shortcuts`."""
+    counts: Array = cupy.zeros(core.size, np.int64)
+    owners = tails_of(core.into)[arcs]
+    degrees = _degrees(core.out.offsets)[owners]
+    for part, most in _by_size(degrees):
+        memory = _memory(len(part), most + ARCS + ENTRIES * settle, core)
+        asked = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
+        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *asked, *memory.arguments, counts)
+    return counts
+
+
+def choose(core: Core, keys: Array) -> tuple[Array, Array, Array]:
+    """As `cpu.choose`."""
+    chosen, touched = cupy.empty((2, core.size), np.bool_)
+    levels, sides = cupy.empty_like(core.levels), (*core.out[:2], *core.into[:2])
+    _launch(core, "choose", core.size, *sides, keys, np.int64(core.size), chosen)
+    _launch(core, "lift", core.size, *sides, chosen, core.levels, np.int64(core.size), touched, levels)
+    return chosen, touched, levels
+
+
+def contract(core: Core, chosen: Array, settle: int) -> Side:
+    """As `cpu.contract`."""
+    size = np.int64(core.size)
+    sizes, counts = cupy.empty(core.size, np.int64), cupy.zeros(core.size, np.int64)
+    _launch(core, "most_arcs", core.size, *core.out[:2], chosen, size, sizes)
+    starts, side = _empty(core, sizes)
+    remain = cupy.flatnonzero(~chosen)
+    for part, most in _by_size(sizes[remain]):
+        memory = _memory(len(part), most + ENTRIES * settle, core)
+        asked = core.rows, chosen, remain[part], np.int64(len(part)), np.int32(settle)
+        _launch(core, "contract", memory.threads, *core.out, *asked, *memory.arguments, starts, *side, counts)
+    mirrored, kept = None, counts
+    if core.symmetric:
+        mirrored, kept = cupy.empty(len(side[0]), np.bool_), cupy.empty_like(counts)
+        _launch(core, "mirror", core.size, starts, side[0], counts, size, mirrored, kept)
+    offsets, made = _empty(core, kept)
+    _launch(core, "compress", core.size, starts, *side, counts, pointer(mirrored), offsets, size, *made)
+    return Side(offsets, *made)
+
+
+class _Memory:
+    """What `Search` of witnesses.cuh needs, for as many threads as there are items, or as fit."""
+
+    def __init__(self, items: int, most: int, weights: np.dtype[Any]) -> None:
+        places = 1 << (2 * most - 1).bit_length()
+        bytes_of_one = places * 24 + most * (4 + 12 * HEAP)
+        self.threads = -(-min(items, max(1, _BYTES // bytes_of_one)) // THREADS) * THREADS
+        kinds = weights, weights, np.dtype(np.int32)
+        tables = [cupy.empty(self.threads * places, kind) for kind in kinds]
+        used = cupy.empty(self.threads * most, np.int32)
+        heap = [cupy.empty(self.threads * most * HEAP, kind) for kind in kinds[1:]]
+        self.arguments = minus_ones(self.threads * places, np.int32), *tables, used, *heap, np.int64(places), np.int64(most)
+
+
+def _memory(items: int, most: int, core: Core) -> _Memory:
+    return _Memory(items, most, core.out.weights.dtype)
+
+
+def _by_size(sizes: Array) -> Iterator[tuple[Array, int]]:
+    """The items with few arcs and those with many, if there are any, and the most arcs of one."""
+    few = sizes <= _FEW
+    for part in (cupy.flatnonzero(few), cupy.flatnonzero(~few)):
+        if len(part):
+            yield part, int(sizes[part].max())
+
+
+def _degrees(offsets: Array) -> Array:
+    return offsets[1:] - offsets[:-1]
+
+
+def _empty(core: Core, counts: Array) -> tuple[Array, list[Array]]:
+    """Offsets of rows with so many arcs, and arrays for these arcs."""
+    offsets = cupy.concatenate([cupy.zeros(1, np.int64), cupy.cumsum(counts)])
+    return offsets, [cupy.empty(int(offsets[-1]), array.dtype) for array in core.out[1:]]
+
+
+def _launch(core: Core, name: str, items: int, *arguments: Any) -> None:
+    weight = np.dtype(np.float64 if core.out.weights.dtype.kind == "f" else np.int64)
+    launch(_SOURCE, name, THREADS, None, *arguments, blocks=-(-items // THREADS), plain=True, WEIGHT=weight)
