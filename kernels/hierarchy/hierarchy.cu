@@ -1,8 +1,8 @@
 /* A round of contraction: kernels/hierarchy/cpu.py with a thread for each row, or for each search.
 
    A row's new arcs are a function of the previous round, so no thread waits for another one, and the order of arcs is the CPU's.
-   Searches are limited to a few dozen vertices, in memory of the thread's own; what makes them fast is that hundreds of thousands run
-   at a time. Arrays [n] are of the core's vertices. WEIGHT is the type of a sum of weights, of which lengths have the bits. */
+   Searches are limited to a few dozen vertices, in memory of the thread's own; they are fast because hundreds of thousands run at a
+   time. Arrays [n] are of the core's vertices. WEIGHT is the type of a sum of weights, of which lengths have the bits. */
 #include "hierarchy/witnesses.cuh"
 
 /* Whether each vertex has a smaller key than all neighbours. */
@@ -24,8 +24,8 @@ extern "C" __global__ void choose(
 /* Put every vertex above its chosen neighbours. */
 extern "C" __global__ void lift(
     const int64_t* __restrict__ out, const int32_t* __restrict__ heads, const int64_t* __restrict__ into,
-    const int32_t* __restrict__ tails, const bool* __restrict__ chosen, const int32_t* __restrict__ old, int64_t size, bool* touched,
-    int32_t* levels) {
+    const int32_t* __restrict__ tails, const bool* __restrict__ chosen, const int32_t* __restrict__ old, int64_t size,
+    bool* touched, int32_t* levels) {
     for (int64_t row = global_thread(); row < size; row += num_threads()) {
         int32_t level = -1;
         for (int64_t arc = out[row]; arc < out[row + 1]; ++arc) {
@@ -172,8 +172,8 @@ extern "C" __global__ void mirror(
 /* Move the arcs that stay together. */
 extern "C" __global__ void compress(
     const int64_t* __restrict__ starts, const int32_t* __restrict__ heads, const Length* __restrict__ weights,
-    const int64_t* __restrict__ via, const int64_t* __restrict__ counts, const bool* mirrored, const int64_t* __restrict__ offsets,
-    int64_t size, int32_t* new_heads, Length* new_weights, int64_t* new_via) {
+    const int64_t* __restrict__ via, const int64_t* __restrict__ counts, const bool* mirrored,
+    const int64_t* __restrict__ offsets, int64_t size, int32_t* new_heads, Length* new_weights, int64_t* new_via) {
     for (int64_t row = global_thread(); row < size; row += num_threads()) {
         int64_t made = offsets[row];
         for (int64_t arc = starts[row]; arc < starts[row] + counts[row]; ++arc) {
