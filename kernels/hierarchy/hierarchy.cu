@@ -1,8 +1,8 @@
 /* A round of contraction: kernels/hierarchy/cpu.py with a thread for each row, or for each search.
 
    A row's new arcs are a function of the previous round, so no thread waits for another one, and the order of arcs is the CPU's.
-   Searches are limited to a few dozen vertices, in memory of the thread's own; they are fast because hundreds of thousands run at a
-   time. Arrays [n] are of the core's vertices. WEIGHT is the type of a sum of weights, of which lengths have the bits. */
+   Searches are limited to a few dozen vertices, in memory of the thread's own; they are fast because hundreds of thousands run at
+   a time. Arrays [n] are of the core's vertices. WEIGHT is the type of a sum of weights, of which lengths have the bits. */
 #include "hierarchy/witnesses.cuh"
 
 /* Whether each vertex has a smaller key than all neighbours. */

@@ -1,5 +1,5 @@
-/* Dijkstra's search for witnesses, of limited size, by one thread: kernels/hierarchy/witnesses.py, step by step, so that both find
-   the same. */
+/* Dijkstra's search for witnesses, of limited size, by one thread: kernels/hierarchy/witnesses.py, step by step, so that both
+   find the same. */
 #pragma once
 #include "gpu/device.cuh"
 
