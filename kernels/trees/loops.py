@@ -5,11 +5,9 @@ from typing import Any
 import numpy as np
 
 from kernels.cpu.compiled import njit
-from kernels.graph import NO_ROW, UNREACHED, Array
+from kernels.graph import Array
 from kernels.trees.constants import LANES
-from kernels.trees.vectors import any_unusual, copy, examine, fill, relax
-
-_ROWS = 64  # that are transposed at a time, so that they stay in the cache
+from kernels.trees.vectors import any_unusual, copy, examine, fill, relax, transpose
 
 
 @njit(cache=True, nogil=True)
@@ -93,11 +91,11 @@ def prove(
     nearer row (int64), which is 1 if the lane is proved; both [LANES].
     """
     offsets, tails, weights = into
-    found = np.empty(2 * LANES * _ROWS, lengths.dtype)
+    found = np.empty(2 * LANES * LANES, lengths.dtype)
     loose, first = np.zeros(LANES, np.bool_), np.zeros(LANES, np.int64)
     num_rows = len(offsets) - 1
-    for begin in range(0, num_rows, _ROWS):
-        end = min(begin + _ROWS, num_rows)
+    for begin in range(0, num_rows, LANES):
+        end = min(begin + LANES, num_rows)
         for row in range(begin, end):
             place = (row - begin) * 2 * LANES
             fill(found, place, far)
@@ -107,17 +105,25 @@ def prove(
                 examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, found)
             if any_unusual(lengths, row * LANES, found, place, far):
                 _examine_lanes(into, far, lengths, row, found[place : place + 2 * LANES], loose, first)
-        for lane in range(len(sources)):
-            for row in range(begin, end):
-                length = lengths[row * LANES + lane]
-                distances[lane, row] = distances.dtype.type(length if length < far else lengths.dtype.type(UNREACHED))
-            if predecessors is not None:
-                for row in range(begin, end):
-                    nearest = found[(row - begin) * 2 * LANES + lane]
-                    predecessors[lane, row] = np.int64(nearest) if nearest < far else np.int64(NO_ROW)
+        _write(lengths, (begin * LANES, LANES), far, distances, (begin, end))
+        if predecessors is not None:
+            _write(found, (0, 2 * LANES), far, predecessors, (begin, end))
     for lane in range(len(sources)):
         loose[lane] |= lengths[sources[lane] * LANES + lane] != 0
     return loose, first
+
+
+@njit(cache=True, nogil=True)
+def _write(origin: Array, vectors: tuple[int, int], far: Any, target: Array, rows: tuple[int, int]) -> None:
+    """Write the vectors of some rows, which begin and follow each other as `vectors` says, to `target` [k, V]."""
+    (begin, end), (first, apart) = rows, vectors
+    if len(target) == LANES and end - begin == LANES:
+        transpose(origin, (first, apart), far, target.reshape(-1), (begin, target.shape[1]))
+        return
+    for lane in range(len(target)):
+        for row in range(begin, end):
+            value = origin[first + (row - begin) * apart + lane]
+            target[lane, row] = target.dtype.type(value) if value < far else target.dtype.type(-1)
 
 
 @njit(cache=True, nogil=True)

@@ -91,6 +91,31 @@ def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, fa
     return types.boolean(lengths, types.intp, found, types.intp, lengths.dtype), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, places: Any) -> Any:
+    """Write `LANES` vectors by lane, with -1 in the place of `far`.
+
+    The vectors are in `origin` from `vectors[0]` on, `vectors[1]` apart; lane l is written to `target`, of integers or the same
+    floats, from `places[0] + l * places[1]` on.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at, to = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 3))
+        (first, apart), (place, pitch) = ([builder.extract_value(arguments[side], part) for part in (0, 1)] for side in (1, 4))
+        columns = [at.load(at.pointer(at.along(first, apart, number))) for number in range(LANES)]
+        for _ in range(LANES.bit_length() - 1):  # each turn interleaves the first half with the second one
+            pairs = list(zip(columns[: LANES // 2], columns[LANES // 2 :], strict=True))
+            columns = [at.interleaved(*pair, half) for pair in pairs for half in (0, 1)]
+        none = to.splat(to.number(-1))
+        for number, column in enumerate(columns):
+            written = builder.select(at.compare("==", column, at.splat(arguments[2])), none, to.converted(column, at))
+            to.store(written, to.pointer(to.along(place, pitch, number)))
+        return context.get_dummy_value()
+
+    pair = types.UniTuple(types.intp, 2)
+    return types.void(origin, pair, origin.dtype, target, pair), generate
+
+
 class _Vectors:
     """Instructions on vectors of one array, of unsigned integers or floats."""
 
@@ -123,3 +148,24 @@ class _Vectors:
 
     def least(self, one: Any, other: Any) -> Any:
         return self._builder.select(self.compare("<", one, other), one, other)
+
+    def number(self, value: int) -> Any:
+        return ir.Constant(self._vector.element, value)
+
+    def along(self, first: Any, apart: Any, number: int) -> Any:
+        return self._builder.add(first, self._builder.mul(apart, ir.Constant(apart.type, number)))
+
+    def interleaved(self, one: Any, other: Any, half: int) -> Any:
+        """Entries of the lower (0) or upper half (1) of two vectors in turn."""
+        places = [half * LANES // 2 + lane // 2 + lane % 2 * LANES for lane in range(LANES)]
+        return self._builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), LANES), places))
+
+    def converted(self, vector: Any, of: "_Vectors") -> Any:
+        """A vector of another array's entries, none negative, as this array's."""
+        if self._vector == of._vector:
+            return vector
+        if of._float:
+            return self._builder.fptosi(vector, self._vector)
+        return (self._builder.trunc if self._kind.dtype.bitwidth < of._kind.dtype.bitwidth else self._builder.zext)(
+            vector, self._vector
+        )
