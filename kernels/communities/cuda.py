@@ -1,13 +1,49 @@
-"""Communities of a graph on the GPU, computed on the host's cores."""
+"""Communities on the GPU: one cooperative launch (communities.cu)."""
 
+from typing import Any
+
+import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.communities import cpu
-from kernels.gpu.transfer import on_host
-from kernels.graph import Graph
+from kernels.communities.constants import CONTROL_WORDS, LARGE_ROW, SMALL_ROW, THREADS
+from kernels.gpu.loader import launch, pointer
+from kernels.graph import Array, Graph
 
 
 def solve(graph: Graph) -> Components:
     """Answer `kernels.communities.communities` on CuPy arrays."""
-    return Components(np.asarray(cpu.solve(on_host(graph)).labels, like=graph.rows_by_id))
+    num_rows, row, into = graph.num_vertices, graph.rows_by_id.dtype, None if graph.symmetric else graph.into
+    tabled, slots, num_large = _tables(graph)
+    positions, num_slots = graph.positions, max(1, int(slots[-1]))
+    labels, preferred = positions.copy(), cupy.empty(num_rows, row)
+    active, moves = cupy.ones(num_rows, np.uint8), cupy.zeros(num_rows, np.uint8)
+    tables, votes = cupy.empty(num_slots, row), cupy.empty(num_slots, np.uint32)
+    sides: tuple[Any, ...] = graph.out.offsets, graph.out.indices
+    sides += (pointer(into and into.offsets), pointer(into and into.indices), np.int64(num_rows))
+    counts = np.int64(num_large), np.int64(len(tabled))
+    state = positions, labels, preferred, active, moves, tables, votes, cupy.zeros(CONTROL_WORDS, np.uint32)
+    launch("communities/communities.cu", "propagate", THREADS, None, *sides, tabled, slots, *counts, *state, ROW=row)
+    first = cupy.full(num_rows, num_rows, row)
+    return Components(_named(graph, labels, first))
+
+
+def _tables(graph: Graph) -> tuple[Array, Array, int]:
+    """Rows that need a table, those of more than LARGE_ROW arcs first, where their slots begin, and how many are so large."""
+    degrees = cupy.diff(graph.out.offsets)
+    if not graph.symmetric:
+        degrees = degrees + cupy.diff(graph.into.offsets)
+    large = cupy.flatnonzero(degrees > LARGE_ROW)
+    tabled = np.concatenate([large, cupy.flatnonzero((degrees > SMALL_ROW) & (degrees <= LARGE_ROW))])
+    slots = np.concatenate([np.zeros_like(degrees[:1], shape=(1,)), np.cumsum(2 * degrees[tabled])])
+    return tabled.astype(graph.rows_by_id.dtype), slots, len(large)
+
+
+def _named(graph: Graph, labels: Array, first: Array) -> Array:
+    """Of each row, the row of smallest external id with its label."""
+    order = cupy.argsort(labels[graph.rows_by_id], kind="stable")  # positions, by label
+    by_label = labels[graph.rows_by_id][order]
+    starts = cupy.flatnonzero(np.concatenate([cupy.ones(len(by_label[:1]), np.bool_), by_label[1:] != by_label[:-1]]))
+    first[by_label[starts]] = graph.rows_by_id[order[starts]]
+    named: Array = first[labels]
+    return named

@@ -1,0 +1,44 @@
+"""Communities on the GPU: the CPU's labels."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.communities import communities
+from kernels.communities.certificate import certify_communities
+from kernels.gpu.loader import to_device
+from kernels.graph import Graph
+from tests.answers import uncleaned
+from tests.gpu.inputs import poison
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+
+
+def check(graph: Graph) -> None:
+    expected = communities(graph)
+    poison()
+    on_device = to_device(graph)
+    found = communities(on_device)
+    assert cupy.asnumpy(found.labels).tolist() == expected.labels.tolist()
+    assert certify_communities(on_device, found) == certify_communities(graph, expected)
+
+
+@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500], ids=lambda edges: edges.name)
+def test_named_graphs(edges):
+    check(graph_of(edges, edges.ids[::-1]))
+    check(uncleaned(edges))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("skew", [1, 3])
+def test_random_graphs(directed, skew):
+    ends = (300 * np.random.default_rng(skew).random((900, 2)) ** skew).astype(int).tolist()
+    check(graph_of(EdgeList("random", tuple(map(tuple, ends)), directed)))
+
+
+def test_a_row_that_a_block_counts():
+    random = np.random.default_rng(0)
+    edges = [(hub, 2 + i) for i in range(2100) for hub in (0, 1)[: 1 + i % 2]]
+    edges += [tuple(pair) for pair in random.integers(2, 2102, (600, 2)).tolist()]
+    check(graph_of(EdgeList("hubs", tuple(edges), directed=False)))
