@@ -20,10 +20,22 @@ def solve(graph: Graph) -> Components:
     active, moves = cupy.ones(num_rows, np.uint8), cupy.zeros(num_rows, np.uint8)
     tables, votes = cupy.empty(num_slots, row), cupy.empty(num_slots, np.uint32)
     sides: tuple[Any, ...] = graph.out.offsets, graph.out.indices
-    sides += (pointer(into and into.offsets), pointer(into and into.indices), np.int64(num_rows))
+    sides += (pointer(into.offsets), pointer(into.indices)) if into else (pointer(None), pointer(None))
     counts = np.int64(num_large), np.int64(len(tabled))
     state = positions, labels, preferred, active, moves, tables, votes, cupy.zeros(CONTROL_WORDS, np.uint32)
-    launch("communities/communities.cu", "propagate", THREADS, None, *sides, tabled, slots, *counts, *state, ROW=row)
+    launch(
+        "communities/communities.cu",
+        "propagate",
+        THREADS,
+        None,
+        *sides,
+        np.int64(num_rows),
+        tabled,
+        slots,
+        *counts,
+        *state,
+        ROW=row,
+    )
     first = cupy.full(num_rows, num_rows, row)
     return Components(_named(graph, labels, first))
 

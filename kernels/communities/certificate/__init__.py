@@ -13,41 +13,63 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.answers import Certificate, Components
-from kernels.arrays import is_cupy
-from kernels.certificate.rules import Broken, name_of, require_labels
+from kernels.arrays import is_cupy, is_cupy_array
+from kernels.certificate.rules import NAMED, Broken, name_of, require_labels
 from kernels.cpu.parallel import over_items
-from kernels.gpu.transfer import on_host
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.wcc import wcc
 
 RULES = (
-    "a label is the smallest external id of its community",
+    NAMED,
     "no vertex has more arcs to another community than within its own",
 )
-_ARCS = 1 << 22  # that are sorted at a time
+_ARCS = {False: 1 << 22, True: 1 << 27}  # that are sorted at a time, on a CPU and on a GPU
 _BITS = 20
 
 
 def certify_communities(graph: Graph, answer: Components) -> Certificate:
     """Prove communities. O(A log A) time, in blocks of rows. A malformed answer does not hold; nothing is raised."""
-    graph_on, answer_on = (on_host(graph), on_host(answer)) if is_cupy(graph) else (graph, answer)
     try:
-        labels = require_labels(graph_on, answer_on.labels)
-        _require_preferred(graph_on, labels)
+        if is_cupy(graph):
+            from kernels.certificate.launches import require_held
+
+            require_held(_holds, _check, graph, answer)
+        else:
+            _check(graph, answer)
     except Broken as broken:
         return Certificate(False, str(broken), RULES)
-    named = int(np.count_nonzero(labels == np.arange(len(labels), dtype=labels.dtype)))
-    apart = f"{parts_apart(graph_on, labels)} of {named} communities are not connected"
-    return Certificate(True, "", (*RULES, apart, modularity(graph_on, labels)))
+    labels = answer.labels
+    named = int((labels == np.arange(len(labels), dtype=labels.dtype, like=labels)).sum())
+    apart = f"{parts_apart(graph, labels)} of {named} communities are not connected"
+    return Certificate(True, "", (*RULES, apart, modularity(graph, labels)))
+
+
+def _check(graph: Graph, answer: Components) -> None:
+    _require_preferred(graph, require_labels(graph, answer.labels))
+
+
+def _holds(graph: Graph, answer: Components) -> bool:
+    """Whether the rules hold on the GPU."""
+    from kernels.certificate.launches import require_device_form
+
+    labels = require_device_form("labels", answer.labels, graph.num_vertices, graph.rows_by_id.dtype)
+    if ((labels < 0) | (labels >= graph.num_vertices)).any():
+        return False
+    if (labels[labels] != labels).any() or (graph.ids[labels] > graph.ids).any():
+        return False
+    _require_preferred(graph, labels)
+    return True
 
 
 def _require_preferred(graph: Graph, labels: Array) -> None:
     """Raise Broken for the first row that prefers another label."""
-    degrees = np.diff(graph.out.offsets) + (0 if graph.symmetric else np.diff(graph.into.offsets))
-    ends = np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees)])
-    cuts = np.unique(np.searchsorted(ends, np.arange(0, int(ends[-1]) + _ARCS, _ARCS)).clip(0, graph.num_vertices)).tolist()
+    ends = graph.out.offsets if graph.symmetric else graph.out.offsets + graph.into.offsets
+    step = _ARCS[is_cupy(graph)]
+    marks = np.arange(0, int(ends[-1]) + step, step, dtype=OFFSET, like=ends)
+    cuts = np.unique(np.minimum(np.searchsorted(ends, marks), graph.num_vertices)).tolist()
     blocks = [slice(*pair) for pair in pairwise(cuts)]
-    found = over_items(blocks, lambda block: _astray(graph, labels, block), parallel=len(blocks) > 1)
+    parallel = len(blocks) > 1 and not is_cupy(graph)
+    found = over_items(blocks, lambda block: _astray(graph, labels, block), parallel=parallel)
     for row, votes, other, more in (reason for reason in found if reason):
         raise Broken(
             f"vertex {name_of(graph, row)}: {votes} arcs within its community {name_of(graph, labels[row])}, "
@@ -60,10 +82,12 @@ def _astray(graph: Graph, labels: Array, block: slice) -> tuple[int, int, int, i
     width = np.int64(max(graph.num_vertices, 1))
     votes = np.concatenate([_votes(side, labels, block, width) for side in _sides(graph)])
     votes.sort()
-    first = np.flatnonzero(np.concatenate([np.ones(len(votes[:1]), np.bool_), votes[1:] != votes[:-1]]))
+    begins = np.ones_like(votes, np.bool_)
+    begins[1:] = votes[1:] != votes[:-1]
+    first = np.flatnonzero(begins)
     counts = np.diff(np.append(first, len(votes)))
     rows, given = votes[first] // width, votes[first] % width
-    own = np.zeros(block.stop - block.start, np.int64)
+    own = np.zeros_like(votes, shape=(block.stop - block.start,))
     mine = given == labels[block][rows]
     own[rows[mine]] = counts[mine]
     wrong = np.flatnonzero(counts > own[rows])
@@ -80,25 +104,32 @@ def _sides(graph: Graph) -> tuple[Csr, ...]:
 def _votes(side: Csr, labels: Array, block: slice, width: np.int64) -> Array:
     """Row in the block * width + label of the neighbour, for each arc that is not a self-loop."""
     offsets = side.offsets[block.start : block.stop + 1]
-    rows = np.repeat(np.arange(block.stop - block.start), np.diff(offsets))
-    others = side.indices[int(offsets[0]) : int(offsets[-1])]
+    rows, others = _tails(offsets), side.indices[int(offsets[0]) : int(offsets[-1])]
     votes: Array = (rows * width + labels[others])[others != rows + block.start]
     return votes
+
+
+def _tails(offsets: Array) -> Array:
+    """The row of each arc of consecutive rows, from 0: int64."""
+    if not is_cupy_array(offsets):
+        return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    arcs = np.arange(int(offsets[0]), int(offsets[-1]), dtype=OFFSET, like=offsets)
+    tails: Array = np.searchsorted(offsets, arcs, side="right") - 1
+    return tails
 
 
 def parts_apart(graph: Graph, labels: Array) -> int:
     """Number of communities that are not connected."""
     sides = [_within(side, labels) for side in _sides(graph)]
     parts = wcc(Graph(graph.ids, graph.rows_by_id, sides[0], sides[-1])).labels
-    first = parts == np.arange(len(parts), dtype=parts.dtype)
+    first = parts == np.arange(len(parts), dtype=parts.dtype, like=parts)
     return len(np.unique(labels[first & (labels != parts)]))
 
 
 def _within(side: Csr, labels: Array) -> Csr:
     """The arcs within communities."""
-    rows = np.repeat(np.arange(len(labels)), np.diff(side.offsets))
-    kept = labels[rows] == labels[side.indices]
-    offsets = np.concatenate([np.zeros(1, OFFSET), np.cumsum(kept)])[side.offsets]
+    kept = labels[_tails(side.offsets)] == labels[side.indices]
+    offsets = _running(kept)[side.offsets]
     return Csr(offsets, side.indices[kept], None)
 
 
@@ -107,7 +138,7 @@ def modularity(graph: Graph, labels: Array) -> str:
     arcs = graph.num_arcs
     if not arcs:
         return "modularity is 0: there is no arc"
-    inside = int(np.count_nonzero(np.repeat(labels, np.diff(graph.out.offsets)) == labels[graph.out.indices]))
+    inside = int((labels[_tails(graph.out.offsets)] == labels[graph.out.indices]).sum())
     tails, heads = (_sums(labels, np.diff(side.offsets)) for side in (graph.out, graph.into))
     # tails * heads may exceed int64: in two parts, whose sums do not, below 2^43 arcs
     expected = int(((tails >> _BITS) * heads).sum()) << _BITS
@@ -119,7 +150,11 @@ def modularity(graph: Graph, labels: Array) -> str:
 def _sums(labels: Array, degrees: Array) -> Array:
     """The sum of the degrees of each label's rows, int64 [V]."""
     order = np.argsort(labels, kind="stable")
-    ends = np.concatenate([np.zeros(1, OFFSET), np.cumsum(degrees[order])])
-    cuts = np.searchsorted(labels[order], np.arange(len(labels) + 1))
-    sums: Array = np.diff(ends[cuts])
+    cuts = np.searchsorted(labels[order], np.arange(len(labels) + 1, dtype=labels.dtype, like=labels))
+    sums: Array = np.diff(_running(degrees[order])[cuts])
     return sums
+
+
+def _running(values: Array) -> Array:
+    """0 and the sums of the first values, int64."""
+    return np.concatenate([np.zeros_like(values, OFFSET, shape=(1,)), np.cumsum(values, dtype=OFFSET)])

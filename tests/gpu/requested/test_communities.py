@@ -6,6 +6,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from kernels.answers import Components
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
 from kernels.gpu.loader import to_device
@@ -22,6 +23,9 @@ def check(graph: Graph) -> None:
     found = communities(on_device)
     assert cupy.asnumpy(found.labels).tolist() == expected.labels.tolist()
     assert certify_communities(on_device, found) == certify_communities(graph, expected)
+    for wrong in (expected.labels * 0, expected.labels[::-1].copy(), expected.labels - 1, expected.labels[1:]):
+        verdict = certify_communities(on_device, Components(cupy.asarray(wrong)))
+        assert verdict == certify_communities(graph, Components(wrong))
 
 
 @pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500], ids=lambda edges: edges.name)

@@ -1,0 +1,29 @@
+"""Betweenness and communities on the emulated GPU, on the graphs of the other kernels, against the CPU's answers, to the byte."""
+
+# ruff: noqa: E402  (the imports below need the emulator)
+import pytest
+
+cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
+
+from benchmarks.one_gpu.contests import equal
+from kernels.betweenness import betweenness
+from kernels.communities import communities
+from kernels.communities.certificate import certify_communities
+from kernels.gpu.loader import to_device
+from tests.emulator.test_kernels import crowd, roads
+
+
+@pytest.mark.parametrize("weights", [True, False])
+@pytest.mark.parametrize("make", [roads, crowd])
+def test_betweenness(make, weights):
+    graph, asked = make(), {"weights": weights, "exact_below": 0, "epsilon": 0.35}
+    equal(betweenness(to_device(graph), **asked), betweenness(graph, **asked))
+
+
+@pytest.mark.parametrize("make", [roads, crowd])
+def test_communities(make):
+    graph = make()
+    on_device = to_device(graph)
+    found, expected = communities(on_device), communities(graph)
+    equal(found, expected)
+    assert certify_communities(on_device, found) == certify_communities(graph, expected)
