@@ -12,7 +12,7 @@ from kernels.sssp.cpu import shorten, slot_width
 from kernels.trees.constants import LANES
 from kernels.trees.swept import Swept
 
-_LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
+_LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
 
 
 def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:

@@ -163,12 +163,12 @@ def sum_again(into: Any, source: int, tentative: Array, lengths: Array) -> None:
             for arc in range(offsets[here], offsets[here + 1]):
                 total = tentative[tails[arc]] + weights[arc]
                 if tentative[tails[arc]] < tentative[here] and total < least:
-                    best, least = arc, total
+                    best, least = np.int64(arc), total
             if best < 0:
                 break
             chain[size], chosen[size] = here, best
             size += 1
-            here = tails[best]
+            here = np.int64(tails[best])
         for place in range(size - 1, -1, -1):
             lengths[chain[place]] = lengths[tails[chosen[place]]] + weights[chosen[place]]
 

@@ -41,7 +41,8 @@ def _complete(graph: Graph, row: int, distance: Array, loose: bool) -> Paths:
     kind = distance_dtype(graph.out.weights)
     integer, distance = kind.kind == "i", distance.astype(kind)
     # sssp raises OverflowError where a distance is too large for any tree
-    paths = sssp(graph, row) if loose and integer else _with_predecessors(graph, row, distance, loose)
+    # float sums in another order may also be below those of `sssp`: then no arc is tight
+    paths = sssp(graph, row) if loose and integer else _with_predecessors(graph, row, distance, not integer)
     if integer and (paths.distance != distance).any():
         raise Broken(f"tree from vertex {name_of(graph, row)}: the hierarchy is not that of the graph")
     certificate = certify_sssp(graph, paths)

@@ -173,3 +173,15 @@ def test_every_wrong_length_is_found():
                 wrong = right.copy()
                 wrong[row, lane] = value
                 assert refused(wrong).tolist() == [lane == at and value != length for at in range(LANES)]
+
+
+def test_arcs_beyond_32_bits_do_not_shorten_paths():
+    edges = EdgeList("long", ((3, 2, 0), (1, 4, 1), (3, 5, 1), (0, 4, 0), (1, 2, 0), (5, 4, 2**40)), False, tuple(range(8)))
+    graph = in_dtype(edges, np.int64)
+    check(graph, range(8), build_hierarchy(graph))
+
+
+def test_float_sums_in_another_order_are_those_of_sssp():
+    weights = np.random.default_rng(3).random(60).tolist()  # on a path, where every shortcut is a sum in another order
+    graph = in_dtype(EdgeList("path", tuple((v, v + 1, weight) for v, weight in enumerate(weights)), False), np.float64)
+    check(graph, [0, 7, 60], build_hierarchy(graph))
