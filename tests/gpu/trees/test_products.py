@@ -15,12 +15,14 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
-from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, polygons, trees
+from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, polygons, sweeping, trees
 from pipeline.steps.runtime import Runtime
 from tests.pipeline.products.conftest import write_network
 
 
-def test_every_product(tmp_path):
+@pytest.mark.parametrize("worth", [1, 1000], ids=["swept", "searched"])
+def test_every_product(tmp_path, monkeypatch, worth):
+    monkeypatch.setattr(sweeping, "WORTH", worth)
     config = write_network(tmp_path)
     pq.write_table(pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 0]}), tmp_path / "trips.parquet")
     near = NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)
