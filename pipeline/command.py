@@ -172,6 +172,7 @@ def matrix(
     sources: str | None = None,
     targets: str | None = None,
     cutoff: float | None = None,
+    proof: str = "every",
     backend: str = "auto",
     cluster: str = "none",
 ) -> None:
@@ -190,13 +191,22 @@ def matrix(
         sources: File of the sources. Default: all vertices.
         targets: File of the targets. Default: all vertices.
         cutoff: Leave out pairs that are farther apart, or not connected. Default: all pairs; not connected ones are null.
+        proof: every (default): every tree is proved; sample: only the ways to the targets are swept, which is several times as
+            fast for few targets, and one tree in each batch of sources is proved and compared.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a
             table `[cluster]`.
     """
     from pipeline.steps.products.commands import matrix_into
 
-    asked = {"sources": sources, "targets": targets, "cutoff": cutoff, "backend": backend, "cluster": _where(cluster)}
+    asked = {
+        "sources": sources,
+        "targets": targets,
+        "cutoff": cutoff,
+        "proof": proof,
+        "backend": backend,
+        "cluster": _where(cluster),
+    }
     _show_product(matrix_into, graph, out, asked)
 
 

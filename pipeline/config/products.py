@@ -71,3 +71,4 @@ class MatrixOptions(TreesOptions):
 
     targets: str | None = None
     cutoff: Length | None = Field(default=None, ge=0)
+    proof: Literal["every", "sample"] = "every"  # which trees are proved

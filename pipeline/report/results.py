@@ -14,6 +14,7 @@ from pipeline.report.reading import Coordinates
 from pipeline.report.wording import number
 
 MOST = 10  # rows
+IDS = ("vertex", "labels", "src", "dst", "source", "facility")  # columns of external ids
 OF_SEVERAL = 5  # rows, if a stage has several lists
 FOLDER = "{folder}"  # in a query: the folder of the tables, see `wording.located`
 Figures = dict[str, int | float]
@@ -153,7 +154,7 @@ def with_names(top: Top, name: Callable[[int], str]) -> Top:
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in top.rows]
     for place, column in enumerate(top.columns):
-        named = {"vertex": "id"}.get(column, f"{column}_name") if column in ("vertex", "labels", "src", "dst") else None
+        named = {"vertex": "id"}.get(column, f"{column}_name") if column in IDS else None
         columns += [column, named] if named else [column]
         for row, old in zip(rows, top.rows, strict=True):
             cell = old[place]

@@ -15,7 +15,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import NearestConfig
+from pipeline.config.products import MatrixOptions, NearestConfig
 from pipeline.config.run import RunConfig
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadConfig, BadInput
@@ -104,7 +104,9 @@ def test_products_are_the_same_with_and_without_workers(index, cluster, tmp_path
         runtime = Runtime(tmp_path / place, cluster=workers)
         with monkeypatch.context() as patched:
             patched.setattr(tables, "ROWS_PER_FILE", 60)
-            matrix = tabulate_matrix(graph, sources, np.arange(2000, 2020), None, tmp_path / place / "matrix", runtime)
+            matrix = tabulate_matrix(
+                graph, (sources, np.arange(2000, 2020)), MatrixOptions(output=tmp_path / place / "m"), runtime
+            )
         products = [matrix, tabulate_closeness(graph, sources, runtime), nearest.tabulate_nearest(edges, graph, asked, runtime)]
         made.append([product.manifest.files for product in products])
         assert len(matrix.manifest.files) == len(sources) // 3

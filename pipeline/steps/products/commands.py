@@ -35,8 +35,8 @@ def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
     """
     options = checked(MatrixOptions, "options", output=out, **asked)
     with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
-        sources, targets = (_vertices(file, edges, graph) for file in (options.sources, options.targets))
-        return flushed(matrix.tabulate_matrix(graph, sources, targets, options.cutoff, options.output, runtime))
+        ends = _vertices(options.sources, edges, graph), _vertices(options.targets, edges, graph)
+        return flushed(matrix.tabulate_matrix(graph, ends, options, runtime))
 
 
 def trees_into(target: str, out: Path, **asked: Any) -> Folder:

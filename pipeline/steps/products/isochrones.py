@@ -55,9 +55,10 @@ class _Isochrones:
     schema: pa.Schema
     thresholds: Array
     attributes: Sequence[Attribute]
+    edges: str  # digest of the edge list, which has the attributes
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        columns = graph.derived.get(_Isochrones, lambda: self._columns(graph))
+        columns = graph.derived.get(self._key, lambda: self._columns(graph))
         found = to_host(within(trees.distances, self.thresholds, columns)).reshape(len(ids) * len(self.thresholds), -1)
         made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), found[:, 0]]
         place = 1
@@ -65,6 +66,10 @@ class _Isochrones:
             made.append(attribute.sums_of(found[:, place : place + len(attribute.halves)]))
             place += len(attribute.halves)
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=self.schema)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return _Isochrones, self.edges, *(attribute.name for attribute in self.attributes)
 
     def _columns(self, graph: Graph) -> Array:
         backend: Backend = "cpu" if isinstance(graph.ids, np.ndarray) else "gpu"
@@ -121,7 +126,7 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
     plain = tables.schema(STEP, facts.weight, 0, facts.measure)
     sums = [pa.field(one.name, pa.int64() if one.exponent is None else pa.float64(), nullable=False) for one in attributes]
     schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
-    product = _Isochrones(sources_of(asked, edges, graph), schema, thresholds, attributes)
+    product = _Isochrones(sources_of(asked, edges, graph), schema, thresholds, attributes, edges.digest)
 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)

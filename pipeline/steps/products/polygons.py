@@ -88,9 +88,10 @@ class _Polygons:
     schema: pa.Schema
     thresholds: Array
     coordinates: pa.Table
+    edges: str  # digest of the edge list, which has the coordinates
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        triangles, rows = graph.derived.get(_Polygons, lambda: self._triangulate(graph))
+        triangles, rows = graph.derived.get((_Polygons, self.edges), lambda: self._triangulate(graph))
         for source, distances in zip(ids.tolist(), trees.distances, strict=True):
             found = to_host(distances[rows])
             areas = [triangles.area((found >= 0) & (found <= threshold)) for threshold in self.thresholds]
@@ -133,7 +134,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, run
         raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
     facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates)
+    product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates, edges.digest)
 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)

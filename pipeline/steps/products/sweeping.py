@@ -10,10 +10,12 @@ import numpy as np
 
 from kernels.answers import Hierarchy
 from kernels.certificate.rules import Broken
+from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.paths.certificate import RULES
 from kernels.sssp import sssp
-from kernels.trees import Trees, sweep
+from kernels.trees import Trees, batch_size, sweep
+from kernels.trees.targets import Targets
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput, NotRoadLike, ProofFailed, TooLarge
 from pipeline.runtime.backend import Backend, Clock
@@ -24,8 +26,11 @@ from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, digest_of
+from pipeline.tables.row_lookup import rows_of
 
 SAMPLE = 4  # trees of a product that are searched again
+ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
+SOME_PROVED = "of each batch of sources one tree is proved so, and its distances to the targets are those that were swept:"
 WORTH = 256  # sources: searching from so many takes longer than building a hierarchy and sweeping it
 
 log = logging.getLogger(__name__)
@@ -47,10 +52,10 @@ class Swept:
         self.checking += other.checking
         self.rows += other.rows
 
-    def facts(self, sources: int, backend: Backend) -> ProductFacts:
-        """The facts of the product."""
+    def facts(self, sources: int, backend: Backend, every: bool = True) -> ProductFacts:
+        """The facts of the product; `every` says whether all of its trees were proved."""
         again = f"the distances and predecessors of {self.sampled:,} of the {sources:,} trees are those of a second search"
-        rules = ["every tree is proved against the stored graph's arcs before anything is made from it", *RULES, again]
+        rules = [ALL_PROVED if every else SOME_PROVED, *RULES, again]
         return ProductFacts(
             backend=backend, seconds=round(self.seconds, 6), rows=self.rows, sources=sources,
             proof=CheckFacts(rules=rules, seconds=round(self.checking, 6)),
@@ -64,6 +69,8 @@ class Sweeps:
     graph: Folder
     given: Array | None  # int64 [S]: external ids, ascending; None: all vertices
     towards: bool = False  # whether paths lead to the sources, instead of from them
+    targets: Array | None = None  # int64 [T]: external ids; trees then have distances [k, T] to these only, and no predecessors
+    every: bool = True  # whether every tree is proved; otherwise the way to `targets` alone may be swept
     hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
     swept: Swept = field(default_factory=Swept, compare=False)  # of the task that holds this copy
 
@@ -126,12 +133,12 @@ class Sweeps:
         """
         graph, clock = self.graph_at(place), Clock(place.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
-        trees = sweep(graph, self._hierarchy_at(place), self.rows[part.start : part.stop], predecessors=predecessors)
-        first = part.start
+        heads = None if self.targets is None else rows_of(graph, self.targets)
+        trees, first = self._trees(graph, place, self.rows[part.start : part.stop], predecessors, heads), part.start
         try:
             while (batch := clock.timed(next)(trees, None)) is not None:
                 last = first + len(batch.sources)
-                self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last])
+                self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds
                 yield self.ids[first:last], batch
                 first = last
@@ -139,6 +146,16 @@ class Sweeps:
             raise ProofFailed(str(broken)) from broken
         except OverflowError as error:
             raise BadInput(self.graph.path, str(error)) from error
+
+    def _trees(self, graph: Graph, place: Place, rows: Array, predecessors: bool, heads: Array | None) -> Iterator[Trees]:
+        hierarchy = self._hierarchy_at(place)
+        if heads is None:
+            yield from sweep(graph, hierarchy, rows, predecessors=predecessors)
+        elif self.every or hierarchy is None:
+            yield from (Trees(batch.sources, batch.distances[:, heads], None) for batch in sweep(graph, hierarchy, rows))
+        else:
+            found, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
+            yield from (Trees(some, found.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
 
     def _hierarchy_at(self, place: Place) -> Hierarchy | None:
         """The hierarchy of the graph that is swept: of one that is turned around, with ascents for descents."""
@@ -149,11 +166,12 @@ class Sweeps:
             return found
         return found.derived.get(_reversed, lambda: replace(found, up=found.down, down=found.up))
 
-    def _compare(self, graph: Graph, batch: Trees, sample: list[int]) -> None:
+    def _compare(self, graph: Graph, batch: Trees, sample: list[int], heads: Array | None) -> None:
         started = time.perf_counter()
         for place in sample:
             paths = sssp(graph, int(batch.sources[place]))
-            same = bool((batch.distances[place] == paths.distance).all())
+            distance = paths.distance if heads is None else paths.distance[heads]
+            same = bool((batch.distances[place] == distance).all())
             if same and batch.predecessors is not None:
                 same = bool((batch.predecessors[place] == paths.predecessor).all())
             if not same:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfig
+from pipeline.config.products import FlowsConfig, IsochronesConfig, MatrixOptions, NearestConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, polygons, sweeping, trees
@@ -41,7 +41,8 @@ def test_every_product(tmp_path, monkeypatch, worth):
             isochrones.tabulate_reached(edges, graph, asked, runtime),
             polygons.tabulate_polygons(edges, graph, asked, runtime),
             flows.tabulate_flows(graph, FlowsConfig(pairs=str(tmp_path / "trips.parquet")), runtime),
-            matrix.tabulate_matrix(graph, None, np.array([3, 61]), 9, work / "matrix", runtime),
+            matrix.tabulate_matrix(graph, (None, np.array([3, 61])), MatrixOptions(output=work / "m", cutoff=9), runtime),
+            matrix.tabulate_matrix(graph, (None, np.array([24])), MatrixOptions(output=work / "s", proof="sample"), runtime),
             trees.tabulate_trees(graph, np.array([0, 60]), work / "trees", runtime),
         ])  # fmt: skip
     for here, there in zip(*made, strict=True):

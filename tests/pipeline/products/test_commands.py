@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.trees import targets
 from pipeline.errors import BadConfig, BadInput, BadSource
 from pipeline.steps.products import sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
@@ -48,6 +49,16 @@ def test_a_matrix_of_a_run_and_of_a_file(published, tmp_path):
     assert matrix_into(str(published.path), tmp_path / "one", **asked).reused
     matrix_into(str(published.path), tmp_path / "one", **asked, cutoff=7)
     assert rows_of(tmp_path / "one") == [row for row in expected if row[2] is not None and row[2] <= 7]
+
+
+def test_a_matrix_with_a_sample_of_proofs(published, tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "WORTH", 1)
+    monkeypatch.setattr(targets, "_WORTH", 1)  # few vertices are worth a sweep of their own
+    (tmp_path / "to.csv").write_text("3\n61\n")
+    asked = {"targets": str(tmp_path / "to.csv"), "backend": "cpu"}
+    made = [matrix_into(str(published.path), tmp_path / proof, **asked, proof=proof) for proof in ("every", "sample")]
+    assert made[0].manifest.files == made[1].manifest.files
+    assert [one.facts["proof"]["rules"][0] for one in made] == [sweeping.ALL_PROVED, sweeping.SOME_PROVED]
 
 
 def test_all_vertices_without_files(published, tmp_path):
