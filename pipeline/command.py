@@ -73,9 +73,10 @@ def change(
     changes: str,
     /,
     *,
+    snapshot: Annotated[bool, Parameter(negative="")] = False,
     count_violations: Annotated[bool, Parameter(negative="")] = False,
     again: Annotated[bool, Parameter(negative="")] = False,
-    link: str = "latest",
+    publish_as: str | None = None,
     backend: str | None = None,
     cluster: str | None = None,
 ) -> None:
@@ -91,20 +92,23 @@ def change(
     Args:
         out: The output folder of the graph's runs.
         changes: A Parquet, CSV or TSV file, compressed or not: a local path, or a URL that fsspec opens.
+        snapshot: The file is a new snapshot of the source, in the source's own format; the changes are computed.
         count_violations: Leave out rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
             count them in the manifest. By default the first such row is an error.
         again: Apply the file also if the graph has had the same file before.
-        link: The link of the output folder that names the newest run, and then the new one.
+        publish_as: The link of the output folder that names the newest run, and then the new one. Default: latest.
         backend: cpu, gpu, or auto. Default: that of the newest run's configuration.
         cluster: none; local: Dask workers on this machine; or the address of a Dask scheduler. Default: as for `backend`.
     """
     from pipeline.changes import change as apply
     from pipeline.progress.shown import showing
 
-    options: dict[str, Any] = {"backend": backend, "cluster": None if cluster is None else {"scheduler": cluster}}
+    scheduler = None if cluster is None else {"scheduler": cluster}
+    options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
+    flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(out.absolute(), changes, count_violations=count_violations, again=again, link=link, **given)
+        published = apply(out.absolute(), changes, **flags, **given)
     summarise(published, out.absolute())
 
 

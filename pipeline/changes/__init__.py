@@ -1,12 +1,15 @@
 """Changes of a graph: a file of inserted, deleted and updated edges makes the next run out of the newest one (docs/changes.md).
 
 reading.py    a file of changes
+snapshot.py   a new snapshot of the source, from which the changes are computed
 resolving.py  its edges in the stored graph, and rows that cannot be applied
 apply.py      the step: the files of the graph before and a batch of changes, merged when opened, and proved
+compaction.py shards with many changes are written anew
 state.py      the newest run, and what it was made from
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +31,9 @@ def change(
     out: Path,
     changes: str | Path,
     *,
+    snapshot: bool = False,
     count_violations: bool = False,
     again: bool = False,
-    link: str = LATEST,
     call: Call = directly,
     **options: Any,
 ) -> Folder:
@@ -40,11 +43,12 @@ def change(
         out: The output folder of the run.
         changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
             TSV, compressed or not; a path, or any URL that fsspec opens.
+        snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
-        link: The link of the output folder that names the newest state, and then the next one.
         call: As `pipeline.run.run`.
-        options: Keys of a run's configuration that replace those of the newest run, such as `backend` and `cluster`.
+        options: Keys of a run's configuration that replace those of the newest run, such as `backend` and `cluster`. `publish_as`
+            is the link of the output folder that names the newest state, and then the next one; `latest` by default.
 
     Returns:
         The published run. Its graph's facts `state` name the state before, the digests of all files since the source, and counts.
@@ -55,32 +59,39 @@ def change(
         BadConfig: There is no run, or its steps are no longer there.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
-    before, source = newest(out, link), locate(str(changes))
-    return run(before.config(**options), call, _Reading(before, source, count_violations, again), before.target())
+    before, source = newest(out, options.get("publish_as") or LATEST), locate(str(changes))
+    reading = _Reading(before, source, count_violations, again, snapshot)
+    return run(before.config(**options), call, reading, before.target())
 
 
+@dataclass(frozen=True)
 class _Reading:
-    """How a batch of changes gets its graph."""
+    """How a run of changes gets its graph."""
 
-    def __init__(self, before: State, source: Source, counts: bool, again: bool) -> None:
-        self._before, self._source, self._counts, self._again = before, source, counts, again
+    before: State
+    source: Source
+    counts: bool
+    again: bool
+    snapshot: bool
 
     def __call__(
         self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
     ) -> tuple[Folder, Folder, list[int]]:
         """As `pipeline.run.Read`; the output folder is held, so that no other run becomes the newest one."""
-        before = self._before
+        before = self.before
         if newest(before.output, before.link).name != before.name:
             raise Busy(f"{before.output}: another run was published meanwhile; start again")
-        digest = identify(self._source, None)
+        digest = identify(self.source, None)
         edges, graph = before.steps()
         state = GraphFacts.of(graph).state
-        if state and digest in state.applied and not self._again:
+        had = state.applied[-1:] if state and self.snapshot else state.applied if state else []  # a snapshot may come back
+        if state and digest in had and not self.again:
             number = state.applied.index(digest) + 1
             raise AlreadyApplied(
-                f"{self._source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
+                f"{self.source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
                 f"{before.link} is {before.name}, which has its changes"
             )
         begins()
-        changed = call("graph", change_graph, graph, edges, Asked(self._source, digest, config.graph, self._counts), runtime)
+        asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
+        changed = call("graph", change_graph, graph, edges, asked, runtime)
         return edges, changed, sources_of(config, edges, changed, target)

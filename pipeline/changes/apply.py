@@ -17,6 +17,7 @@ from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
 from pipeline.changes.resolving import ChangeRules, resolve
+from pipeline.changes.snapshot import Snapshot
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -39,6 +40,7 @@ class Asked:
     digest: str
     graph: GraphConfig  # how the graph's own source was read: limits and the delimiter
     counts: bool  # rows that cannot be applied are counted and left out
+    snapshot: bool = False  # it is a new snapshot of the source, from which the changes are computed
 
 
 def folder_of_state(number: int) -> str:
@@ -75,7 +77,8 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
 
     facts = GraphFacts.of(before)
     number = facts.state.number + 1 if facts.state else 1
-    inputs, parameters = {"before": before.digest, "changes": asked.digest}, before.manifest.parameters | {"counts": asked.counts}
+    parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot}
+    inputs = {"before": before.digest, "changes": asked.digest}
     changed = make(runtime.work / folder_of_state(number), "graph", inputs, parameters, write)
     if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
         graph = opened[0] if opened else open_graph(changed, runtime.backend)
@@ -97,10 +100,16 @@ class _Applied:
         self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
         progress.phase("reading the changes")
         names = open_names(edges)
-        listed = read_changes(asked.source, asked.digest, asked.graph, self._facts.weight, names is not None)
-        ids = [_numbers(column, names) for column in (listed.src, listed.dst)]
+        if asked.snapshot:
+            snapshot = Snapshot(asked.source, asked.graph, layout, before.path.parent, backend)
+            self._graph = open_graph(before, backend)
+            listed = snapshot.changes_from(self._graph, self._facts, names, backend)
+            ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
+        else:
+            listed = read_changes(asked.source, asked.digest, asked.graph, self._facts.weight, names is not None)
+            ids = [_numbers(column, names) for column in (listed.src, listed.dst)]
+            self._graph = open_graph(before, backend)
         progress.phase("finding the edges")
-        self._graph = open_graph(before, backend)
         rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
         self._found = resolve(self._graph, listed, (ids[0], ids[1]), rules, backend)
 

@@ -9,4 +9,4 @@ from tests.pipeline.changes.histories import history
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_tables_of_a_history_are_those_of_a_rebuild(seed, tmp_path):
-    assert history(seed, tmp_path, 2, 2, backend="gpu", stages=["wcc"]) == []
+    assert history(seed, tmp_path, 3, 3, backend="gpu", stages=["wcc"]) == []

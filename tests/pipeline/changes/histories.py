@@ -120,7 +120,11 @@ def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any
             patch.object(compaction, "SHARE", rng.choice([0, 0.3, 100])),
             patch.object(compaction, "SEGMENT", int(rng.choice([5, 1000]))),
         ):
-            published = change(out, path)
+            if number % 3:
+                published = change(out, path)
+            else:
+                model.source(work / "snapshot.parquet")
+                published = change(out, work / "snapshot.parquet", snapshot=True, again=True)
         if number % compared == 0 or number == files:
             model.source(work / "now.parquet")
             rebuilt = run(config_of(model, work / "now.parquet", work / "rebuilt", **options | {"backend": "cpu"}))

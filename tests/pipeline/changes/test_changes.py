@@ -236,10 +236,21 @@ def test_files_in_other_formats(out):
         change(out, packed.with_name("changes.tsv.gz"))
 
 
+def test_a_snapshot_gives_the_changes_that_lead_to_it(out):
+    snapshot = file_of(out, CHANGED.replace("4,4,0\n", ""), "snapshot.csv")
+    state = RunFacts.of(published := change(out, snapshot, snapshot=True)).graph.state
+    assert (state.inserted, state.deleted, state.updated, state.vertices) == (2, 1, 1, 1)
+    assert differing(published.path, run(config(out.parent, CHANGED, "rebuilt")).path) == []
+    with pytest.raises(AlreadyApplied):
+        change(out, snapshot, snapshot=True)
+    with pytest.raises(BadInput, match="has another kind of weights than the graph: None, not int64"):
+        change(out, file_of(out, "src,dst\n1,2\n", "other.csv"), snapshot=True)
+
+
 def test_changes_need_a_run_and_its_steps(out, tmp_path):
     path = file_of(out, CHANGES)
     with pytest.raises(BadConfig, match="is not a link to a run"):
-        change(out, path, link="weekly")
+        change(out, path, publish_as="weekly")
     shutil.rmtree(out / "steps" / "graph")
     with pytest.raises(BadConfig, match="changes need the graph that this run was made from"):
         change(out, path)

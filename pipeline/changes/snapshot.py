@@ -1,0 +1,127 @@
+"""A new snapshot of a graph's source, in its own format: the changes that lead to it are computed, on the GPU or on all cores."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.cpu.parallel import elementwise
+from kernels.graph import OFFSET, Array, Csr, Graph
+from kernels.layout.cleaning import clean
+from kernels.layout.rows import take_rows
+from pipeline.changes.reading import DELETE, INSERT, UPDATE, Listed
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadInput
+from pipeline.ingest import ingest
+from pipeline.ingest.source import Source
+from pipeline.runtime.backend import Backend, bring, fetch
+from pipeline.steps.layout import as_edges, rules_of
+from pipeline.store.edges import read_edges
+from pipeline.store.facts import EdgeFacts, GraphFacts
+from pipeline.store.names import UNKNOWN, Names, open_names
+from pipeline.store.scratch import scratch
+
+NEW_NAMES = "ids that are strings are numbered by the source: run that again"
+
+
+class Snapshot:
+    """The clean arcs of a snapshot, by ascending ids."""
+
+    def __init__(self, source: Source, config: GraphConfig, layout: LayoutConfig, work: Path, backend: Backend) -> None:
+        """Read it as the graph's own source was read; its edge list is in `work` meanwhile.
+
+        Raises BadInput if the file is not a graph.
+        """
+        self.file = source.url
+        asked = {"source": source.path if source.local else source.url, "sha256": None, "coordinates": None, "nodes": None}
+        with scratch(work) as unfinished:
+            edges = ingest(config.model_copy(update=asked), unfinished)
+            rules, self._names, self._facts = rules_of(edges, layout), open_names(edges), EdgeFacts.of(edges)
+            read = as_edges(read_edges(edges, backend), backend)
+            ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
+        self._ids, self._rules = fetch(ids), rules
+
+    def changes_from(self, graph: Graph, facts: GraphFacts, names: Names | None, backend: Backend) -> Listed:
+        """The changes that make the graph of the snapshot out of another one; vertices that the snapshot lacks stay.
+
+        Args:
+            graph: Where `backend` computes.
+            names: Of this graph, if its ids are strings.
+
+        Raises:
+            BadInput: Its edges have another direction or type of weights, or it has a new id that is a string.
+        """
+        for what, here, there in (
+            ("direction", self._rules.both, not facts.directed),
+            ("weights", self._facts.weight, facts.weight),
+        ):
+            if here != there:
+                raise BadInput(self.file, f"has another kind of {what} than the graph: {here}, not {there}")
+        ascending, own = graph.ids[graph.rows_by_id], bring(self._numbers(names), backend)
+        union = np.unique(np.concatenate([ascending, own]))
+        before = take_rows(graph.out, graph.rows_by_id, graph.positions)
+        keys, weights = _keys(before, np.searchsorted(union, ascending), len(union), self._rules.both)
+        new_keys, new_weights = _keys(self._arcs, np.searchsorted(union, own), len(union), self._rules.both)
+        places, known = _find(new_keys, keys)
+        gone = np.ones_like(keys, np.bool_)
+        gone[places[known]] = False
+        new = own[~_find(own, ascending)[1]][: 0 if self._rules.keep_self_loops else None]  # a self-loop adds its vertex
+        parts = [(DELETE, keys[gone], None), (INSERT, new_keys[~known], None if new_weights is None else new_weights[~known])]
+        if weights is not None and new_weights is not None:
+            known[known] = weights[places[known]] != new_weights[known]
+            parts.append((UPDATE, new_keys[known], new_weights[known]))
+        ops = np.concatenate([np.full(len(some), op, np.uint8) for op, some, _ in parts] + [np.full(len(new), INSERT, np.uint8)])
+        ends = [_ends(some, union) for _, some, _ in parts] + [(new, new)]
+        src, dst = (np.concatenate([fetch(of_part[place]) for of_part in ends]) for place in (0, 1))
+        of_all = None
+        if new_weights is not None:
+            of_all = np.zeros(len(ops), new_weights.dtype)
+            of_all[ops != DELETE] = np.concatenate([*(fetch(of) for _, _, of in parts if of is not None), np.zeros(len(new))])
+        return Listed(self.file, None, ops, pa.array(src), pa.array(dst), of_all)
+
+    def _numbers(self, names: Names | None) -> Array:
+        """The ids in the graph's own numbering, which ascends with that of the snapshot."""
+        if names is None or self._names is None:
+            if names is not self._names:
+                raise BadInput(self.file, "has ids of another kind than the graph: integers and strings")
+            return self._ids
+        found: Array = names.find(self._names.array())[self._ids]
+        if (found == UNKNOWN).any():
+            raise BadInput(self.file, f"has a new id, {self._names.text(int(self._ids[found.argmin()]))!r}; {NEW_NAMES}")
+        return found
+
+
+def _keys(arcs: Csr, numbers: Array, most: int, both: bool) -> tuple[Array, Array | None]:
+    """Arcs as ascending numbers of their ends, below `most`, and their weights; with `both` of an edge's two arcs only one."""
+
+    def tails_of(some: Array) -> Array:
+        rows: Array = np.searchsorted(arcs.offsets, some, side="right") - 1
+        return numbers[rows]
+
+    every = np.arange(len(arcs.indices), dtype=OFFSET, like=arcs.indices)
+    tails, heads = elementwise(tails_of, every, dtype=OFFSET), numbers[arcs.indices]
+    keys = tails * most + heads
+    if not both:
+        return keys, arcs.weights
+    one = np.flatnonzero(tails <= heads)
+    return keys[one], None if arcs.weights is None else arcs.weights[one]
+
+
+def _ends(keys: Array, union: Array) -> tuple[Array, Array]:
+    """The ids of both ends."""
+    return union[keys // max(len(union), 1)], union[keys % max(len(union), 1)]
+
+
+def _find(wanted: Array, ascending: Array) -> tuple[Array, Array]:
+    """Where each of some numbers is among ascending ones, and whether it is there; on all cores."""
+    if not len(ascending):
+        return np.zeros_like(wanted, OFFSET), np.zeros_like(wanted, np.bool_)
+
+    def find(some: Array) -> Array:
+        found: Array = np.searchsorted(ascending, some)
+        return found
+
+    places = np.minimum(elementwise(find, wanted, dtype=OFFSET), len(ascending) - 1)
+    known: Array = ascending[places] == wanted
+    return places, known
