@@ -156,10 +156,10 @@ def sum_again(into: Any, source: int, tentative: Array, lengths: Array) -> None:
     seen, chain, chosen = np.zeros(len(lengths), np.bool_), np.empty(len(lengths), np.int64), np.empty(len(lengths), np.int64)
     seen[source], lengths[source] = True, 0.0
     for row in range(len(lengths)):
-        size, here = 0, row
+        size, here = 0, np.int64(row)
         while not seen[here]:
             seen[here] = True
-            best, least = -1, np.inf
+            best, least = np.int64(-1), np.inf
             for arc in range(offsets[here], offsets[here + 1]):
                 total = tentative[tails[arc]] + weights[arc]
                 if tentative[tails[arc]] < tentative[here] and total < least:
