@@ -2,3 +2,6 @@
 
 ARCS_OF_A_SUM = 1024  # a row's arcs are added in parts of so many; each part is added in order, then the parts in order
 SPAN = 512  # a value is a double times 2^(SPAN e), with a double below 2^SPAN and an integer e
+LANES = 32  # sources that a warp follows at a time
+THREADS = 256
+CONTROL_WORDS = 4  # uint64: see `Control` of values.cuh

@@ -20,17 +20,13 @@ import numpy as np
 from kernels.answers import Betweenness
 from kernels.arrays import frozen
 from kernels.betweenness.constants import ARCS_OF_A_SUM, SPAN
-from kernels.betweenness.parameters import Parameters, rows_of, scale
+from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
 from kernels.graph import Array, Csr, Graph
 from kernels.sssp import sssp
 
 _LOW, _HIGH = 2.0**-SPAN, 2.0**SPAN
-NO_LENGTH = (
-    "vertex {} is reached by a shortest path whose last arc has no length (weight 0, or lost in rounding), so paths cannot be "
-    "counted; remove such arcs, or set weights = false"
-)
 Arcs = tuple[Array, Array, Array]
 
 

@@ -8,6 +8,10 @@ import numpy as np
 from kernels.graph import Array
 
 EXACT_BELOW, EPSILON, DELTA = 20_000, 0.1, 0.1
+NO_LENGTH = (
+    "vertex {} is reached by a shortest path whose last arc has no length (weight 0, or lost in rounding), so paths cannot be "
+    "counted; remove such arcs, or set weights = false"
+)
 
 
 class Parameters(NamedTuple):

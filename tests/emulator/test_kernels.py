@@ -12,6 +12,7 @@ from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
 from kernels.algorithm import AnswerTooLarge
 from kernels.answers import Closure
+from kernels.betweenness import betweenness
 from kernels.closure import closure
 from kernels.closure import cuda as cuda_closure
 from kernels.closure.certificate import certify_closure
@@ -143,6 +144,12 @@ def test_the_closure_and_its_certificate(memory, monkeypatch):
 @pytest.mark.parametrize("dtype", [np.int32, np.float64])
 def test_reductions_of_trees(dtype, graph):
     require_reductions(graph, range(3), dtype)
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_betweenness(weights, graph, on_device):
+    asked = {"weights": weights, "exact_below": 0, "epsilon": 0.35}
+    equal(betweenness(on_device, **asked), betweenness(graph, **asked))
 
 
 @pytest.mark.parametrize("memory", [2**40, 0], ids=["pairs at once", "pairs in turn"])

@@ -204,6 +204,7 @@ inline float fabs(float value) {
     inline T name(double value) { return __builtin_##name(value); }
 OF_DOUBLE(double, sqrt)
 OF_DOUBLE(double, floor)
+OF_DOUBLE(double, rint)
 OF_DOUBLE(double, ceil)
 OF_DOUBLE(double, exp)
 OF_DOUBLE(double, log)

@@ -1,0 +1,1 @@
+"""Algorithms whose stages run on request only."""

@@ -1,0 +1,60 @@
+"""Betweenness on the GPU: the CPU's bits."""
+
+# ruff: noqa: E402  (the imports below need CuPy)
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from kernels.betweenness import betweenness, cuda
+from kernels.betweenness.certificate import certify_betweenness
+from kernels.gpu.loader import to_device
+from kernels.graph import Graph
+from tests.answers import uncleaned
+from tests.gpu.inputs import poison
+from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+
+
+def check(graph: Graph, **asked: object) -> None:
+    expected = betweenness(graph, **asked)
+    poison()
+    on_device = to_device(graph)
+    found = betweenness(on_device, **asked)
+    assert found.sources == expected.sources
+    assert cupy.asnumpy(found.betweenness).tolist() == expected.betweenness.tolist()
+    assert certify_betweenness(on_device, found, **asked).holds
+
+
+@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 100], ids=lambda edges: edges.name)
+def test_named_graphs(edges):
+    for graph in (graph_of(edges, edges.ids[::-1]), uncleaned(edges)):
+        try:
+            check(graph)
+        except ArithmeticError:
+            with pytest.raises(ArithmeticError, match="no length"):
+                betweenness(to_device(graph))
+        check(graph, weights=False, exact_below=3, epsilon=0.3)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
+def test_weights(dtype):
+    rng = np.random.default_rng(4)
+    ends, weights = rng.integers(60, size=(200, 2)).tolist(), rng.choice([1, 1, 2, 3], 200).tolist()
+    for directed in (True, False):
+        edges = EdgeList("weights", tuple((*pair, weight) for pair, weight in zip(ends, weights, strict=True)), directed)
+        check(graph_of(edges, dtype=dtype))
+
+
+def test_rows_of_several_parts_and_several_batches(monkeypatch):
+    edges = EdgeList("hubs", tuple((hub, 2 + i) for i in range(1100) for hub in (0, 1)), directed=False)
+    check(graph_of(edges), exact_below=0, epsilon=0.4)
+    weighted = tuple((hub, 2 + i, 1 + i % 2) for i in range(1100) for hub in (0, 1))
+    check(graph_of(EdgeList("hubs", weighted)), exact_below=0, epsilon=0.4)
+    monkeypatch.setattr(cuda, "_MOST_BYTES", 1)
+    path = EdgeList("path", tuple((i, i + 1) for i in range(70)), directed=False)
+    check(graph_of(path))
+
+
+def test_more_paths_than_a_double_counts():
+    triple = [(4 * i + a, 4 * i + b) for i in range(330) for a, b in ((0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4))]
+    check(graph_of(EdgeList("triples", tuple(triple))), exact_below=0, epsilon=0.4)
