@@ -35,6 +35,7 @@ Karlsruhe, 2009 (rounds).
 
 from kernels.answers import Hierarchy
 from kernels.graph import Array, Graph
+from kernels.hierarchy.constants import SEARCHES
 from kernels.hierarchy.core import NotRoadLike
 from kernels.hierarchy.rounds import contract_all
 
@@ -72,6 +73,6 @@ def customise(order: Hierarchy | Array, graph: Graph) -> Hierarchy:
     return contract_all(graph, positions)
 
 
-def memory(num_vertices: int, num_arcs: int) -> int:
+def memory(num_vertices: int, num_arcs: int, gpu: bool = False) -> int:
     """Bytes that building a hierarchy takes at most for a road network, besides the graph."""
-    return 64 * num_vertices + 110 * num_arcs
+    return 64 * num_vertices + 110 * num_arcs + (2 * SEARCHES + 90 * num_arcs if gpu else 0)

@@ -8,14 +8,13 @@ import numpy as np
 
 from kernels.gpu.loader import launch, minus_ones, pointer
 from kernels.graph import Array
-from kernels.hierarchy.constants import ARCS, ENTRIES, HEAP, THREADS
+from kernels.hierarchy.constants import ARCS, ENTRIES, HEAP, SEARCHES, THREADS
 from kernels.hierarchy.core import Core, Side, tails_of
 
 _SOURCE = "hierarchy/hierarchy.cu"
 _FEW = (
     64  # arcs that a search of most rows begins with at most; a depot with thousands must not enlarge the memory of all searches
 )
-_BYTES = 1 << 31  # of memory for the searches that run at a time
 
 
 def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
@@ -65,7 +64,7 @@ class _Memory:
     def __init__(self, items: int, most: int, weights: np.dtype[Any]) -> None:
         places = 1 << (2 * most - 1).bit_length()
         bytes_of_one = places * 24 + most * (4 + 12 * HEAP)
-        self.threads = -(-min(items, max(1, _BYTES // bytes_of_one)) // THREADS) * THREADS
+        self.threads = -(-min(items, max(1, SEARCHES // bytes_of_one)) // THREADS) * THREADS
         kinds = weights, weights, np.dtype(np.int32)
         tables = [cupy.empty(self.threads * places, kind) for kind in kinds]
         used = cupy.empty(self.threads * most, np.int32)

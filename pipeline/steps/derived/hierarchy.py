@@ -100,7 +100,7 @@ def _arcs(hierarchy: Hierarchy) -> int:
 
 def _built(graph: Folder, place: Place, build: Callable[[Graph], Hierarchy]) -> tuple[Hierarchy, HierarchyFacts]:
     facts, clock = GraphFacts.of(graph), Clock(place.backend)
-    needed = kernel.memory(facts.vertices, facts.arcs)
+    needed = kernel.memory(facts.vertices, facts.arcs, place.backend == "gpu")
     require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, place.backend)
     try:
         found = clock.timed(build)(place.whole_graph(graph).graph)

@@ -110,7 +110,7 @@ class Sweeps:
         if self.count < WORTH:
             return self
         try:
-            return replace(self, hierarchy=build_hierarchy(self.graph, replace(runtime, backend="cpu")))
+            return replace(self, hierarchy=build_hierarchy(self.graph, runtime))
         except (NotRoadLike, TooLarge) as reason:
             log.info("hierarchy: none, so %d sources are searched from one by one: %s", self.count, reason)
             return self

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.generators import grid_edges
-from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges
+from benchmarks.graphs import DATA, facebook, graph_of_arcs, graph_of_edges
 from kernels.graph import Csr, Graph
 from kernels.hierarchy import NotRoadLike, build_hierarchy, customise
 from kernels.sssp import sssp
@@ -74,6 +74,14 @@ def test_a_grid_with_new_weights_on_the_same_order():
     assert len(hierarchy.up.others) < 4 * graph.num_vertices
     other = graph_of_edges(src, dst, weights[::-1].copy(), 1600)
     require_hierarchy(other, customise(hierarchy, other))
+
+
+def test_one_way_streets_of_rome():
+    arcs = np.loadtxt(DATA / "rome99.gr.gz", np.int64, comments=("c", "p"), usecols=(1, 2, 3)).T
+    graph = graph_of_arcs(arcs[0] - 1, arcs[1] - 1, arcs[2], int(arcs[:2].max()), symmetric=False)
+    hierarchy = build_hierarchy(graph)
+    require_hierarchy(graph, hierarchy)
+    assert len(hierarchy.up.others) + len(hierarchy.down.others) < 7 * graph.num_vertices
 
 
 def test_parallel_arcs_and_self_loops_change_nothing():
