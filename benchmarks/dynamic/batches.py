@@ -58,31 +58,43 @@ def _new_arcs(keys: Any, num_rows: int, number: int) -> Batch:
 
 
 def merged(name: str, graph: Graph, numbers: list[int]) -> Iterator[Row]:
-    """Changes, half of them deletions, sorted and merged into the arcs: milliseconds from unsorted changes to the new CSR."""
+    """Changes of edges, half of them deletions, sorted and merged into both arcs: milliseconds to the new CSR."""
     base = without_weights(graph.out)
     keys = arcs_of(base)
     for number in numbers:
         new = _new_arcs(keys, graph.num_vertices, number // 2)
-        places = np.unique(random_rows(len(keys), number // 2, keys))
-        old = keys[places]
-        src = np.concatenate([new.src, (old >> 32).astype(np.int32)])
-        dst = np.concatenate([new.dst, (old & np.int64(2**32 - 1)).astype(np.int32)])
-        kinds = np.concatenate([np.zeros_like(new.src, KIND) + KIND.type(INSERT), np.zeros_like(old, KIND) + KIND.type(DELETE)])
+        ends = [_both_ways(new.src, new.dst), _both_ways(*_ends(keys[random_rows(len(keys), number // 2, keys)]))]
+        src, dst = (np.concatenate([arcs[side] for arcs in ends]) for side in range(2))
+        kinds = np.zeros(len(src), KIND, like=src) + KIND.type(DELETE)
+        kinds[: len(ends[0][0])] = INSERT
 
         def changed(src: Any = src, dst: Any = dst, kinds: Any = kinds) -> Csr:
             changes = sort_changes(src, dst, kinds, None)
             return merge(base, changes, find_places(base, changes))
 
-        expected, _ = sorted_keys(np.concatenate([_without(keys, places), keys_of(new.src, new.dst)]))
+        deleted, _ = sorted_keys(keys_of(*ends[1]))
+        expected, _ = sorted_keys(np.concatenate([_without(keys, deleted), keys_of(*ends[0])]))
         if bool((arcs_of(changed()) != expected).any()):
             raise AssertionError("the merged arcs are not those of a rebuild")
         del expected
         wait()
-        yield Row("merge", name, f"{len(src):,} changes into {len(keys):,} arcs", milliseconds(changed), "ms")
+        what = f"{len(src) // 2:,} changes of edges into {len(keys):,} arcs"
+        yield Row("merge", name, what, milliseconds(changed), "ms")
 
 
-def _without(keys: Any, places: Any) -> Any:
+def _both_ways(src: Any, dst: Any) -> tuple[Any, Any]:
+    """Both arcs of the distinct edges between two vertices."""
+    low, high = np.minimum(src, dst), np.maximum(src, dst)
+    first, second = _ends(np.unique(keys_of(low, high)[low < high]))
+    return np.concatenate([first, second]), np.concatenate([second, first])
+
+
+def _ends(keys: Any) -> tuple[Any, Any]:
+    return (keys >> 32).astype(np.int32), (keys & np.int64(2**32 - 1)).astype(np.int32)
+
+
+def _without(keys: Any, deleted: Any) -> Any:
     kept = np.zeros(len(keys), np.bool_, like=keys)
     kept[:] = True
-    kept[places] = False
+    kept[np.searchsorted(keys, deleted)] = False
     return keys[kept]

@@ -54,10 +54,11 @@ def searches(name: str, graph: Graph) -> Iterator[Row]:
 def updates(name: str, graph: Graph) -> Iterator[Row]:
     """Two vertices joined by an edge are added on the host; then the search; the mean of ten, beside a rebuild of the CSR."""
     host = Csr(to_host(graph.out.offsets), to_host(graph.out.indices), None)
-    rows = np.arange(graph.num_vertices, dtype=np.int32)
-    editor = Editor(PageStore.from_lists(rows, host), Rules(undirected=True))
+    editor = Editor(PageStore(1024), Rules(undirected=True))
     mirror = Mirror(editor, graph.ids)
-    pages = SlottedPages(mirror.device)
+    pages = SlottedPages.from_csr(without_weights(graph.out), Rules())
+    mirror.device = pages.store
+    mirror.fetch()
     expected = static_bfs(graph, 0)
     spent, transferred = np.zeros(3), 0
     for turn in range(_REPEATS + 1):
@@ -78,7 +79,7 @@ def updates(name: str, graph: Graph) -> Iterator[Row]:
         yield Row("updates", name, f"pages: {what}", 1000 * seconds / _REPEATS, "ms")
     yield Row("updates", name, "pages: all", 1000 * float(spent.sum()) / _REPEATS, "ms")
     yield Row("updates", name, "pages: bytes of a transfer", transferred, "bytes")
-    src = np.repeat(rows, np.diff(host.offsets))
+    src = np.repeat(np.arange(graph.num_vertices, dtype=np.int32), np.diff(host.offsets))
     yield Row("updates", name, "rebuild, transfer and BFS", milliseconds(lambda: _rebuilt(src, host.indices, graph)), "ms")
 
 

@@ -11,13 +11,13 @@ from kernels.sssp import sssp as static_sssp
 from tests.dynamic.cases import Replay, arcs_of, host, random_arcs
 
 
-def history(like, name: str, rules: Rules, weight=np.int32, vertices: int = 60) -> Graph:
+def history(like, name: str, rules: Rules, weight=np.int32, vertices: int = 60, first: int = 0) -> Graph:
     """Batches and new vertices; the graph that is left, after its searches were compared with those of the static kernels."""
     none = np.zeros(vertices + 1, np.int64, like=like)
     empty = Csr(none, none[:0].astype(np.int32), None if weight is None else none[:0].astype(weight))
     graph, replay = STRUCTURES[name](empty, rules), Replay(vertices, [], rules.unique)
     for seed, number in enumerate((0, 3, 200, 400)):
-        src, dst, weights = random_arcs(vertices, number, seed)
+        src, dst, weights = random_arcs(vertices, number, first + seed)
         if rules.unique:  # of parallel arcs any may stay; so that all structures keep the same
             weights = src + dst
         batch = as_batch(like, src, dst, weights, weight)

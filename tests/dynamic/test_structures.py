@@ -6,24 +6,29 @@ import pytest
 from kernels.dynamic import STRUCTURES, Rules
 from kernels.dynamic.contract import as_batch
 from kernels.graph import Csr
+from tests.counts import NIGHTLY
 from tests.dynamic.structures import history
 
 LIKE = np.empty(0)
 RULES = [Rules(unique, undirected) for unique in (False, True) for undirected in (False, True)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_f4_histories(name, rules):
+    """One history of each; at night a hundred."""
     if name == "lsm" and not rules.unique:
         with pytest.raises(ValueError, match="parallel arcs are not supported"):
             history(LIKE, name, rules)
         return
-    left = history(LIKE, name, rules, np.float32 if rules.undirected else np.int32)
-    if rules.unique:
-        expected = history(LIKE, "rebuild", rules, np.float32 if rules.undirected else np.int32)
-        np.testing.assert_array_equal(left.out.indices, expected.out.indices)
-        np.testing.assert_array_equal(left.out.weights, expected.out.weights)
+    weight = np.float32 if rules.undirected else np.int32
+    for first in range(0, 1000 if NIGHTLY else 10, 10):
+        left = history(LIKE, name, rules, weight, first=first)
+        if rules.unique:
+            expected = history(LIKE, "rebuild", rules, weight, first=first)
+            np.testing.assert_array_equal(left.out.indices, expected.out.indices)
+            np.testing.assert_array_equal(left.out.weights, expected.out.weights)
 
 
 def test_without_weights():

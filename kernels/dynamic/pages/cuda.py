@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.dynamic.arrays import owners_of
 from kernels.dynamic.pages.constants import LOOKUP_THREADS, PAGE_THREADS
 from kernels.gpu.loader import launch, pointer
 
@@ -25,10 +26,10 @@ def expand(store: Any, located: Any, offsets: Any, heads: Any, weights: Any) -> 
 
 def find_arcs(store: Any, runs: Any, parts: Any, limits: Any, places: Any) -> None:
     """As `kernels.find_arcs`."""
-    found = runs.located
-    lists = found.pages, found.words, found.degrees, parts, runs.starts, np.int64(len(found.pages))
-    warps = 32 * int(parts[-1])
-    _launch("find_arcs", store, warps, store.addresses[0], np.int32(store.page_size), *lists, runs.heads, limits, places)
+    found, owners = runs.located, owners_of(parts)
+    lists = found.pages, found.words, found.degrees, parts, owners, np.int64(len(owners)), runs.starts
+    threads = 32 * len(owners)
+    _launch("find_arcs", store, threads, store.addresses[0], np.int32(store.page_size), *lists, runs.heads, limits, places)
 
 
 def rewrite_pages(

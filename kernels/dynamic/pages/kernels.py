@@ -34,7 +34,8 @@ class Runs(NamedTuple):
 
 
 def locate(store: PageStore, vertices: Array) -> Located:
-    """Find the lists of vertices (int32 [n])."""
+    """Find the lists of vertices (integer [n])."""
+    vertices = vertices.astype(np.int32)  # a copy without gaps, as kernels need
     kinds = (np.int32, np.int32, np.int32, np.int64)
     located = Located(*(np.empty(len(vertices), kind, like=store.slots) for kind in kinds))
     if len(vertices):

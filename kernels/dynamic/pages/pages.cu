@@ -41,14 +41,15 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) expand(
 }
 
 /* The last place below `limits[key]` at which each of sorted distinct arcs is in the list of its run, or -1. A warp has one page
-   of one run: `parts` says where each run's pages begin among the warps. */
+   of one run, `owners[warp]`, whose pages begin at `parts[run]` among the warps. */
 extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) find_arcs(
     const uint64_t* addresses, int size, const int32_t* found, const int32_t* words, const int64_t* degrees,
-    const int64_t* parts, const int64_t* runs, int64_t num_runs, const int32_t* heads, const int64_t* limits, int64_t* places) {
+    const int64_t* parts, const int64_t* owners, int64_t num_parts, const int64_t* runs, const int32_t* heads,
+    const int64_t* limits, int64_t* places) {
     const Pages pages{addresses, nullptr, nullptr, 0, size};
     const int lane = threadIdx.x & 31;
-    for (int64_t warp = global_thread() / 32; warp < parts[num_runs]; warp += num_threads() / 32) {
-        const int64_t run = first_not(0, num_runs, [=](int64_t r) { return parts[r + 1] <= warp; });
+    for (int64_t warp = global_thread() / 32; warp < num_parts; warp += num_threads() / 32) {
+        const int64_t run = owners[warp];
         const int64_t part = warp - parts[run], first = runs[run], last = runs[run + 1];
         const int64_t in_first = size - HEADER_WORDS - 3, full = size - HEADER_WORDS;
         const int64_t begin = part == 0 ? 0 : in_first + (part - 1) * full;

@@ -33,7 +33,11 @@ def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, 
 def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, found: Array) -> None:
     """As `cpu.search`."""
     rows = csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(positions)
-    given = changes.rows, changes.heads, changes.kinds, np.int64(len(changes))
+    given = (
+        *(each.astype(csr.indices.dtype, copy=False) for each in (changes.rows, changes.heads)),
+        changes.kinds,
+        np.int64(len(changes)),
+    )
     launch(_SOURCE, "find_places", MERGE_THREADS, len(changes), *rows, *given, places, found, ROW=csr.indices.dtype)
 
 
