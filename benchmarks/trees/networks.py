@@ -28,9 +28,9 @@ def challenge(folder: Path, name: str) -> Network:
 
 
 def thin_grid(side: int, dropped: float = 0.35) -> Network:
-    """Square grid, row by row, with a fraction of its edges removed, and weights 1..999; another one, in the rows of a run, on a GPU.
+    """Square grid, row by row, with a fraction of its edges removed, and weights 1..999.
 
-    With 4900 cells a side NumPy takes a minute, and a GPU a second.
+    A GPU makes another one, in the order of a run's rows: with 4900 cells a side in a second, which NumPy takes a minute for.
     """
     if not obstacle():
         from benchmarks.one_gpu.graphs import road_like_grid
