@@ -1,17 +1,16 @@
-"""Batches of random insertions and deletions in every structure, and changes merged into the sorted arcs of a large graph."""
+"""Batches of random insertions and deletions in every structure."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from benchmarks.dynamic.common import Row, milliseconds, random_rows, wait, without_weights
+from benchmarks.dynamic.common import Row, milliseconds, random_rows, without_weights
 from benchmarks.dynamic.experiments import arcs_of
 from kernels.dynamic import STRUCTURES, DynamicGraph, Rules
 from kernels.dynamic.arrays import keys_of, run_starts, sorted_keys
 from kernels.dynamic.contract import Batch
-from kernels.graph import Csr, Graph
-from kernels.layout.merging import DELETE, INSERT, KIND, find_places, merge, sort_changes
+from kernels.graph import Graph
 
 _REPEATS = 3
 
@@ -55,46 +54,3 @@ def _new_arcs(keys: Any, num_rows: int, number: int) -> Batch:
     new = run_starts(ordered) & (keys[np.minimum(np.searchsorted(keys, ordered), len(keys) - 1)] != ordered)
     places = np.sort(order[new])
     return Batch(src[places], dst[places], None)
-
-
-def merged(name: str, graph: Graph, numbers: list[int]) -> Iterator[Row]:
-    """Changes of edges, half of them deletions, sorted and merged into both arcs: milliseconds to the new CSR."""
-    base = without_weights(graph.out)
-    keys = arcs_of(base)
-    for number in numbers:
-        new = _new_arcs(keys, graph.num_vertices, number // 2)
-        ends = [_both_ways(new.src, new.dst), _both_ways(*_ends(keys[random_rows(len(keys), number // 2, keys)]))]
-        src, dst = (np.concatenate([arcs[side] for arcs in ends]) for side in range(2))
-        kinds = np.zeros(len(src), KIND, like=src) + KIND.type(DELETE)
-        kinds[: len(ends[0][0])] = INSERT
-
-        def changed(src: Any = src, dst: Any = dst, kinds: Any = kinds) -> Csr:
-            changes = sort_changes(src, dst, kinds, None)
-            return merge(base, changes, find_places(base, changes))
-
-        deleted, _ = sorted_keys(keys_of(*ends[1]))
-        expected, _ = sorted_keys(np.concatenate([_without(keys, deleted), keys_of(*ends[0])]))
-        if bool((arcs_of(changed()) != expected).any()):
-            raise AssertionError("the merged arcs are not those of a rebuild")
-        del expected
-        wait()
-        what = f"{len(src) // 2:,} changes of edges into {len(keys):,} arcs"
-        yield Row("merge", name, what, milliseconds(changed), "ms")
-
-
-def _both_ways(src: Any, dst: Any) -> tuple[Any, Any]:
-    """Both arcs of the distinct edges between two vertices."""
-    low, high = np.minimum(src, dst), np.maximum(src, dst)
-    first, second = _ends(np.unique(keys_of(low, high)[low < high]))
-    return np.concatenate([first, second]), np.concatenate([second, first])
-
-
-def _ends(keys: Any) -> tuple[Any, Any]:
-    return (keys >> 32).astype(np.int32), (keys & np.int64(2**32 - 1)).astype(np.int32)
-
-
-def _without(keys: Any, deleted: Any) -> Any:
-    kept = np.zeros(len(keys), np.bool_, like=keys)
-    kept[:] = True
-    kept[np.searchsorted(keys, deleted)] = False
-    return keys[kept]

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.dynamic import batches, experiments
 from benchmarks.dynamic.common import Row, graphs, on_gpu
 
-PARTS = ("sizes", "searches", "updates", "batches", "merge")
+PARTS = ("sizes", "searches", "updates", "batches")
 
 
 def measure(chosen: argparse.Namespace) -> Iterator[Row]:
@@ -21,7 +21,7 @@ def measure(chosen: argparse.Namespace) -> Iterator[Row]:
     parts = chosen.only or PARTS
     social = f"R-MAT {chosen.scale}"
     for name, make in graphs(chosen.scale, chosen.side).items():
-        if not set(parts) & {"sizes", "searches", "updates", *(["batches"] if name == social else [])}:
+        if parts == ["batches"] and name != social:
             continue
         graph = make()
         for part in ("sizes", "searches", "updates"):
@@ -30,9 +30,6 @@ def measure(chosen: argparse.Namespace) -> Iterator[Row]:
         if "batches" in parts and name == social:
             yield from batches.sweep(name, graph, chosen.most, chosen.structure)
         del graph
-    if "merge" in parts:
-        name, make = next(iter(graphs(chosen.merge_scale, chosen.side).items()))
-        yield from batches.merged(name, make(), chosen.changes)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -43,14 +40,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--structure", action="append", default=[], help="of the batches; may be repeated")
     parser.add_argument("--scale", type=int, default=22 if gpu else 14, help="of the R-MAT graph")
     parser.add_argument("--side", type=int, default=4900 if gpu else 300, help="of the grid")
-    parser.add_argument(
-        "--merge-scale", type=int, default=24 if gpu else 16, help="of the R-MAT graph into which changes are merged"
-    )
-    parser.add_argument("--changes", type=int, action="append", default=[], help="numbers of merged changes; may be repeated")
     parser.add_argument("--most", type=int, default=7 if gpu else 5, help="power of ten of the largest batch")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
     chosen = parser.parse_args(arguments)
-    chosen.changes = chosen.changes or ([10**6, 10**8] if gpu else [10**4, 10**5])
     start, rows = time.monotonic(), list[Row]()
     for row in measure(chosen):
         rows.append(row)

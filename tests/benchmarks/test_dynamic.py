@@ -4,7 +4,7 @@ from benchmarks.dynamic.bench import PARTS, main
 
 
 def test_f2_f3_experiments(tmp_path, capsys):
-    main(["--scale", "8", "--side", "20", "--merge-scale", "8", "--changes", "100", "--most", "2", "--out", str(tmp_path)])
+    main(["--scale", "8", "--side", "20", "--most", "2", "--out", str(tmp_path)])
     found = capsys.readouterr().out
     assert (tmp_path / "dynamic.md").read_text() in found
     rows = [line.split(" | ") for line in found.splitlines() if line.startswith("| ")][1:]
