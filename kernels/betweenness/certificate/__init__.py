@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.answers import Betweenness, Certificate
-from kernels.arrays import frozen
+from kernels.arrays import frozen, is_cupy
 from kernels.betweenness.parameters import Parameters, Scale, checked, rows_of, scale
 from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
-from kernels.certificate.rules import Broken, name_of, require_form
+from kernels.certificate.rules import Broken, at, name_of, require_form
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
-from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Graph
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
@@ -35,7 +34,7 @@ from kernels.sssp.certificate import certify_sssp
 EPS, LAMBDA = 2.0**-52, 8.0  # a bound with LAMBDA fails with a probability of 2 exp(-LAMBDA^2 / 2), 3e-14
 RULES = (
     "every value is an integer number of units, and not negative",
-    "the distances from every source are proved",
+    "the distances from every source are proved, or found again",
     "a randomly weighted sum of all values is that of the mean weights of all shortest paths",
 )
 
@@ -48,7 +47,7 @@ def certify_betweenness(graph: Graph, answer: Betweenness, **options: Any) -> Ce
     """
     parameters = checked(**options)
     try:
-        return _check(on_host(graph), on_host(answer), parameters)
+        return _check(graph, answer, parameters)
     except Broken as broken:
         return Certificate(False, str(broken), RULES)
 
@@ -61,16 +60,27 @@ class Found(NamedTuple):
 
 
 def _check(graph: Graph, answer: Betweenness, parameters: Parameters) -> Certificate:
-    num_rows = graph.num_vertices
-    stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64))
+    num_rows, kind = graph.num_vertices, type(graph.ids) if is_cupy(graph) else np.ndarray
+    stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64), kind)
     sources = rows_of(parameters, graph.ids)
     units = scale(num_rows, len(sources), graph.symmetric)
     dependencies = in_units(graph, stated, units) * 2.0**-units.bits
     drawn = weights_of(dependencies)
-    parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
-    found = over_items(parts, lambda part: of_sources(graph, parameters.weights, part, drawn))
-    least = compared(drawn, dependencies, len(sources), units, combined(found))
+    if is_cupy(graph):
+        found = _on_gpu(graph, parameters.weights, sources, drawn)
+    else:
+        parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
+        found = combined(over_items(parts, lambda part: of_sources(graph, parameters.weights, part, drawn)))
+    least = compared(drawn, dependencies, len(sources), units, found)
     return Certificate(True, "", (*RULES, f"{least}; {parameters.stated(num_rows)}"))
+
+
+def _on_gpu(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Found:
+    from kernels.betweenness.certificate.cuda import paths_from
+
+    weight, rounds, logarithm = paths_from(graph, weights, sources, drawn)
+    terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
+    return Found(weight, relative_error(rounds, terms, logarithm))
 
 
 def in_units(graph: Any, stated: Array, units: Scale) -> Array:
@@ -79,15 +89,15 @@ def in_units(graph: Any, stated: Array, units: Scale) -> Array:
     wrong = ~((stated >= 0) & np.isfinite(stated) & (dependencies * units.factor == stated))
     if wrong.any():
         row = int(wrong.argmax())
-        value = f"vertex {name_of(graph, row)}: betweenness {float(stated[row])}"
+        value = f"vertex {name_of(graph, row)}: betweenness {float(at(stated, row))}"
         raise Broken(f"{value} is not 0 or more units of {units.factor!r}")
     return dependencies
 
 
 def weights_of(dependencies: Array) -> Array:
     """Random weights, float64 [V]."""
-    drawn: Array = np.random.default_rng().uniform(1, 2, len(dependencies)) / (1 + dependencies)
-    return drawn
+    drawn: Array = np.asarray(np.random.default_rng().uniform(1, 2, len(dependencies)), like=dependencies)
+    return drawn / (1 + dependencies)
 
 
 def combined(found: Sequence[Found]) -> Found:
@@ -121,8 +131,13 @@ def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Fou
         arcs = frozen(graph.into.offsets), frozen(graph.into.indices), frozen(lengths)
         depth, terms = follow(arcs, source, paths.distance, order, drawn, (logarithms, means))
         weight.append(float(means.sum()))
-        error = max(error, EPS * LAMBDA * (depth + 1) * (math.sqrt(terms) + float(logarithms[order].max())))
+        error = max(error, relative_error(depth, terms, float(logarithms[order].max())))
     return Found(math.fsum(weight), error)
+
+
+def relative_error(depth: int, terms: int, logarithm: float) -> float:
+    """A bound for sums of so many terms, one behind the other, and for logarithms of numbers of paths up to this one."""
+    return EPS * LAMBDA * (depth + 1) * (math.sqrt(terms) + logarithm)
 
 
 @njit(cache=True, nogil=True)
