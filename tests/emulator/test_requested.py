@@ -7,6 +7,7 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.one_gpu.contests import equal
 from kernels.betweenness import betweenness
+from kernels.betweenness.certificate import certify_betweenness
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
 from kernels.gpu.loader import to_device
@@ -14,10 +15,14 @@ from tests.emulator.test_kernels import crowd, roads
 
 
 @pytest.mark.parametrize("weights", [True, False])
-@pytest.mark.parametrize("make", [roads, crowd])
+@pytest.mark.parametrize("make", [lambda: roads(5), crowd], ids=["roads", "crowd"])
 def test_betweenness(make, weights):
-    graph, asked = make(), {"weights": weights, "exact_below": 0, "epsilon": 0.35}
-    equal(betweenness(to_device(graph), **asked), betweenness(graph, **asked))
+    graph, asked = make(), {"weights": weights, "exact_below": 0, "epsilon": 0.5}
+    on_device, expected = to_device(graph), betweenness(graph, **asked)
+    found = betweenness(on_device, **asked)
+    equal(found, expected)
+    verdict = certify_betweenness(on_device, found, **asked)
+    assert verdict.holds, verdict.reason
 
 
 @pytest.mark.parametrize("make", [roads, crowd])

@@ -6,6 +6,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from kernels.answers import Betweenness
 from kernels.betweenness import betweenness, cuda
 from kernels.betweenness.certificate import certify_betweenness
 from kernels.gpu.loader import to_device
@@ -23,6 +24,8 @@ def check(graph: Graph, **asked: object) -> None:
     assert found.sources == expected.sources
     assert cupy.asnumpy(found.betweenness).tolist() == expected.betweenness.tolist()
     assert certify_betweenness(on_device, found, **asked).holds
+    wrong = Betweenness(found.betweenness + (cupy.arange(graph.num_vertices) == 0))
+    assert certify_betweenness(on_device, wrong, **asked).holds == (not graph.num_vertices)
 
 
 @pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 100], ids=lambda edges: edges.name)
