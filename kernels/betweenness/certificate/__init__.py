@@ -32,6 +32,7 @@ from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
 
 EPS, LAMBDA = 2.0**-52, 8.0  # a bound with LAMBDA fails with a probability of 2 exp(-LAMBDA^2 / 2), 3e-14
+_EXACT = 2.0**50  # units from which the quotient of two doubles may not be the integer
 RULES = (
     "every value is an integer number of units, and not negative",
     "the distances from every source are proved, or found again",
@@ -84,9 +85,10 @@ def _on_gpu(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Found:
 
 
 def in_units(graph: Any, stated: Array, units: Scale) -> Array:
-    """Values as numbers of units, float64; Broken unless they are integers from 0 on."""
+    """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so."""
     dependencies = np.rint(stated / units.factor)
-    wrong = ~((stated >= 0) & np.isfinite(stated) & (dependencies * units.factor == stated))
+    exact = (dependencies * units.factor == stated) | (dependencies > _EXACT)
+    wrong = ~((stated >= 0) & np.isfinite(stated) & exact)
     if wrong.any():
         row = int(wrong.argmax())
         value = f"vertex {name_of(graph, row)}: betweenness {float(at(stated, row))}"
@@ -97,7 +99,8 @@ def in_units(graph: Any, stated: Array, units: Scale) -> Array:
 def weights_of(dependencies: Array) -> Array:
     """Random weights, float64 [V]."""
     drawn: Array = np.asarray(np.random.default_rng().uniform(1, 2, len(dependencies)), like=dependencies)
-    return drawn / (1 + dependencies)
+    drawn /= 1 + dependencies
+    return drawn
 
 
 def combined(found: Sequence[Found]) -> Found:
