@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -37,6 +37,7 @@ help:
 	@echo "make bounds           time the steps whose cost has a known bound, and what graphmill estimate says"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make bench-trees      measure many shortest-path trees on road networks; TREES=--help"
+	@echo "make bench-flows      measure maximum flows of many pairs beside SciPy, and transitive closures; FLOWS=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
 	@echo "make bench-dynamic    measure graphs that change: pages, searches, updates and batches in every structure; DYNAMIC=--help"
 	@echo "make bench-changes    measure nights of changes, on a GPU also the merge of changes in its memory; CHANGES=--help"
@@ -126,6 +127,13 @@ bench-trees-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.trees.bench $(TREES)
 bench-trees-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.trees.bench --sources 2048 $(TREES)
+
+bench-flows:
+	@$(MAKE) --no-print-directory bench-flows-on-$$($(HAS_GPU) && echo gpu || echo cpu)
+bench-flows-on-gpu: $(GPU_READY)
+	$(GPU_PYTHON) -m benchmarks.flows $(FLOWS)
+bench-flows-on-cpu: $(VENV)/dev
+	$(BIN)/python -m benchmarks.flows $(FLOWS)
 
 bench-abstractions: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.operators.bench $(ABSTRACTIONS)

@@ -200,7 +200,6 @@ solve(const int64_t* offsets, const ROW* heads, const int64_t* capacity, const i
         pair.excess[row] = 0;
         pair.marks[row] = 0;
     }
-    int64_t levels = set_heights(pair, team), lifting = 0;
     if (threadIdx.x == 0) {
         listed = 0;
     }
@@ -216,14 +215,15 @@ solve(const int64_t* offsets, const ROW* heads, const int64_t* capacity, const i
         }
     }
     __syncthreads();
-    for (int64_t count = listed; count > 0; count = listed) {
-        ROW* done = pair.active;
-        pair.active = pair.next;
-        pair.next = done;
+    int64_t count = listed, levels = 0, lifting = 1;  // so that the heights are set first
+    while (count > 0) {
         if (lifting > levels) {
             levels = set_heights(pair, team);
             lifting = 0;
         }
+        ROW* done = pair.active;
+        pair.active = pair.next;
+        pair.next = done;
         __syncthreads();
         if (threadIdx.x == 0) {
             listed = 0;
@@ -232,7 +232,9 @@ solve(const int64_t* offsets, const ROW* heads, const int64_t* capacity, const i
         ++round;
         push(pair, team, count, round);
         lifting += lift(pair, team, count, round);
+        count = listed;
     }
+    __syncthreads();
     fill_heights(pair, -1);
     if (threadIdx.x == 0) {
         pair.heights[pair.source] = 0;

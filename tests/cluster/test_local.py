@@ -27,6 +27,7 @@ from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.run import STAGES
+from pipeline.config.stages import MaxFlowConfig
 from pipeline.errors import BadConfig, BadInput, ClusterLost, ProofFailed
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
@@ -39,6 +40,7 @@ from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT, alive, clean_environment, end, eventually
+from tests.pipeline.reach.inputs import write_pairs
 from tests.strangers import exposed, listening
 
 LOCAL = ClusterConfig(scheduler="local", workers=2)
@@ -65,6 +67,17 @@ def test_tables_and_proofs_are_the_same_with_and_without_workers(stage, grid, sm
     assert [path.name for path in (tmp_path / "there").glob(".*")] == []
     proofs = [prove(graph, found, True, Runtime(tmp_path, cluster=where)).facts for where in (cluster, LocalThreads())]
     assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
+
+
+def test_flows_are_the_same_with_and_without_workers(small, cluster, tmp_path):
+    asked = MaxFlowConfig(pairs=write_pairs(tmp_path / "pairs.parquet", [0, 4, 9, 3, 5], [9, 5, 1, 2, 0]))
+    runtimes = [Runtime(tmp_path / name, cluster=where) for name, where in (("there", cluster), ("here", LocalThreads()))]
+    found, expected = (run_stage(small, "max_flow", (), runtime, asked) for runtime in runtimes if not runtime.work.mkdir())
+    assert found.manifest.files == expected.manifest.files
+    assert prove(small, found, True, runtimes[0]).facts["holds"]
+    wrong = MaxFlowConfig(pairs=write_pairs(tmp_path / "pairs.parquet", [0, 4, 9, 3, 5], [9, 5, 1, 99, 0]))
+    with pytest.raises(BadInput, match="row 3: dst 99 is not in the graph"):
+        run_stage(small, "max_flow", (), runtimes[0], wrong)
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -21,11 +21,13 @@ from kernels.flow import max_flow
 from kernels.flow.certificate import certify_flows
 from kernels.gpu.loader import to_device
 from kernels.gpu.transfer import on_device as copied
+from kernels.gpu.transfer import on_host
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy, customise
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.queries import cuda as cuda_queries
 from kernels.trees import trees
+from tests.answers import uncleaned
 from tests.cpu.hierarchy.checks import same
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.gpu.trees.test_reductions import check as require_reductions
@@ -161,6 +163,16 @@ def test_flows_and_their_certificate(memory, monkeypatch, graph, on_device):
         np.testing.assert_array_equal(getattr(found, name).get(), getattr(expected, name))
     assert certify_flows(on_device, found).holds
     assert not certify_flows(on_device, replace(found, vertices=found.vertices + 1)).holds
+
+
+def test_flows_that_return_to_the_source():
+    """A target that is not reached, and one that takes a part; self-loops and parallel arcs."""
+    arcs = ((0, 1, 5), (1, 1, 9), (1, 3, 2), (1, 3, 1), (2, 3, 1), (3, 4, 2), (3, 5, 4))
+    graph = uncleaned(EdgeList("dead ends", arcs))
+    pairs = np.array([[0, 0, 0], [2, 4, 3]], np.int32)
+    found, expected = max_flow(to_device(graph), *cupy.asarray(pairs)), max_flow(graph, *pairs)
+    assert found.value.tolist() == expected.value.tolist() == [0, 2, 3]
+    assert certify_flows(graph, on_host(found)).holds
 
 
 def test_shards(on_device):

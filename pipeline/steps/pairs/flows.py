@@ -55,8 +55,8 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
         found = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=code)
         solved = [parts[0] for parts in progress.counted(found, [ids.shape[1] for _, ids in tasks], "pairs")]
         schema = tables.schema(algorithm.table_name, facts.weight, measure=facts.measure)
-        batches = [batch for batch, _, _ in solved]
-        tables.write_rows(folder / tables.file_name(0), schema, tables.keys(algorithm.table_name), batches)
+        rows = pa.Table.from_batches([batch for batch, _, _ in solved]).combine_chunks()  # row groups do not depend on tasks
+        tables.write_rows(folder / tables.file_name(0), schema, tables.keys(algorithm.table_name), rows.to_batches())
         begins, arcs, amounts = zip(*(flows for _, flows, _ in solved), strict=True)
         counts = np.concatenate([[0], *map(np.diff, begins)])
         for name, array in zip(FLOWS.beside, (asked, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):

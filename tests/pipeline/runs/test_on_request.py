@@ -150,3 +150,14 @@ def test_flows_and_pairs_need_each_other(tmp_path):
 def test_pairs_are_an_option(tmp_path):
     options = RunOptions(out=tmp_path, stages="max_flow", pairs=tmp_path / "pairs.parquet")
     assert options.config("g.csv").max_flow == MaxFlowConfig(pairs=str(tmp_path / "pairs.parquet"))
+
+
+def test_pairs_and_cuts_have_the_names_of_the_source(tmp_path):
+    arcs = {"src": ["a", "b", "c"], "dst": ["b", "c", "d"], "weight": [0.5, 0.25, 3.0]}
+    pq.write_table(pa.table(arcs), tmp_path / "arcs.parquet")
+    asked = {"stages": ["max_flow"], "max_flow": {"pairs": write_pairs(tmp_path / "pairs.parquet", ["a"], ["d"])}}
+    source = {"source": str(tmp_path / "arcs.parquet"), "ids": "string"}
+    published = run(run_config("test", graph=source, output=tmp_path / "out", named=True, backend="cpu", **asked))
+    (row,) = tables.read(published.path / "max_flow").to_pylist()
+    names = {name: row[name] for name in ("src_name", "dst_name", "flow", "vertices", "cut_src_name", "cut_dst_name")}
+    assert [*names.values()] == ["a", "d", 0.25, 2, ["b"], ["c"]]

@@ -25,6 +25,7 @@ UFUNCS = [
     "isinf",
     "isnan",
     "left_shift",
+    "ldexp",
     "less",
     "less_equal",
     "log",

@@ -1,0 +1,59 @@
+"""Closures and flows on the GPU: the CPU's answers to the byte, on random graphs, and flows on roads."""
+# ruff: noqa: E402  (the imports below need CuPy)
+
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy")
+
+from benchmarks.graphs import new_york, wiki_vote
+from kernels.answers import Closure, Flows
+from kernels.closure import closure
+from kernels.closure.certificate import certify_closure
+from kernels.flow import max_flow
+from kernels.flow.certificate import certify_flows
+from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_host
+from kernels.graph import Graph
+from tests.certificates.test_certificates_mutants import random_graph
+from tests.gpu.inputs import poison
+
+PUBLISHED = ("value", "vertices", "cut_begins", "cut_src", "cut_dst")
+
+
+def check(found: Closure | Flows, expected: Closure | Flows, names: tuple[str, ...]) -> None:
+    for name in names:
+        array, due = getattr(on_host(found), name), getattr(expected, name)
+        assert array.dtype == due.dtype
+        np.testing.assert_array_equal(array, due)
+
+
+def check_flows(graph: Graph, arcs: Graph, pairs: np.ndarray) -> None:
+    poison()
+    found = max_flow(arcs, *cupy.asarray(pairs))
+    check(found, max_flow(graph, *pairs), PUBLISHED)
+    assert certify_flows(arcs, found).holds
+
+
+def test_random_graphs():
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        _, graph = random_graph(rng)
+        arcs = to_device(graph)
+        poison()
+        found = closure(arcs)
+        check(found, closure(graph), ("vertex", "reached"))
+        assert certify_closure(arcs, found).holds
+        if graph.num_vertices > 1:
+            pairs = np.array([rng.choice(graph.num_vertices, 2, replace=False) for _ in range(4)], graph.rows_by_id.dtype)
+            check_flows(graph, arcs, pairs.T.copy())
+
+
+@pytest.mark.real_gpu(reason="it takes hours")
+@pytest.mark.parametrize("load", [new_york, wiki_vote])
+def test_real_graphs(load):
+    graph = load()
+    arcs, rng = to_device(graph), np.random.default_rng(5)
+    check_flows(graph, arcs, rng.permutation(graph.num_vertices)[:40].reshape(2, 20).astype(np.int32))
+    if not graph.symmetric:
+        check(closure(arcs), closure(graph), ("vertex", "reached"))
