@@ -29,6 +29,7 @@ from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside, foreseen
 from pipeline.steps.derived.forest import root
+from pipeline.steps.derived.hierarchy import stored_steps
 from pipeline.steps.derived.naming import add_names
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
@@ -169,8 +170,10 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
             results = replace(results, reached=reached, paths=paths)
+        before = stored_steps(graph, work)
         products = [call(name, step, runtime) for name, step in products_of(config, edges, graph)]
-        results = replace(results, products=products)
+        hierarchies = [replace(step, reused=step in before) for step in stored_steps(graph, work)] if products else []
+        results = replace(results, products=products, hierarchies=hierarchies)
         cluster.release()
         if config.named:
             step_of = {table.manifest.step: table for table in results.tabled}

@@ -13,7 +13,7 @@ from kernels import hierarchy as kernel
 from kernels.answers import Hierarchy
 from kernels.graph import Graph
 from pipeline.cluster.protocol import Place
-from pipeline.errors import NotRoadLike
+from pipeline.errors import Damaged, NotRoadLike
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
@@ -23,7 +23,7 @@ from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.hierarchy import ORDER, STEP, arrays_of, open_order
 from pipeline.store.hierarchy.facts import HierarchyFacts
-from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.store.manifest import Folder, digest_of, make, read
 
 _CODE = Code((__name__, *HELD_GRAPH))
 _WORSE = 1.25  # how many times as many arcs as the order's own weights need are accepted of others
@@ -44,6 +44,15 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
     order = _order(graph, runtime)
     inputs = {"graph": graph.digest, "order": order.digest}
     return make(runtime.work / STEP, STEP, inputs, {}, partial(_written, partial(_on_order, graph, order), runtime), _CODE)
+
+
+def stored_steps(graph: Folder, work: Path) -> list[Folder]:
+    """The steps `hierarchy_order` and `hierarchy` of this graph, if an earlier call has stored them."""
+    try:
+        found = read(work / STEP)
+        return [read(work / ORDER), found] if found.manifest.inputs["graph"] == graph.digest else []
+    except Damaged:
+        return []
 
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:

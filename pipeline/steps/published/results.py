@@ -28,6 +28,7 @@ class Results:
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
+    hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
 
     @property
@@ -52,6 +53,7 @@ def steps_of(results: Results) -> list[Folder]:
         results.edges,
         results.graph,
         *results.indexes,
+        *results.hierarchies,
         *results.tabled,
         *results.named.values(),
         *results.proofs,

@@ -11,11 +11,14 @@ from benchmarks.generators import grid_edges
 from pipeline.cluster.protocol import Place
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.run import RunConfig
 from pipeline.errors import Damaged, NotRoadLike, TooLarge
 from pipeline.ingest import ingest
+from pipeline.run import run
 from pipeline.steps.derived import hierarchy as steps
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.layout import lay_out
+from pipeline.steps.products import sweeping
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph
 from pipeline.store.hierarchy import open_hierarchy
@@ -51,6 +54,17 @@ def test_new_weights_keep_the_order(directed, tmp_path):
         assert 0 < facts.shortcuts < facts.arcs
         assert (facts.down_arcs is None) == (not directed)
     assert len(orders) == 1
+
+
+def test_a_run_lists_its_hierarchy_among_its_steps(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "WORTH", 1)
+    laid_out(tmp_path, 3)
+    config = RunConfig(
+        graph=GraphConfig(source=str(tmp_path / "3.parquet")), output=tmp_path / "out", stages=["wcc"], closeness={}
+    )
+    for reused in (False, True):
+        steps = run(config).facts["steps"]
+        assert [steps[name]["reused"] for name in ("hierarchy_order", "hierarchy", "closeness")] == [reused] * 3
 
 
 def test_an_order_that_does_not_suit_new_weights_is_not_used(tmp_path, monkeypatch):
