@@ -110,6 +110,10 @@ def test_b1_vertices():
         checked(editor, {vertex: [] for vertex in range(number + 1)})
     assert editor.remove_vertex(number)
     assert editor.add_vertex() == number + 1
+    bulk.num_rows = 2**31 - 1
+    for add in (lambda: bulk.add_vertices(1), Editor(bulk).add_vertex):
+        with pytest.raises(OverflowError, match="vertex 2147483647 exceeds 2147483646"):
+            add()
 
 
 def test_b2_every_way():

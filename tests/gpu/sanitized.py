@@ -168,6 +168,25 @@ def run_over_shards(graph: Any) -> int:
     return len(solved)
 
 
+def run_dynamic() -> int:
+    """Change and search graphs in slotted pages; return how many answers there are."""
+    import cupy
+
+    from kernels.bfs import bfs
+    from kernels.sssp import sssp
+    from tests.dynamic import batches, operators, structures
+    from tests.layout import merging
+
+    merging.check(cupy.empty(0), 1)
+    batches.run(cupy.empty(0), "large", True)
+    for case in (operators.lookups, operators.advances, operators.operators, operators.dangling):
+        case(cupy.empty(0))
+    operators.scans(cupy.empty(0), 1000)
+    for graph in graphs(12, 400):
+        operators.searches(cupy.empty(0), structures.graph_of(graph.out), range(min(1, graph.num_vertices)), (bfs, sssp))
+    return 6
+
+
 def run_kernels() -> None:
     """Run and certify every kernel and method on every graph."""
     import cupy
@@ -190,7 +209,7 @@ def run_kernels() -> None:
             lay_out(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
         count += run_reachability(graph)
     count += run_reachability(to_device(layers(150)))
-    count += run_layout_proofs()
+    count += run_layout_proofs() + run_dynamic()
     count += sum(map(run_over_shards, map(to_device, graphs(12, 400))))  # smaller: memcheck takes long over each of CuPy's arrays
     print(f"{count} answers")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernels.dynamic.contract import LARGEST_VERTEX, Rules
 from kernels.dynamic.pages.constants import HEADER_WORDS
-from kernels.dynamic.pages.layout import degree_words_of, free_words, vertices_of
+from kernels.dynamic.pages.layout import WORD, degree_words_of, free_words, vertices_of
 from kernels.dynamic.pages.moves import PageMoves
 from kernels.dynamic.pages.store import NOT_LARGE, PageStore
 from kernels.graph import Array
@@ -124,8 +124,8 @@ class Editor(PageMoves):
             for tail in self._tails_of(vertex):
                 while found := self.positions(tail, vertex):
                     self._remove(tail, found[-1])
-        while neighbours := self.neighbours(vertex):
-            self._remove(vertex, len(neighbours) - 1)
+        for number in reversed(range(len(self.neighbours(vertex)))):
+            self._remove(vertex, number)
         place = self.find(vertex)
         assert place
         page = self.store.page(place.page)
@@ -146,11 +146,17 @@ class Editor(PageMoves):
 
     def neighbours(self, vertex: int) -> list[int]:
         """The list of a vertex, in its order; empty if there is no such vertex."""
-        return [word for page, begin, end in self._parts(vertex) for word in self.store.page(page)[begin:end].tolist()]
+        found: list[int] = self._list(vertex).tolist()
+        return found
 
     def positions(self, src: int, dst: int) -> list[int]:
         """Where `dst` is in the list of `src`."""
-        return [number for number, head in enumerate(self.neighbours(src)) if head == dst]
+        found: list[int] = np.flatnonzero(self._list(src) == dst).tolist()
+        return found
+
+    def _list(self, vertex: int) -> Array:
+        parts = [self.store.page(page)[begin:end] for page, begin, end in self._parts(vertex)]
+        return np.concatenate([np.empty(0, WORD), *parts])
 
     def _parts(self, vertex: int) -> list[tuple[int, int, int]]:
         """Pages and words, first and behind the last, of a list."""

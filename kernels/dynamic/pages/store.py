@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.dynamic.arrays import ones
-from kernels.dynamic.contract import Lists
+from kernels.dynamic.contract import LARGEST_VERTEX, Lists
 from kernels.dynamic.pages.building import plan_pages, write_pages
 from kernels.dynamic.pages.layout import PAGE_SIZES, WORD
 from kernels.graph import Array, Csr
@@ -130,7 +130,13 @@ class PageStore:
         return self._addresses
 
     def add_vertices(self, number: int) -> None:
-        """Append vertices without arcs in new pages, each filled as the document fills it."""
+        """Append vertices without arcs in new pages, each filled as the document fills it.
+
+        Raises:
+            OverflowError: A vertex would not fit int32.
+        """
+        if self.num_rows + number - 1 > LARGEST_VERTEX:
+            raise OverflowError(f"vertex {self.num_rows + number - 1} exceeds {LARGEST_VERTEX}")
         vertices = np.arange(self.num_rows, self.num_rows + number, dtype=WORD, like=self.slots)
         if number:
             degrees = np.zeros(number, np.int64, like=self.slots)
