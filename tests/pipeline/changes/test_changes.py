@@ -35,6 +35,11 @@ def test_tables_of_a_history_are_those_of_a_rebuild(seed, tmp_path):
     assert history(seed, tmp_path, 50 if NIGHTLY else 3, 5 if NIGHTLY else 2) == []
 
 
+@pytest.mark.parametrize("seed", range(100 if NIGHTLY else 1))
+def test_ranks_open_a_changed_graph(seed, tmp_path):
+    assert history(seed, tmp_path, 20 if NIGHTLY else 2, 5 if NIGHTLY else 2, cluster={"shards": 3}, stages=["wcc"]) == []
+
+
 def config(folder, source, out="out", **options):
     (folder / "edges.csv").write_text(source, "utf-8")
     values = {"graph": {"source": str(folder / "edges.csv")}, "output": folder / out, "stages": ["wcc", "sssp"], "backend": "cpu"}
