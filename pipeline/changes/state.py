@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pipeline.config.run import RunConfig
-from pipeline.errors import BadConfig, Damaged
+from pipeline.errors import BadConfig
 from pipeline.steps.published.target import Target
 from pipeline.store import manifest
 from pipeline.store.deltas import GRAPHS
@@ -55,14 +55,8 @@ class State:
         return edges, graph
 
     def _step(self, name: str, folders: list[Path]) -> Folder:
-        for path in folders:
-            try:
-                folder = manifest.read(path)
-            except Damaged:
-                continue
-            if folder.digest == self.run.manifest.inputs.get(name):
-                manifest.check(folder)
-                return folder
+        if folder := manifest.find(folders, self.run.manifest.inputs.get(name, "")):
+            return folder
         raise BadConfig(
             f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another "
             "run has replaced it, or it was removed: run the source again"

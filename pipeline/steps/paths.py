@@ -16,7 +16,7 @@ from kernels.graph import Graph
 from kernels.reachability.paths import first_wrong_path, memory_of_paths, shortest_paths
 from pipeline import progress
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadConfig, Damaged, ProofFailed, TooLarge
+from pipeline.errors import BadConfig, ProofFailed, TooLarge
 from pipeline.runtime.backend import Clock, bring
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.pairs import BATCH
@@ -78,14 +78,8 @@ def graph_of_index(index: Folder) -> Folder:
         Damaged: A file differs from the manifest.
     """
     steps = [index.path.parent, *(above / "steps" for above in index.path.parents[2:3])]
-    for folder in (place / name for place in steps for name in GRAPHS):
-        try:
-            graph = manifest.read(folder)
-        except Damaged:
-            continue
-        if graph.digest == index.manifest.inputs["graph"]:
-            manifest.check(graph)
-            return graph
+    if graph := manifest.find((place / name for place in steps for name in GRAPHS), index.manifest.inputs["graph"]):
+        return graph
     raise BadConfig(
         f"{index.path}: paths need the stored graph that this index was made from, in `steps/graph` of the run's output folder; "
         "it is not there, or a later run has replaced it: run stage reachability again"

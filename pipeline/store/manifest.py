@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -103,6 +103,19 @@ def read(path: Path) -> Folder:
         return Folder(path, Manifest(**content, files=files))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Damaged(f"{file_of(path)}: no readable manifest ({error})") from error
+
+
+def find(folders: Iterable[Path], digest: str) -> Folder | None:
+    """The first folder whose manifest has this digest, with all files checked; None if there is none. Raises Damaged."""
+    for path in folders:
+        try:
+            folder = read(path)
+        except Damaged:
+            continue
+        if folder.digest == digest:
+            check(folder)
+            return folder
+    return None
 
 
 def file_of(folder: Path) -> Path:

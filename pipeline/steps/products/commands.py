@@ -11,7 +11,7 @@ from pipeline.cluster.start import started
 from pipeline.config.loading import checked, load_run, run_config
 from pipeline.config.products import MatrixOptions, TreesOptions
 from pipeline.config.run import workplace
-from pipeline.errors import BadConfig, Damaged
+from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out, suited
@@ -20,8 +20,9 @@ from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.reach import flushed, require_ours, require_outside
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
+from pipeline.store.deltas import GRAPHS
 from pipeline.store.edges import HeldEdges
-from pipeline.store.manifest import Folder
+from pipeline.store.manifest import Folder, find
 from pipeline.store.scratch import remove_dead
 from pipeline.store.workspace import workspace
 
@@ -81,17 +82,12 @@ def _of_run(path: Path) -> tuple[Folder, Folder]:
     run = manifest.read(Path(os.path.realpath(link if link.is_symlink() else path)))
     if run.manifest.step != "run":
         raise BadConfig(f"{path}: is not a run, but the folder of step {run.manifest.step}")
-    steps, found = run.path.parents[1] / "steps", list[Folder]()
-    for name in ("edges", "graph"):
-        try:
-            found.append(manifest.read(steps / name))
-        except Damaged:
-            break
-        if found[-1].digest != run.manifest.inputs[name]:
-            break
-        manifest.check(found[-1])
-    else:
-        return found[0], found[1]
-    raise BadConfig(
-        f"{steps / name}: is not there, or a later run has replaced it; name the graph's file, or run the configuration again"
-    )
+    steps = run.path.parents[1] / "steps"
+    edges = find([steps / "edges"], run.manifest.inputs["edges"])
+    graph = find((steps / name for name in GRAPHS), run.manifest.inputs["graph"])
+    if edges is None or graph is None:
+        lost = steps / ("edges" if edges is None else "graph")
+        raise BadConfig(
+            f"{lost}: is not there, or a later run has replaced it; name the graph's file, or run the configuration again"
+        )
+    return edges, graph

@@ -17,10 +17,12 @@ from pipeline.command import app
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, ProofFailed
 from pipeline.run import run
+from pipeline.steps.products.commands import matrix_into
 from pipeline.store import deltas, manifest
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
+from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.thrift import field, footer_of, with_footer
 from tests.pipeline.changes.histories import differing, history
@@ -76,6 +78,9 @@ def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
     state = RunFacts.of(published).graph.state
     assert (state.number, state.parent, state.applied) == (1, parent.digest, [digest_of_file(out.with_name("changes.csv"))])
     assert (state.inserted, state.deleted, state.updated, state.vertices, state.violations) == (2, 1, 1, 1, {})
+    asked = {"sources": str(file_of(out, "9\n", "from.csv")), "targets": str(file_of(out, "3\n", "to.csv")), "backend": "cpu"}
+    distances = matrix_into(str(out), out.with_name("matrix"), **asked)
+    assert tables.read(distances.path).to_pylist() == [{"source": 9, "target": 3, "distance": 6}]
     again = change(out, file_of(out, "op,src,dst,weight\ndelete,9,1,\n", "second.csv"))
     assert RunFacts.of(again).graph.state.parent == manifest.read(out / "steps" / "graph-1").digest
     assert GraphFacts.of(manifest.read(out / "steps" / "graph-2")).delta.batches == [4, 1]
