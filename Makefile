@@ -36,7 +36,7 @@ help:
 	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
 	@echo "make bounds           time the steps whose cost has a known bound, and what graphmill estimate says"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
-	@echo "make bench-trees      measure many shortest-path trees on road networks; TREES=--help"
+	@echo "make bench-trees      measure many shortest-path trees on road networks, and products of them; TREES=--help"
 	@echo "make bench-flows      measure maximum flows of many pairs beside SciPy, and transitive closures; FLOWS=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
 	@echo "make bench-dynamic    measure graphs that change: pages, searches, updates and batches in every structure; DYNAMIC=--help"
@@ -125,8 +125,10 @@ bench-trees:
 	@$(MAKE) --no-print-directory bench-trees-on-$$($(HAS_GPU) && echo gpu || echo cpu)
 bench-trees-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.trees.bench $(TREES)
+	$(GPU_PYTHON) -m benchmarks.trees.products
 bench-trees-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.trees.bench --sources 2048 $(TREES)
+	$(BIN)/python -m benchmarks.trees.products
 
 bench-flows:
 	@$(MAKE) --no-print-directory bench-flows-on-$$($(HAS_GPU) && echo gpu || echo cpu)

@@ -1,0 +1,104 @@
+"""Products of a road network, from stored graph to table, on the GPU if there is one: `python -m benchmarks.trees.products`."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.cpu.parallel import cores
+from kernels.gpu.devices import current, name_of, obstacle
+from kernels.graph import Array
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
+from pipeline.config.products import FlowsConfig, IsochronesConfig, MatrixOptions, NearestConfig
+from pipeline.ingest import ingest
+from pipeline.runtime.backend import Backend
+from pipeline.steps.derived.hierarchy import build_hierarchy
+from pipeline.steps.layout import lay_out
+from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, sweeping, trees
+from pipeline.steps.runtime import Runtime
+from pipeline.store.facts.products import ProductFacts
+from pipeline.store.graph import open_vertices
+from pipeline.store.manifest import Folder
+
+NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
+THRESHOLDS = (20_000, 50_000, 100_000)
+Row = tuple[str, int, float, float]  # a product, its sources, the seconds of its step, and those of its trees
+
+
+def measure(source: str, counts: dict[str, int], backend: Backend, work: Path) -> Iterator[Row]:
+    """Each product once, after one from few sources, which is compared with searches, and compiles."""
+    runtime = Runtime(work, backend)
+    edges = ingest(GraphConfig(source=source), work)
+    graph = lay_out(edges, LayoutConfig(order="windowed"), runtime)
+    made = build_hierarchy(graph, Runtime(work))
+    yield "hierarchy", 1, made.manifest.seconds, made.facts["seconds"]
+    ids, rows_by_id, _, _ = open_vertices(graph)
+    vertices = ids[rows_by_id]
+    shuffled = np.random.default_rng(1).permutation(vertices)
+    compare(graph, np.sort(shuffled[:64]), runtime)
+    some = {name: np.sort(shuffled[:count]) for name, count in counts.items()}
+    for name, sources in some.items():
+        pq.write_table(pa.table({"vertex": sources}), work / f"{name}.parquet")
+    pq.write_table(pa.table({"src": vertices[:2000], "dst": vertices[-2000:]}), work / "pairs.parquet")
+    asked = {name: str(work / f"{name}.parquet") for name in counts}
+    near, within = NearestConfig(facilities=asked["nearest"], count=3), IsochronesConfig(thresholds=THRESHOLDS)
+    steps: dict[str, Callable[[], Folder]] = {
+        "closeness": lambda: closeness.tabulate_closeness(graph, some["closeness"], runtime),
+        "isochrones": lambda: isochrones.tabulate_isochrones(
+            edges, graph, within.model_copy(update={"sources": asked["isochrones"]}), runtime
+        ),
+        "nearest": lambda: nearest.tabulate_nearest(edges, graph, near, runtime),
+        "flows": lambda: flows.tabulate_flows(graph, FlowsConfig(pairs=str(work / "pairs.parquet")), runtime),
+        "matrix": lambda: matrix.tabulate_matrix(graph, (some["matrix"],) * 2, MatrixOptions(output=work / "matrix"), runtime),
+        "trees": lambda: trees.tabulate_trees(graph, some["trees"], work / "trees", runtime),
+    }
+    for name, step in steps.items():
+        started = time.perf_counter()
+        facts = ProductFacts.of(step())
+        yield name, facts.sources, time.perf_counter() - started, facts.seconds
+
+
+def compare(graph: Folder, sources: Array, runtime: Runtime) -> None:
+    """Raise AssertionError unless sweeps and searches give the same bytes."""
+    made: list[Any] = []
+    before, work = sweeping.WORTH, runtime.work
+    for worth, name in ((1, "swept"), (sys.maxsize, "searched")):
+        sweeping.WORTH = worth
+        place = Runtime(work / name if worth > 1 else work, runtime.backend)
+        found = trees.tabulate_trees(graph, sources, work / f"{name}-trees", place)
+        made.append([found.manifest.files, closeness.tabulate_closeness(graph, sources, place).manifest.files])
+    sweeping.WORTH = before
+    assert made[0] == made[1], "sweeps and searches differ"
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Measure, and print each row."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.trees.products", description=__doc__)
+    parser.add_argument("--source", default=str(NEW_YORK), help="a graph file (default: New York)")
+    parser.add_argument(
+        "--sources", type=int, default=0, help="of closeness (default: all, on CPUs 4,096) and isochrones (85,000; 4,096)"
+    )
+    parser.add_argument("--cpu", action="store_true", help="measure the CPU even if there is a GPU")
+    options = parser.parse_args(arguments)
+    backend: Backend = "cpu" if options.cpu or obstacle() else "gpu"
+    most = options.sources or (4096 if backend == "cpu" else 10**9)
+    counts = {"closeness": most, "isochrones": min(most, 85_000), "nearest": 1000, "matrix": 2000, "trees": 64}
+    print(
+        f"On {name_of(current()) if backend == 'gpu' else f'{cores()} CPU cores'}; trees: the time of proved trees in the step.\n"
+    )
+    print("| product | sources | step, s | trees, s |\n|---|---:|---:|---:|", flush=True)
+    with TemporaryDirectory() as work:
+        for name, sources, seconds, swept in measure(options.source, counts, backend, Path(work)):
+            print(f"| {name} | {sources:,} | {seconds:.2f} | {swept:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
