@@ -137,11 +137,12 @@ def _load(
             row = leaf
             while children[row] == 0 and before[row] >= 0:
                 children[row] = -1  # it was added
-                tail = before[row]
-                for arc in range(offsets[row], offsets[row + 1]):
-                    if indices[arc] == tail:
-                        loads[arc] += paths[row]
-                        break
-                paths[tail] += paths[row]
-                children[tail] -= 1
-                row = tail
+                paths[before[row]] += paths[row]
+                row = before[row]
+                children[row] -= 1
+        for row in range(len(before)):  # in the order of the arcs, because their memory is what takes time
+            if before[row] >= 0 and paths[row]:
+                arc = offsets[row]
+                while indices[arc] != before[row]:
+                    arc += 1
+                loads[arc] += paths[row]
