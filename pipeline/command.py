@@ -260,7 +260,7 @@ for command in (init, inspection.check, inspection.estimate, inspection.path, in
 
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
-    from pipeline.report.wording import answered, counted, read_as, witnessed
+    from pipeline.report.wording import answered, changed, counted, read_as, witnessed
     from pipeline.store.facts.run import RunFacts
 
     facts = RunFacts.of(published)
@@ -269,6 +269,8 @@ def summarise(published: "Folder", output: Path) -> None:
     print(f"\n{graph.name}: {counted(graph.vertices, 'vertex', 'vertices')}, {counted(graph.arcs, 'arc')}; every answer proved")
     for what, sentence in read_as(facts.input).items():
         print(f"  {what.lower():<20} {sentence}")
+    if graph.state:
+        print(f"  {'changes':<20} {changed(graph.state)}")
     for table, described in facts.tables.items():
         print(f"  {table:<20} {described.rows:>13,} rows   {link / table}")
     if facts.reached:

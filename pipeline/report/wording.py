@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.steps.published.report_marks import FOLDER
-from pipeline.store.facts import PathFacts, QueryFacts
+from pipeline.store.facts import PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
 
 
@@ -28,6 +28,16 @@ def answered(queries: QueryFacts) -> str:
     unknown = f", {queries.unknown:,} unknown" if queries.unknown else ""
     proof = f" ({queries.witnessed:,} paths and {queries.sampled:,} without one checked)" if queries.searched else ""
     return f"{queries.rows:,} pairs: {queries.reachable:,} reachable{unknown}; decided by {words}{proof}"
+
+
+def changed(state: StateFacts) -> str:
+    """Describe what the last file of changes did to a graph."""
+    done = ", ".join(f"{count:,} {name}" for name in ("inserted", "deleted", "updated") if (count := getattr(state, name)))
+    left_out = sum(state.violations.values())
+    more = (f"; {counted(state.vertices, 'new vertex', 'new vertices')}" if state.vertices else "") + (
+        f"; {counted(left_out, 'row')} left out" if left_out else ""
+    )
+    return f"{done or 'none'}{more}; file {state.number} since the source was read"
 
 
 def witnessed(paths: PathFacts) -> str:

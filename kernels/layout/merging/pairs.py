@@ -78,12 +78,13 @@ def _keys(changes: PairChanges, positions: Array) -> Array:
 
 
 def _sorted(keys: Array, rows: int) -> tuple[Array, Array]:
-    """A stable sort of keys below `rows` squared: their places before, int64, and the keys in order."""
+    """A stable sort of keys below `rows` squared: their places before, and the keys in order."""
     if is_cupy_array(keys):
         from kernels.gpu.radix_sort import sort
 
         bits = max(rows * rows - 1, 1).bit_length()
-        ordered, order = sort(keys.view(np.uint64), np.arange(len(keys), dtype=np.int64, like=keys), 0, bits)
+        number = np.uint32 if len(keys) < 1 << 32 else np.int64
+        ordered, order = sort(keys.view(np.uint64), np.arange(len(keys), dtype=number, like=keys), 0, bits)
         assert order is not None
         return order, ordered
     order = np.argsort(keys, kind="stable")

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+import pytest
 
 from pipeline.changes import change, compaction
 from pipeline.config.run import RunConfig
-from pipeline.run import run
+from pipeline.run import Call, run
 
 STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability")  # whose tables have one right value
 
@@ -105,6 +106,17 @@ def differing(first: Path, second: Path) -> list[str]:
     return sorted(name for name in one.keys() | two.keys() if one.get(name) != two.get(name))
 
 
+def stopping(at: str) -> Call:
+    """A call of steps that ends the run at one of them."""
+
+    def call(name: str, step: Any, /, *arguments: Any, **named: Any) -> Any:
+        if name == at:
+            raise InterruptedError
+        return step(*arguments, **named)
+
+    return call
+
+
 def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any) -> list[str]:
     """Play one history; the tables that differ from those of a rebuild, after every `compared` files and at the end."""
     rng = np.random.default_rng(seed)
@@ -120,11 +132,14 @@ def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any
             patch.object(compaction, "SHARE", rng.choice([0, 0.3, 100])),
             patch.object(compaction, "SEGMENT", int(rng.choice([5, 1000]))),
         ):
-            if number % 3:
-                published = change(out, path)
-            else:
-                model.source(work / "snapshot.parquet")
-                published = change(out, work / "snapshot.parquet", snapshot=True, again=True)
+            if number % 3 == 0:
+                path = work / "snapshot.parquet"
+                model.source(path)
+            asked = {"snapshot": number % 3 == 0, "again": number % 3 == 0}
+            if rng.random() < 0.3:
+                with pytest.raises(InterruptedError):
+                    change(out, path, call=stopping(str(rng.choice(["graph", "wcc", "report", "publish"]))), **asked)
+            published = change(out, path, **asked)
         if number % compared == 0 or number == files:
             model.source(work / "now.parquet")
             rebuilt = run(config_of(model, work / "now.parquet", work / "rebuilt", **options | {"backend": "cpu"}))

@@ -25,7 +25,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.thrift import field, footer_of, with_footer
-from tests.pipeline.changes.histories import differing, history
+from tests.pipeline.changes.histories import differing, history, stopping
 
 EDGES = "src,dst,weight\n1,2,5\n2,3,1\n3,1,2\n4,5,7\n5,5,1\n"
 CHANGES = "op,src,dst,weight\ninsert,1,3,4\ndelete,4,5,\nupdate,2,3,9\ninsert,9,1,2\n"
@@ -138,15 +138,10 @@ def test_a_file_is_applied_once(out):
 def test_an_interrupted_run_leaves_the_old_state_and_any_file_can_follow(out):
     before = (out / "latest").resolve()
 
-    def stops(name, step, *arguments, **named):
-        if name == "publish":
-            raise InterruptedError
-        return step(*arguments, **named)
-
     path, other = file_of(out, CHANGES), file_of(out, "op,src,dst,weight\ndelete,1,2,\n", "other.csv")
     for _ in range(2):
         with pytest.raises(InterruptedError):
-            change(out, path, call=stops)
+            change(out, path, call=stopping("publish"))
     assert (out / "latest").resolve() == before
     assert RunFacts.of(change(out, other)).graph.state.number == 1
     assert RunFacts.of(change(out, path)).graph.state.number == 2
