@@ -1,6 +1,11 @@
-"""`wcc`, and `scc` on directed graphs, and their peers. The peers number components; ours name them by an id."""
+"""`wcc`, `scc` on directed graphs, betweenness and communities, and their peers.
 
-from collections.abc import Iterator
+The peers number components; ours name them by an id. NetworKit's label propagation visits rows in random order, so communities
+are not compared; igraph's takes 25 s on New York.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -9,9 +14,14 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from benchmarks.cpu.harness import OURS, Contender, Contest, Peers
+from kernels.betweenness import betweenness
+from kernels.betweenness.parameters import DELTA, checked, rows_of
+from kernels.communities import communities
 from kernels.graph import Array, Graph
 from kernels.scc import scc
 from kernels.wcc import wcc
+
+SOURCES = 32  # of betweenness
 
 
 def contests(graph: Graph, peers: Peers) -> Iterator[Contest]:
@@ -24,6 +34,40 @@ def contests(graph: Graph, peers: Peers) -> Iterator[Contest]:
     yield _contest(graph, peers, wcc, "wcc", scipy_way, "weak", weak)
     if not graph.symmetric:
         yield _contest(graph, peers, scc, "scc", "strong", "strong", strong)
+    yield from requested(graph, peers)
+
+
+def requested(graph: Graph, peers: Peers) -> Iterator[Contest]:
+    """Race for betweenness from SOURCES sources, and for communities."""
+    epsilon = min(math.sqrt(math.log(2 * graph.num_vertices / DELTA) / (2 * SOURCES)) * (1 + 1e-9), 0.99)
+    asked = {"weights": False, "exact_below": 0, "epsilon": epsilon}
+    sources = rows_of(checked(**asked), graph.ids).tolist()
+    factor = graph.num_vertices / len(sources) / (2 if graph.symmetric else 1)
+    yield Contest(
+        "betweenness",
+        (
+            Contender(OURS, partial(betweenness, graph, **asked), lambda answer: _summary(answer.betweenness / factor)),
+            Contender(
+                "igraph",
+                partial(peers.igraph.betweenness, sources=sources, targets=range(graph.num_vertices)),
+                _summary,
+            ),
+        ),
+    )
+    undirected = networkit.graphtools.toUndirected(peers.networkit)
+    yield Contest(
+        "communities",
+        (
+            Contender(OURS, partial(communities, graph), lambda _: np.zeros(1)),
+            Contender("networkit", partial(_networkit, networkit.community.PLP, undirected), lambda _: np.zeros(1)),
+        ),
+    )
+
+
+def _summary(values: Sequence[float] | Array) -> Array:
+    """Sum, sum of squares and largest value, to five digits, because the libraries round differently."""
+    found = np.asarray(values)
+    return np.array([float(f"{value:.4e}") for value in (found.sum(), (found**2).sum(), found.max())])
 
 
 def _contest(graph: Graph, peers: Peers, ours: Any, algorithm: str, scipy_way: str, igraph_way: str, theirs: Any) -> Contest:

@@ -1,5 +1,6 @@
 """How benchmarks and checks call the kernels: methods, inputs, certificates, and the bytes that any method has to move."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
@@ -16,6 +17,11 @@ from benchmarks.published import wcc as published_wcc
 from kernels import registry
 from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Paths, Scores
+from kernels.betweenness import betweenness
+from kernels.betweenness.certificate import certify_betweenness
+from kernels.betweenness.parameters import DELTA
+from kernels.communities import communities
+from kernels.communities.certificate import certify_communities
 from kernels.cpu.parallel import inverse
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
@@ -26,6 +32,8 @@ from kernels.layout.vect_csr import VectCsr, extend
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
+SAMPLED = 1000  # sources of betweenness
+FEW = 3  # calls of it
 _ALL = 1 << 40  # a window that contains all rows
 SEARCHED_ROWS = 1 << 21  # the source documents' searches take seconds on larger graphs
 
@@ -153,7 +161,31 @@ def _kernel(algorithm: Algorithm) -> Kernel:
 
 
 ALGORITHMS = tuple(_kernel(algorithm) for algorithm in registry.ALGORITHMS if algorithm.by_default and not algorithm.has_index)
-KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24))
+
+
+def sampled(graph: Graph) -> dict[str, Any]:
+    """Options with which betweenness draws SAMPLED sources, and counts arcs."""
+    epsilon = math.sqrt(math.log(2 * max(graph.num_vertices, 1) / DELTA) / (2 * SAMPLED))
+    return {"weights": False, "exact_below": 0, "epsilon": min(epsilon * (1 + 1e-9), 0.99)}
+
+
+def few_calls(graph: Graph, count: int) -> list[tuple[Any, ...]]:
+    """Inputs of a kernel that takes the graph alone, and seconds."""
+    return [()] * FEW
+
+
+REQUESTED = (
+    Kernel(
+        "betweenness",
+        lambda graph: betweenness(graph, **sampled(graph)),
+        lambda graph, answer: certify_betweenness(graph, answer, **sampled(graph)),
+        few_calls,
+        both_ways=True,
+        cpu_arcs=1 << 20,
+    ),
+    Kernel("communities", communities, certify_communities, few_calls, both_ways=True, cpu_arcs=1 << 26),
+)
+KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24), *REQUESTED)
 
 
 def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:

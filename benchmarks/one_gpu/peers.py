@@ -13,12 +13,15 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.one_gpu.contests import arcs_of
+from benchmarks.one_gpu.contests import arcs_of, sampled
 from benchmarks.one_gpu.timing import milliseconds_within
-from kernels.answers import Components, Forest, Paths, Scores
+from kernels.answers import Betweenness, Components, Forest, Paths, Scores
+from kernels.betweenness.parameters import checked as parameters_of
+from kernels.betweenness.parameters import rows_of
 from kernels.graph import UNREACHED, Array, Graph
 
 POOL = 64 << 30  # bytes of cuGraph's pool; CuPy keeps its own
+SHARE_TOLERANCE = 1e-3  # sum of differences of shares: cuGraph's weights may be float32
 SCORE_TOLERANCE = 1e-3  # sum of differences: cuGraph's scores are float32
 _EXACT = 1 << 24  # float32 represents all integers up to here
 _FAR = {"i": 2**31 - 1, "f": 1e30}  # larger distances mean that cuGraph has not reached a row
@@ -108,6 +111,11 @@ class Pylibcugraph:
         """Its graph for PageRank, without weights."""
         return self.build(weighted=False, transposed=True)
 
+    @cached_property
+    def hops(self) -> Any:
+        """Its graph without weights."""
+        return self.build(weighted=False)
+
     def peers(self, kernel: str) -> list[Peer]:
         """Functions that answer a kernel on the prebuilt graph; empty if cuGraph has none."""
         library, handle = self.library, self.handle
@@ -124,6 +132,11 @@ class Pylibcugraph:
                 handle, self.transposed, None, None, None, None, 0.85, 1e-30, iterations, False, fail_on_nonconvergence=False
             )[:2]
 
+        def between() -> Any:
+            parameters = parameters_of(**sampled(self.graph))
+            sources = rows_of(parameters, self.graph.ids).astype(self.arcs[0].dtype)
+            return library.betweenness_centrality(handle, self.hops, sources, None, False, False, False)
+
         ways: dict[str, list[Peer]] = {
             "bfs": [
                 Peer(lambda source: search(False, source), same_distances, "push"),
@@ -135,6 +148,10 @@ class Pylibcugraph:
             "scc": [Peer(lambda: components(library.strongly_connected_components), same_parts)],
             "pagerank": [Peer(ranks, same_ranks)],
             "layout": [Peer(self.build, lambda built, ours: True, "from clean arcs")],
+            "betweenness": [Peer(between, same_shares)],
+            "communities": [
+                Peer(lambda: library.louvain(handle, self.built, 100, 1e-7, 1.0, False)[:2], lambda *_: True, "Louvain")
+            ],
         }
         return ways.get(kernel, []) if self.graph.symmetric or kernel not in ("forest", "wcc") else []
 
@@ -247,6 +264,13 @@ def same_parts(answer: tuple[Array, Array], ours: Components) -> bool:
     theirs, mine = (cp.unique(one, return_inverse=True)[1].astype(np.int64) for one in (labels, ours.labels[vertices]))
     count = int(theirs.max()) + 1
     return count == int(mine.max()) + 1 == len(cp.unique(theirs * count + mine))
+
+
+def same_shares(answer: tuple[Array, Array], ours: Betweenness) -> bool:
+    """Whether betweenness is the same to 0.1 % of the sum, apart from a factor."""
+    vertices, theirs = answer
+    mine = ours.betweenness[vertices]
+    return float(cp.abs(theirs / theirs.sum() - mine / mine.sum()).sum()) <= SHARE_TOLERANCE
 
 
 def same_ranks(answer: tuple[Array, Array], ours: Scores) -> bool:
