@@ -75,7 +75,8 @@ def _console(block: Block, page: Path) -> None:
 def _shell(command: str, page: Path, line: int) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", command], text=True, check=False, env={**os.environ, "PATH": path},
+        ["bash", "-euo", "pipefail", "-c", command], text=True, check=False,
+        env={**os.environ, "PATH": path, "XDG_CACHE_HOME": str(Path.cwd() / ".cache")},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
     assert done.returncode == 0, f"{page}:{line}: {command}\n{done.stdout}"
