@@ -15,6 +15,7 @@ from kernels.flow.certificate import certify_flows
 from kernels.gpu.loader import to_device
 from kernels.gpu.transfer import on_host
 from kernels.graph import Graph
+from tests.certificates.test_certificates_flows import mutants
 from tests.certificates.test_certificates_mutants import random_graph
 from tests.gpu.inputs import poison
 
@@ -47,6 +48,21 @@ def test_random_graphs():
         if graph.num_vertices > 1:
             pairs = np.array([rng.choice(graph.num_vertices, 2, replace=False) for _ in range(4)], graph.rows_by_id.dtype)
             check_flows(graph, arcs, pairs.T.copy())
+
+
+def test_wrong_flows_are_refused_for_the_reason_of_the_host():
+    rng = np.random.default_rng(6)
+    refused = 0
+    while refused < 100:
+        _, graph = random_graph(rng)
+        if graph.num_vertices < 2:
+            continue
+        pairs = np.array([rng.choice(graph.num_vertices, 2, replace=False) for _ in range(3)], graph.rows_by_id.dtype)
+        arcs = to_device(graph)
+        for mutant in mutants(graph, max_flow(graph, *pairs.T.copy()), rng):
+            there = Flows(**{name: cupy.asarray(array) for name, array in vars(mutant).items()})
+            assert certify_flows(arcs, there).reason == certify_flows(graph, mutant).reason != ""
+            refused += 1
 
 
 @pytest.mark.real_gpu(reason="it takes hours")
