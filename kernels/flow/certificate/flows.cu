@@ -58,8 +58,9 @@ __device__ bool misplaced(const Graph& graph, const Cut& cut, const int64_t* rea
     const ROW place = graph.positions[dst];
     const ROW* indices = graph.indices;
     const ROW* positions = graph.positions;
-    int64_t arc = first_not(graph.offsets[src], graph.offsets[src + 1], [=](int64_t i) { return positions[indices[i]] < place; });
-    for (; arc < graph.offsets[src + 1] && graph.indices[arc] == dst; ++arc) {
+    const int64_t end = graph.offsets[src + 1];
+    int64_t arc = first_not(graph.offsets[src], end, [=](int64_t i) { return positions[indices[i]] < place; });
+    for (; arc < end && graph.indices[arc] == dst; ++arc) {
         arcs += graph.capacity[arc] > 0;
     }
     return entries != arcs || !reached[src] || reached[dst];
@@ -68,7 +69,7 @@ __device__ bool misplaced(const Graph& graph, const Cut& cut, const int64_t* rea
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity, const ROW* positions, int64_t num_rows,
             int64_t num_arcs, const ROW* src, const ROW* dst, const int64_t* vertices, const int64_t* flow_begins,
-            const ROW* flow_tails, const int64_t* flow_arcs, const int64_t* amounts, const int64_t* cut_begins, const ROW* cut_src,
+            const ROW* tails, const int64_t* flow_arcs, const int64_t* amounts, const int64_t* cut_begins, const ROW* cut_src,
             const ROW* cut_dst, int64_t* all_carried, int64_t* all_balances, ROW* queues, int64_t* sent, uint32_t* broken) {
     __shared__ unsigned long long total;
     __shared__ uint32_t tail;
@@ -89,7 +90,7 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
         const int64_t arc = flow_arcs[entry], amount = amounts[entry];
         wrong |= amount <= 0 || amount > capacity[arc] || (entry > begin && flow_arcs[entry - 1] >= arc);
         carried[arc] = amount;
-        atomicAdd((unsigned long long*)balance + flow_tails[entry], (unsigned long long)amount);
+        atomicAdd((unsigned long long*)balance + tails[entry], (unsigned long long)amount);
         atomicAdd((unsigned long long*)balance + indices[arc], (unsigned long long)-amount);
     }
     __syncthreads();
@@ -117,8 +118,8 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
             }
         }
         for (int64_t entry = begin + threadIdx.x; entry < end; entry += THREADS) {
-            if (balance[indices[flow_arcs[entry]]] && swap_if(balance + flow_tails[entry], (int64_t)0, (int64_t)1) == 0) {
-                queue[atomicAdd(&tail, 1u)] = flow_tails[entry];
+            if (balance[indices[flow_arcs[entry]]] && swap_if(balance + tails[entry], (int64_t)0, (int64_t)1) == 0) {
+                queue[atomicAdd(&tail, 1u)] = tails[entry];
             }
         }
         __syncthreads();
