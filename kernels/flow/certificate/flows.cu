@@ -59,7 +59,8 @@ __device__ bool misplaced(const Graph& graph, const Cut& cut, const int64_t* rea
     const ROW* indices = graph.indices;
     const ROW* positions = graph.positions;
     const int64_t end = graph.offsets[src + 1];
-    int64_t arc = first_not(graph.offsets[src], end, [=](int64_t i) { return positions[indices[i]] < place; });
+    const auto before_place = [=](int64_t i) { return positions[indices[i]] < place; };
+    int64_t arc = first_not(graph.offsets[src], end, before_place);
     for (; arc < end && graph.indices[arc] == dst; ++arc) {
         arcs += graph.capacity[arc] > 0;
     }
