@@ -39,8 +39,8 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
 
     Args:
         sources (integer [k]): Rows, which may repeat.
-        hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend; None solves by `sssp`, one source after
-            the other.
+        hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend. Without one, and where sums of floats
+            round, so that sums over shortcuts differ, `sssp` searches from one source after the other.
 
     Raises:
         IndexError: If a source is not a row of the graph.
@@ -50,7 +50,7 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
     rows = np.asarray(sources).astype(graph.rows_by_id.dtype)
     for row in rows[(rows < 0) | (rows >= graph.num_vertices)][:1].tolist():
         require_row(graph, row)
-    if hierarchy is None or not len(rows):
+    if hierarchy is None or not hierarchy.exact or not len(rows):
         return _by_sssp(graph, rows, predecessors)
     swept = by_sweeps(graph, hierarchy, rows, predecessors)
     return Trees(rows, swept.distances, swept.predecessors)
@@ -74,7 +74,7 @@ def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
     if is_cupy(graph):
         fits = free_bytes() // 2 // bytes_of_tree
         return max(1, min(_MOST, fits // GROUP * GROUP or fits))
-    at_once = 1 if hierarchy is None else LANES * cores()
+    at_once = LANES * cores() if hierarchy is not None and hierarchy.exact else 1
     return max(at_once, min(_MOST, 2**30 // bytes_of_tree) // at_once * at_once)
 
 

@@ -8,7 +8,6 @@ from kernels.answers import Hierarchy, HierarchyArcs
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.parallel import over_items
 from kernels.graph import UNREACHED, Array, Csr, Graph
-from kernels.sssp.cpu import shorten, slot_width
 from kernels.trees.constants import LANES
 from kernels.trees.swept import Swept
 
@@ -22,7 +21,7 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
     shape = len(rows), graph.num_vertices
     distances = np.empty(shape, sums)
     stated = np.empty(shape, graph.rows_by_id.dtype) if predecessors else None
-    loose, first = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
+    loose, waiting = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
     into = graph.derived.get((solve, sums), lambda: _arcs(graph.into, graph.into.indices, sums))
 
     def of_block(begin: int) -> None:
@@ -31,11 +30,11 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
         sweep.run(rows[lanes])
         outputs = distances[lanes], None if stated is None else stated[lanes]
         found = prove(into, frozen(rows[lanes]), sweep.far, sweep.by_row(), *outputs)
-        loose[lanes], first[lanes] = (of_lanes[: lanes.stop - begin] for of_lanes in found)
+        loose[lanes], waiting[lanes] = (of_lanes[: lanes.stop - begin] for of_lanes in found)
         sweep.release()
 
     over_items(range(0, len(rows), LANES), of_block)
-    return Swept(distances, stated, loose, first)
+    return Swept(distances, stated, loose, waiting != 0)
 
 
 def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:
@@ -120,20 +119,3 @@ def _arcs(side: Csr | HierarchyArcs, others: Array, sums: np.dtype[Any]) -> tupl
     else:
         weights = np.minimum(side.weights, np.int64(far)).astype(kind) if sums == np.int32 else side.weights.astype(kind)
     return unsigned(side.offsets), unsigned(others), frozen(weights)
-
-
-def corrected(graph: Graph, row: int, tentative: Array) -> Array:
-    """Distances (float64 [V]) from tentative ones, which differ in the last bits.
-
-    The weights are added again along a tree of tentative paths, from the source outwards, and what is still too large is lowered.
-    """
-    from kernels.trees.loops import loose_tails, sum_again
-
-    kind = np.dtype(np.float64)
-    into, lengths = _arcs(graph.into, graph.into.indices, kind), np.full(graph.num_vertices, np.inf)
-    sum_again(into, row, np.where(tentative < 0, np.inf, tentative), lengths)
-    tails = loose_tails(into, lengths)
-    assert graph.out.weights is not None
-    shorten(graph.out, slot_width(graph.out.weights), np.unique(tails).astype(graph.rows_by_id.dtype), lengths)
-    lengths[lengths == np.inf] = UNREACHED
-    return lengths

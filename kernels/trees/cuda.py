@@ -30,7 +30,7 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
     results = lengths, distances, pointer(stated), loose, first
     launch("trees/proof.cu", "prove", TREE_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
            **types_of(into, sums))  # fmt: skip
-    return Swept(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]).astype(np.int64))
+    return Swept(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]) != 1)
 
 
 def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:

@@ -9,6 +9,8 @@ from kernels.graph import Array
 from kernels.trees.constants import LANES
 from kernels.trees.vectors import any_unusual, copy, examine, fill, relax, transpose
 
+_ROUNDS = 64  # arcs of length zero in a row: longer paths of them are left to a search
+
 
 @njit(cache=True, nogil=True)
 def search_up(up: Any, starts: Array, far: Any, lengths: Array, touched: Array, queue: Array) -> int:
@@ -87,13 +89,14 @@ def prove(
         lengths ([V * LANES]): In the order of rows.
         distances, predecessors ([k, V]): Of these lanes; what is not reached gets UNREACHED and NO_ROW.
 
-    Returns whether each lane has a loose arc, and its number of reached rows, the source included, that have no tight arc from a
-    nearer row (int64), which is 1 if the lane is proved; both [LANES].
+    Returns whether each lane has a loose arc, and its number of reached rows (int64) whose path to the source the proof has not
+    found, which is 0 if the lane is proved; both [LANES].
     """
     offsets, tails, weights = into
     found = np.empty(2 * LANES * LANES, lengths.dtype)
-    loose, first = np.zeros(LANES, np.bool_), np.zeros(LANES, np.int64)
-    num_rows = len(offsets) - 1
+    loose, open_rows = np.zeros(LANES, np.bool_), np.zeros(LANES, np.int64)
+    num_rows, waits = len(offsets) - 1, 0
+    waiting = np.empty(num_rows * LANES, np.int64)  # pages that are not used cost nothing
     for begin in range(0, num_rows, LANES):
         end = min(begin + LANES, num_rows)
         for row in range(begin, end):
@@ -104,13 +107,71 @@ def prove(
                 tail = tails[arc - 1]
                 examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, found)
             if any_unusual(lengths, row * LANES, found, place, far):
-                _examine_lanes(into, far, lengths, row, found[place : place + 2 * LANES], loose, first)
+                waits = _examine_lanes(into, far, lengths, row, found[place : place + 2 * LANES], loose, waiting, waits)
         _write(lengths, (begin * LANES, LANES), far, distances, (begin, end))
         if predecessors is not None:
             _write(found, (0, 2 * LANES), far, predecessors, (begin, end))
     for lane in range(len(sources)):
         loose[lane] |= lengths[sources[lane] * LANES + lane] != 0
-    return loose, first
+    marked = np.zeros(num_rows if waits > len(sources) else 0, np.bool_)
+    for lane in range(len(sources)):
+        if len(marked):
+            rows = waiting[:waits][waiting[:waits] % LANES == lane] // LANES
+            rows = rows[rows != sources[lane]]
+            stated = None if predecessors is None else predecessors[lane]
+            open_rows[lane] = _follow_zero_steps(into, lane, rows, lengths, marked, stated)
+    return loose, open_rows
+
+
+@njit(cache=True, nogil=True)
+def _examine_lanes(into: Any, far: Any, lengths: Array, row: int, found: Array, loose: Array, waiting: Array, waits: int) -> int:
+    """Judge the lanes of a row one by one; list the lengths without a tight arc from a nearer row, and return their number."""
+    offsets, tails, _ = into
+    for lane in range(LANES):
+        length = lengths[row * LANES + lane]
+        loose[lane] |= found[LANES + lane] < length
+        if (length < far) & (found[lane] == far):
+            waiting[waits] = row * LANES + lane
+            waits += 1
+        if length == far:
+            found[lane] = far
+            for arc in range(offsets[row], offsets[row + 1]):
+                loose[lane] |= lengths[tails[arc] * LANES + lane] < far
+    return waits
+
+
+@njit(cache=True, nogil=True)
+def _follow_zero_steps(into: Any, lane: int, rows: Array, lengths: Array, marked: Array, predecessors: Array | None) -> int:
+    """Find the predecessors of `rows` [n], along arcs of length zero from all other rows; return how many have none.
+
+    In a round, a row takes the first tail that did not wait when the round began, which is one step nearer to such rows.
+    """
+    offsets, tails, weights = into
+    marked[rows] = True
+    nearest, left, before = np.empty(len(rows), np.int64), len(rows), len(rows) + 1
+    rounds = 0
+    while left < before and rounds < _ROUNDS:
+        before, rounds = left, rounds + 1
+        for place in range(before):
+            row = rows[place]
+            nearest[place] = -1
+            for arc in range(offsets[row], offsets[row + 1]):
+                near, far = lengths[tails[arc] * LANES + lane], lengths[row * LANES + lane]
+                if near == far and not marked[tails[arc]] and lengths.dtype.type(near + weights[arc]) == far:
+                    nearest[place] = tails[arc]
+                    break
+        left = 0
+        for place in range(before):
+            row = rows[place]
+            if nearest[place] < 0:
+                rows[left] = row
+                left += 1
+            else:
+                marked[row] = False
+                if predecessors is not None:
+                    predecessors[row] = nearest[place]
+    marked[rows[:left]] = False
+    return left
 
 
 @njit(cache=True, nogil=True)
@@ -127,60 +188,9 @@ def _write(origin: Array, vectors: tuple[int, int], far: Any, target: Array, row
 
 
 @njit(cache=True, nogil=True)
-def _examine_lanes(into: Any, far: Any, lengths: Array, row: int, found: Array, loose: Array, first: Array) -> None:
-    """Judge the lanes of a row one by one."""
-    offsets, tails, _ = into
-    for lane in range(LANES):
-        length = lengths[row * LANES + lane]
-        loose[lane] |= found[LANES + lane] < length
-        first[lane] += (length < far) & (found[lane] == far)
-        if length == far:
-            found[lane] = far
-            for arc in range(offsets[row], offsets[row + 1]):
-                loose[lane] |= lengths[tails[arc] * LANES + lane] < far
-
-
-@njit(cache=True, nogil=True)
 def mark_above(offsets: Array, tails: Array, marked: Array) -> None:
     """Mark all positions from which arcs lead to marked ones."""
     for row in range(len(marked) - 1, -1, -1):
         if marked[row]:
             for arc in range(offsets[row], offsets[row + 1]):
                 marked[tails[arc]] = True
-
-
-@njit(cache=True, nogil=True)
-def sum_again(into: Any, source: int, tentative: Array, lengths: Array) -> None:
-    """Set lengths (inf [V]) to sums from the source outwards, along the tentatively shortest arcs from nearer rows."""
-    offsets, tails, weights = into
-    seen, chain, chosen = np.zeros(len(lengths), np.bool_), np.empty(len(lengths), np.int64), np.empty(len(lengths), np.int64)
-    seen[source], lengths[source] = True, 0.0
-    for row in range(len(lengths)):
-        size, here = 0, np.int64(row)
-        while not seen[here]:
-            seen[here] = True
-            best, least = np.int64(-1), np.inf
-            for arc in range(offsets[here], offsets[here + 1]):
-                total = tentative[tails[arc]] + weights[arc]
-                if tentative[tails[arc]] < tentative[here] and total < least:
-                    best, least = np.int64(arc), total
-            if best < 0:
-                break
-            chain[size], chosen[size] = here, best
-            size += 1
-            here = np.int64(tails[best])
-        for place in range(size - 1, -1, -1):
-            lengths[chain[place]] = lengths[tails[chosen[place]]] + weights[chosen[place]]
-
-
-@njit(cache=True, nogil=True)
-def loose_tails(into: Any, lengths: Array) -> Array:
-    """Tails of the arcs that shorten a path; a tail may be there twice."""
-    offsets, tails, weights = into
-    found, count = np.empty(len(tails), np.int64), 0
-    for row in range(len(lengths)):
-        for arc in range(offsets[row], offsets[row + 1]):
-            if lengths[tails[arc]] + weights[arc] < lengths[row]:
-                found[count] = tails[arc]
-                count += 1
-    return found[:count]

@@ -28,36 +28,21 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
     if sums == np.int32 and found.loose.any():  # a sum did not fit
         hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
         return by_sweeps(graph, hierarchy, rows, predecessors)
-    for lane in np.flatnonzero(found.loose | (found.first != 1)).tolist():
-        paths = _complete(graph, int(rows[lane]), found.distances[lane], bool(found.loose[lane]))
+    for lane in np.flatnonzero(found.loose | found.waiting).tolist():
+        paths = _searched(graph, int(rows[lane]), found.distances[lane])
         found.distances[lane] = paths.distance
         if found.predecessors is not None:
             found.predecessors[lane] = paths.predecessor
     return found
 
 
-def _complete(graph: Graph, row: int, distance: Array, loose: bool) -> Paths:
-    """The proved tree of a source to which arcs of length zero lead, or whose float sums round."""
-    kind = distance_dtype(graph.out.weights)
-    integer, distance = kind.kind == "i", distance.astype(kind)
-    # sssp raises OverflowError where a distance is too large for any tree
-    # float sums in another order may also be below those of `sssp`: then no arc is tight
-    paths = sssp(graph, row) if loose and integer else _with_predecessors(graph, row, distance, not integer)
-    if integer and (paths.distance != distance).any():
-        raise Broken(f"tree from vertex {name_of(graph, row)}: the hierarchy is not that of the graph")
+def _searched(graph: Graph, row: int, distance: Array) -> Paths:
+    """The proved tree of a source by a search, whose distances are those that a sweep found, or its hierarchy is wrong."""
+    paths = sssp(graph, row)
+    name = name_of(graph, row)
+    if (paths.distance != distance).any():
+        raise Broken(f"tree from vertex {name}: the hierarchy is not that of the graph")
     certificate = certify_sssp(graph, paths)
     if not certificate.holds:
-        raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")
+        raise Broken(f"tree from vertex {name}: {certificate.reason}")
     return paths
-
-
-def _with_predecessors(graph: Graph, row: int, distance: Array, tentative: bool) -> Paths:
-    weights: tuple[Any, Any] = graph.out.weights, graph.into.weights
-    if is_cupy(graph) or weights[0] is None:
-        return sssp(graph, row)
-    from kernels.paths.predecessors_cpu import predecessors
-    from kernels.trees.cpu import corrected
-
-    if tentative:
-        distance = corrected(graph, row, distance)
-    return Paths(row, distance, predecessors(graph, row, distance, weights))

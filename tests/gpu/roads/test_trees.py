@@ -85,7 +85,7 @@ def test_every_wrong_length_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(cuda, "_sweep", mutant)
         found = cuda.solve(there, hierarchy, rows, sums, True)
-        return (found.loose | (found.first != 1)).tolist()
+        return (found.loose | found.waiting).tolist()
 
     right = sweep(hierarchy, rows, sums, None).get().reshape(-1, 32)
     for position in range(graph.num_vertices):
