@@ -1,9 +1,10 @@
-"""Breadth-first search and shortest paths on graphs that change, by the operators.
+"""Breadth-first search and shortest paths on graphs that change, with the answers of `kernels.bfs` and `kernels.sssp`.
 
-The answers are those of `kernels.bfs` and `kernels.sssp` on the same arcs. Each round advances from the frontier and keeps the
-heads that it reaches first, or nearer than before. Predecessors are the smallest tails of tight arcs; rows that only tight arcs
-of length zero reach take theirs in further rounds (docs/architecture.md, "Answers are unique"). On a GPU pages are searched by
-kernels (searches_cuda.py), because a search may have thousands of rounds.
+Any structure is searched by the operators: each round advances from the frontier and keeps the heads that it reaches first, or
+nearer than before. Predecessors are the smallest tails of tight arcs; rows that only tight arcs of length zero reach take theirs
+in further rounds (docs/architecture.md, "Answers are unique"). A search may have thousands of rounds, so pages have compiled
+searches: breadth-first search reads the pages (searches_cpu.py, searches_cuda.py), and shortest paths take `kernels.sssp` on
+sorted rows, which are made once after each change.
 """
 
 from typing import Any, NamedTuple
@@ -15,8 +16,10 @@ from kernels.arrays import is_cupy_array
 from kernels.dynamic.arrays import owners_of
 from kernels.dynamic.contract import DynamicGraph
 from kernels.dynamic.operators import filtered
+from kernels.dynamic.sorted_rows import sorted_graph
 from kernels.dynamic.structures.pages import SlottedPages
 from kernels.graph import NO_ROW, UNREACHED, Array, distance_dtype
+from kernels.sssp import sssp as static_sssp
 
 _NONE = np.int32(2**31 - 1)  # above every row
 
@@ -36,10 +39,12 @@ def bfs(graph: DynamicGraph, source: int) -> Paths:
         IndexError: The source is not a vertex.
     """
     existing, frontier = _begin(graph, source)
-    if isinstance(graph, SlottedPages) and is_cupy_array(frontier):
-        from kernels.dynamic.searches_cuda import search
-
-        return search(graph, source, existing)
+    if isinstance(graph, SlottedPages):
+        if is_cupy_array(frontier):
+            from kernels.dynamic.searches_cuda import search
+        else:
+            from kernels.dynamic.searches_cpu import search
+        return search(graph, source)
     distance = np.zeros(graph.num_rows, distance_dtype(None), like=existing) + UNREACHED
     predecessor = np.zeros(graph.num_rows, np.int32, like=existing) + _NONE
     distance[source], level = 0, 0
@@ -66,10 +71,8 @@ def sssp(graph: DynamicGraph, source: int) -> Paths:
     weights = graph.advance(frontier).weights
     if weights is None:
         return bfs(graph, source)
-    if isinstance(graph, SlottedPages) and is_cupy_array(frontier):
-        from kernels.dynamic.searches_cuda import shortest_paths
-
-        return shortest_paths(graph, source, existing)
+    if isinstance(graph, SlottedPages):
+        return static_sssp(graph.derived.get(sorted_graph, lambda: sorted_graph(graph)), source)
     sums = distance_dtype(weights)
     most = np.float64(np.inf) if sums.kind == "f" else np.iinfo(sums).max
     distance = np.zeros(graph.num_rows, sums, like=existing) + most

@@ -1,8 +1,6 @@
-"""Searches of slotted pages on the GPU.
+"""Breadth-first search of slotted pages on the GPU.
 
-Breadth-first search of rows of few arcs takes the search for long paths of `kernels.bfs`, which begins by copying the arcs; of
-others it takes search.cu. Shortest paths take `kernels.sssp` on sorted rows, which are made once after each change: sorting costs
-a small part of the search.
+Rows of few arcs take the search for long paths of `kernels.bfs`, which begins by copying the arcs; others take search.cu.
 """
 
 from typing import Any
@@ -12,54 +10,27 @@ import numpy as np
 
 from kernels.answers import Paths
 from kernels.bfs.cuda import levels_top_down, quads_of
-from kernels.dynamic.arrays import HALF, keys_of, owners_of, sorted_keys
 from kernels.dynamic.constants import NO_VERTEX, SEARCH_THREADS, UNSEEN
 from kernels.dynamic.pages.layout import pages_of
 from kernels.dynamic.structures.pages import SlottedPages
 from kernels.gpu.loader import launch
-from kernels.graph import NO_ROW, UNREACHED, Array, Csr, Graph
-from kernels.layout.cuda import transposed
+from kernels.graph import NO_ROW, UNREACHED, Array
 from kernels.paths.degrees import are_long
-from kernels.sssp import sssp
 
 _SOURCE = "dynamic/search.cu"
 _NONE = np.int32(2**31 - 1)
 _CONTROL_WORDS = 8  # of 64 bits, at least the size of search.cuh's Control
 
 
-def search(graph: SlottedPages, source: int, existing: Array) -> Paths:
+def search(graph: SlottedPages, source: int) -> Paths:
     """Answer `kernels.dynamic.searches.bfs` on CuPy arrays."""
-    degrees = graph.located().degrees
+    degrees, existing = graph.located().degrees, graph.exists()
     predecessor = cupy.empty(graph.num_rows, np.int32)
     predecessor.fill(_NONE)
     by_push = not graph.derived.get(are_long, lambda: are_long(*_totals(degrees)))
     levels = (_push if by_push else _search_long_paths)(graph, source, existing, predecessor)
     distance = cupy.where(levels >= 0, levels.astype(np.int64), np.int64(UNREACHED))
     return Paths(source, distance, cupy.where(predecessor == _NONE, np.int32(NO_ROW), predecessor).astype(np.int32))
-
-
-def shortest_paths(graph: SlottedPages, source: int, existing: Array) -> Paths:
-    """Answer `kernels.dynamic.searches.sssp` on CuPy arrays."""
-    return sssp(graph.derived.get(_sorted_graph, lambda: _sorted_graph(graph, existing)), source)
-
-
-def _sorted_graph(graph: SlottedPages, existing: Array) -> Graph:
-    """The graph of the arcs between vertices, in sorted rows.
-
-    Raises:
-        ValueError: A weight is negative or not a number.
-    """
-    csr, rows = graph.csr(), cupy.arange(graph.num_rows, dtype=np.int64)
-    assert csr.weights is not None
-    if not bool((csr.weights >= 0).all()):
-        raise ValueError("sssp: a weight is negative or not a number")
-    leads = cupy.flatnonzero(existing[csr.indices])
-    keys, order = sorted_keys(keys_of(owners_of(csr.offsets)[leads], csr.indices[leads]))
-    offsets = cupy.searchsorted(keys, cupy.arange(graph.num_rows + 1, dtype=np.int64) << HALF)
-    out = Csr(offsets, (keys & np.int64(2**32 - 1)).astype(np.int32), csr.weights[leads][order])
-    # Parallel arcs may be in another order in the lists of both ends.
-    into = out if graph.rules.undirected and graph.rules.unique else transposed(out)
-    return Graph(rows, rows.astype(np.int32), out, into)
 
 
 def _totals(degrees: Array) -> tuple[int, int, int]:

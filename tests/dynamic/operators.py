@@ -13,8 +13,9 @@ from kernels.dynamic.pages.mirror import Mirror
 from kernels.dynamic.pages.store import PageStore
 from kernels.dynamic.scan import exclusive_scan, identity
 from kernels.dynamic.searches import bfs, sssp
+from kernels.dynamic.structures.deltas import Deltas
 from kernels.dynamic.structures.pages import SlottedPages
-from kernels.graph import Graph
+from kernels.graph import Csr, Graph
 from tests.dynamic.cases import NAMED, host, lists_of_degrees
 from tests.dynamic.structures import same
 
@@ -103,15 +104,13 @@ def scans(like, longest: int) -> None:
 
 
 def searches(like, graph: Graph, sources, expected, fill: float = 0.7) -> None:
-    """BFS and SSSP of a graph in pages give the answers of the static kernels; also of a directed one."""
-    from kernels.graph import Csr
-
+    """BFS and SSSP of a graph, in pages and by the operators, give the answers of the static kernels."""
     weights = None if graph.out.weights is None else np.asarray(graph.out.weights, like=like)
     csr = Csr(np.asarray(graph.out.offsets, like=like), np.asarray(graph.out.indices, like=like), weights)
-    pages = SlottedPages.from_csr(csr, Rules(), 40, fill)
-    for source in sources:
-        same(bfs(pages, source), expected[0](graph, source))
-        same(sssp(pages, source), expected[1](graph, source))
+    for changing in (SlottedPages.from_csr(csr, Rules(), 40, fill), Deltas(csr, Rules())):
+        for source in sources:
+            same(bfs(changing, source), expected[0](graph, source))
+            same(sssp(changing, source), expected[1](graph, source))
 
 
 def dangling(like) -> None:

@@ -13,6 +13,7 @@ from kernels.dynamic.pages.edits import Editor
 from kernels.dynamic.pages.kernels import expand, locate
 from kernels.dynamic.pages.store import PageStore
 from kernels.dynamic.searches import bfs, sssp
+from kernels.dynamic.structures.deltas import Deltas
 from kernels.dynamic.structures.pages import SlottedPages
 from kernels.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.graph import Csr
@@ -79,13 +80,12 @@ def test_e1_fixture():
 
 
 def test_e2_weights_that_are_refused():
-    graph = fixture(np.int64)
-    graph.store.weights[graph.store.weights > 0] = -1
-    with pytest.raises(ValueError, match="negative"):
-        sssp(graph, 1)
-    graph.store.weights[graph.store.weights < 0] = 2**62
-    with pytest.raises(OverflowError, match="exceeds the largest int64"):
-        sssp(graph, 1)
+    csr = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2**62, 2**62]))
+    for make in (SlottedPages.from_csr, Deltas):
+        with pytest.raises(OverflowError, match="exceeds the largest int64"):
+            sssp(make(csr, Rules()), 0)
+        with pytest.raises(ValueError, match="negative"):
+            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), Rules()), 0)
 
 
 def test_e3_after_updates():
