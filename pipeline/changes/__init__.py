@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.changes.apply import Asked, change_graph
+from pipeline.changes.reading import read_changes
 from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
@@ -23,6 +24,7 @@ from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
 
 __all__ = ["change"]
 
@@ -85,7 +87,7 @@ class _Reading:
         edges, graph = before.steps()
         state = GraphFacts.of(graph).state
         had = state.applied[-1:] if state and self.snapshot else state.applied if state else []  # a snapshot may come back
-        if state and digest in had and not self.again:
+        if state and digest in had and not self.again and self._has_rows(config, digest, edges, graph):
             number = state.applied.index(digest) + 1
             raise AlreadyApplied(
                 f"{self.source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
@@ -95,3 +97,8 @@ class _Reading:
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         return edges, changed, sources_of(config, edges, changed, target)
+
+    def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
+        """Whether the file changes anything: one without rows, as of a day without changes, may come again."""
+        weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
+        return self.snapshot or len(read_changes(self.source, digest, config.graph, weight, named).ops) > 0

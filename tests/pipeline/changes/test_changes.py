@@ -135,6 +135,12 @@ def test_a_file_is_applied_once(out):
     assert differing(first.path, (out / "latest").resolve()) == []
 
 
+def test_a_file_without_rows_may_come_again(out):
+    for number in (1, 2):
+        state = RunFacts.of(change(out, file_of(out, "op,src,dst,weight\n"))).graph.state
+        assert (state.number, state.inserted, state.deleted) == (number, 0, 0)
+
+
 def test_an_interrupted_run_leaves_the_old_state_and_any_file_can_follow(out):
     before = (out / "latest").resolve()
 
