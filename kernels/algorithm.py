@@ -69,6 +69,8 @@ class Algorithm:
     warm_up: str = ""  # `warm_up(graph)` calls everything that Numba compiles. Empty: solving and proving one graph is enough.
     # Whether the run's configuration has a table of the stage's name, whose keys solver, certificate and oracle take by name.
     options: bool = False
+    # Bytes of memory that a row of the answer takes, with its proof: free memory then bounds the option `limit`, a count of rows.
+    row_bytes: int = 0
     table: str = ""  # name of the table where it differs from the stage's
     by_default: bool = True  # whether a run whose configuration names no stages computes it
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance

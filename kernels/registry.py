@@ -151,6 +151,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         form=Form.PAIRS,
         columns=(_VERTEX, Column("reached", "int64", "external id", key=True)),
         options=True,
+        row_bytes=64,
         by_default=False,
     ),
     Algorithm(

@@ -10,6 +10,7 @@ from pipeline.config.stages import ClosureConfig, MaxFlowConfig
 from pipeline.errors import BadConfig, BadInput, ProofFailed, TooLarge
 from pipeline.options import RunOptions
 from pipeline.run import run
+from pipeline.steps import answers
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
@@ -133,10 +134,13 @@ def test_no_pair_gives_an_empty_table(votes, tmp_path):
     assert prove(graph, answer, True, Runtime(tmp_path)).facts["holds"]
 
 
-def test_a_closure_beyond_its_limit_is_refused(votes, tmp_path):
+def test_a_closure_beyond_its_limit_or_free_memory_is_refused(votes, tmp_path, monkeypatch):
     graph = read(votes / "steps" / "graph")
     with pytest.raises(TooLarge, match=r"closure: the graph has at least 9 pairs .* the limit is 8; .* stage reachability"):
         run_stage(graph, "closure", (), Runtime(tmp_path), ClosureConfig(limit=8))
+    monkeypatch.setattr(answers, "free_memory", lambda: 64 * 12)
+    with pytest.raises(TooLarge, match=r"closure: the graph has at least 13 pairs .* the limit is 12;"):
+        run_stage(graph, "closure", (), Runtime(tmp_path), ClosureConfig())
 
 
 def test_flows_and_pairs_need_each_other(tmp_path):
