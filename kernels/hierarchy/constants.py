@@ -1,7 +1,7 @@
 """Units of scores, and sizes of the searches for witnesses."""
 
 SHORTCUT = 256  # a shortcut per removed arc
-LEVEL = 128  # a level
+LEVEL = 64  # a level
 ENTRIES = 8  # vertices that a search may reach for each one that it may settle, besides those that it begins with
 HEAP = 4  # entries of its heap for each vertex that it may reach
 ARCS = 64  # arcs of its start that a search for a score begins with, at least if it has so many

@@ -10,7 +10,7 @@ from kernels.hierarchy.constants import LEVEL, SHORTCUT
 from kernels.hierarchy.core import Core, core_of, remaining, require_road_like, tails_of
 
 _SPARSE = 4  # arcs per vertex of the core up to which the limits below hold; they rise with the density
-_SETTLED, _SETTLED_FOR_SCORE = 16, 5  # vertices that a search for witnesses settles
+_SETTLED, _SETTLED_FOR_SCORE = 16, 12  # vertices that a search for witnesses settles
 
 
 def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
