@@ -28,6 +28,7 @@ from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import files as tables
 
 STEP = "flows"  # and the table
+_ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes each
 _TASKS = 64  # at most, each of which writes the loads of all arcs
 
 
@@ -105,12 +106,14 @@ def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, place: Place, p
     """Write the loads of all arcs by the paths from some sources."""
     sweeps = sweeps.for_task()
     graph = sweeps.graph_at(place)
-    loads, first = ArcLoads(graph), part.start
+    loads, first, at_once = ArcLoads(graph), part.start, max(1, _ENTRIES // max(1, graph.num_vertices))
     for ids, trees in sweeps.batches(place, part, predecessors=True):
         assert trees.predecessors is not None
-        asked = pairs.asked(range(first, first + len(ids)), graph.num_vertices) if pairs else None
-        loads.add(trees.predecessors, None if asked is None else bring(asked, place.backend))
-        first += len(ids)
+        for begin in range(0, len(ids), at_once):
+            some = trees.predecessors[begin : begin + at_once]
+            asked = pairs.asked(range(first, first + len(some)), graph.num_vertices) if pairs else None
+            loads.add(some, None if asked is None else bring(asked, place.backend))
+            first += len(some)
         for _ in ids:
             progress.advance()
     attempt = new_attempt(attempts).with_suffix(".npy")

@@ -7,12 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.paths.certificate import RULES
+from pipeline.config.graph import GraphConfig
+from pipeline.config.layout import LayoutConfig
 from pipeline.config.products import FlowsConfig, IsochronesConfig
 from pipeline.errors import BadConfig, BadInput, ProofFailed
-from pipeline.steps.products import sweeping
+from pipeline.ingest import ingest
+from pipeline.steps.layout import lay_out
+from pipeline.steps.products import flows, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.flows import tabulate_flows
-from pipeline.steps.products.isochrones import tabulate_isochrones
+from pipeline.steps.products.isochrones import tabulate_isochrones, tabulate_reached
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
@@ -146,6 +150,31 @@ def test_wrong_isochrones(published, tmp_path, asked, words):
     edges, graph = steps_of(published)
     with pytest.raises(BadConfig, match=words):
         tabulate_isochrones(edges, graph, IsochronesConfig(**{"thresholds": [1], **asked}), Runtime(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("lines", "rows"),
+    [
+        ("src,dst\n", [0, 0, 0, 0]),
+        ("src,dst\n5,5\n", [1, 0, 2, 1]),
+        ("src,dst,weight\n1,2,0.1\n2,3,0.2\n3,1,0.0\n9,1,0.7\n", [4, 4, 8, 9]),  # 0.1 + 0.2 is beyond 0.3
+    ],
+    ids=["empty", "one vertex", "floats"],
+)
+def test_small_graphs(tmp_path, monkeypatch, lines, rows):
+    """Swept and searched."""
+    (tmp_path / "graph.csv").write_text(lines)
+    asked = IsochronesConfig(thresholds=(0, 0.3) if "." in lines else (0, 2))
+    edges = ingest(GraphConfig(source=str(tmp_path / "graph.csv")), tmp_path)
+    graph, made = lay_out(edges, LayoutConfig(), Runtime(tmp_path)), []
+    for worth in (1, 1000):
+        monkeypatch.setattr(sweeping, "WORTH", worth)
+        monkeypatch.setattr(flows, "_ENTRIES", 5)  # one tree at a time
+        runtime = Runtime(tmp_path / str(worth))
+        of_places = [step(edges, graph, asked, runtime) for step in (tabulate_isochrones, tabulate_reached)]
+        made.append([tabulate_closeness(graph, None, runtime), tabulate_flows(graph, FlowsConfig(), runtime), *of_places])
+        assert [product.facts["rows"] for product in made[-1]] == rows
+    assert [one.manifest.files for one in made[0]] == [one.manifest.files for one in made[1]]
 
 
 def test_a_pair_of_an_unknown_vertex(published, tmp_path):
