@@ -1,5 +1,8 @@
 """All structures behind the one interface: rows B3, B7, B8, E1 to E3 and F4 of docs/dynamic-graphs.md."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -53,3 +56,12 @@ def test_lsm_newest_entry_wins():
         assert tree.csr().weights.tolist() == [weight]
         assert tree.delete(as_batch(LIKE, [1], [2])) == (1, 0, 0)
         assert not tree.lookup(keys).any()
+
+
+def test_the_checklist_names_tests_that_exist():
+    root = Path(__file__).parents[2]
+    tests = [*(root / "tests" / "dynamic").glob("*.py"), *root.glob("tests/*/test_dynamic.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in tests)
+    named = re.findall(r"`(test_\w+)`", (root / "docs" / "dynamic-graphs.md").read_text(encoding="utf-8"))
+    assert len(named) > 20
+    assert not [name for name in named if f"def {name}(" not in text]
