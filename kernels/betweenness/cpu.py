@@ -139,20 +139,23 @@ def _sum(arcs: Arcs, row: int, step: int, distance: Array, values: Values) -> tu
     Returns the double, the exponent, and 0; 1 where a neighbour has no value yet, 2 where an in-arc has no length.
     """
     offsets, indices, weights = arcs
-    begin, end = offsets[row], offsets[row + 1]
+    begin, end, own = offsets[row], offsets[row + 1], distance[row]
     total, of_total = 0.0, 0
     for first in range(begin, end, ARCS_OF_A_SUM):
         part, of_part = 0.0, 0
         for arc in range(first, min(first + ARCS_OF_A_SUM, end)):
             other = indices[arc]
-            if distance[other] < 0 or (arc > begin and indices[arc - 1] == other):
+            theirs = distance[other]
+            if len(weights):
+                tail, head = (theirs, own) if step < 0 else (own, theirs)
+                if theirs < 0 or other == row or tail + weights[arc] != head:
+                    continue
+                if theirs == own:
+                    return 0.0, 0, 2
+            elif theirs != own + step:
                 continue
-            tail, head = (other, row) if step < 0 else (row, other)
-            length = weights[arc] if len(weights) else 1
-            if tail == head or distance[tail] + length != distance[head]:
+            if arc > begin and indices[arc - 1] == other:
                 continue
-            if distance[tail] == distance[head]:
-                return 0.0, 0, 2
             if values.double[other] == 0.0:
                 return 0.0, 0, 1
             part, of_part = _plus(part, of_part, values.double[other], values.exponent[other])
