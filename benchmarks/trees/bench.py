@@ -16,7 +16,7 @@ from benchmarks.trees.peers import Timed
 from kernels.answers import Hierarchy
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import current, name_of, obstacle
-from kernels.gpu.loader import to_host
+from kernels.gpu.loader import to_device, to_host
 from kernels.graph import Array, Graph
 from kernels.hierarchy import build_hierarchy, customise
 from kernels.reductions import measure as reduce
@@ -26,6 +26,7 @@ from kernels.trees.targets import Targets
 
 REPEATS = 3  # of which the fastest counts
 TARGETS = 1000
+_LARGE = 1 << 20  # vertices from which on compiling does not count in the time of a hierarchy
 
 
 class Clock:
@@ -34,9 +35,10 @@ class Clock:
     def __init__(self, gpu: bool) -> None:
         self._gpu = gpu
 
-    def milliseconds(self, call: Callable[[], Any], repeats: int = REPEATS) -> float:
-        """The fastest of `repeats` calls, after one that compiles."""
-        call()
+    def milliseconds(self, call: Callable[[], Any], repeats: int = REPEATS, *, warm: bool = False) -> float:
+        """The fastest of `repeats` calls; after one that compiles, unless compiling does not count (`warm`)."""
+        if not warm:
+            call()
         times = []
         for _ in range(repeats):
             self._wait()
@@ -45,6 +47,12 @@ class Clock:
             self._wait()
             times.append(1000 * (time.perf_counter() - start))
         return min(times)
+
+    def made(self, call: Callable[[], Any], warm: bool) -> tuple[Any, float]:
+        """What a call returns, and its milliseconds."""
+        made = list[Any]()
+        milliseconds = self.milliseconds(lambda: made.append(call()), 1, warm=warm)
+        return made[-1], milliseconds
 
     def _wait(self) -> None:
         if self._gpu:
@@ -113,18 +121,13 @@ def with_other_weights(graph: Graph) -> Graph:
 def of_network(name: str, options: argparse.Namespace, gpu: bool) -> Iterator[Timed]:
     """All rows of one network."""
     graph, places = networks(options.graphs)[name]()
-    clock, there = Clock(gpu), graph
-    if gpu:
-        from kernels.gpu.loader import to_device
-
-        there = to_device(graph)
-    hierarchy = build_hierarchy(there)
-    size = f"{len(hierarchy.up.others) / graph.num_vertices:.2f} arcs a vertex, {hierarchy.num_levels} levels"
-    yield f"hierarchy: {size}", 1, clock.milliseconds(lambda: build_hierarchy(there), 1)
+    clock, there = Clock(gpu), to_device(graph) if gpu else graph
+    large = graph.num_vertices > _LARGE
+    hierarchy, milliseconds = clock.made(lambda: build_hierarchy(there), large)
+    yield f"hierarchy: {_size(hierarchy)}", 1, milliseconds
     other = with_other_weights(there)
-    found = customise(hierarchy, other)
-    size = f"{len(found.up.others) / graph.num_vertices:.2f} arcs a vertex, {found.num_levels} levels"
-    yield f"new weights on its order: {size}", 1, clock.milliseconds(lambda: customise(hierarchy, other), 1)
+    found, milliseconds = clock.made(lambda: customise(hierarchy, other), large)
+    yield f"new weights on its order: {_size(found)}", 1, milliseconds
     yield from of_trees(there, hierarchy, options.trees, clock)
     yield of_all(there, hierarchy, min(options.sources or 300_000, graph.num_vertices), clock)
     if options.peers:
@@ -133,6 +136,10 @@ def of_network(name: str, options: argparse.Namespace, gpu: bool) -> Iterator[Ti
         if gpu:
             yield from of_cugraph(there, int(sources[0]))
         yield from peers.measure(graph, places, sources, targets, trees(graph, sources).distances[:, targets])
+
+
+def _size(hierarchy: Hierarchy) -> str:
+    return f"{len(hierarchy.up.others) / hierarchy.num_vertices:.2f} arcs a vertex, {hierarchy.num_levels} levels"
 
 
 def main(arguments: list[str] | None = None) -> None:
