@@ -31,6 +31,7 @@ lays it out, runs its stages, proves every answer, and publishes one table per s
 {STAGES}
 
 With the index of stage `reachability`, `graphmill reach` decides for millions of pairs of vertices whether a path connects them.
+`graphmill matrix` and `graphmill trees` write the distances and paths from thousands of sources.
 
 Read the tables with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
 `DIR/latest/report.html` shows the results. A second run over the same graph repeats only the steps whose input has changed.
