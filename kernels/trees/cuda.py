@@ -6,31 +6,57 @@ import cupy
 import numpy as np
 
 from kernels.answers import Hierarchy, HierarchyArcs
-from kernels.gpu.loader import launch, pointer, to_host
+from kernels.gpu.loader import launch, minus_ones, pointer, to_host
 from kernels.graph import OFFSET, UNREACHED, Array, Graph
+from kernels.paths.constants import WAITS
 from kernels.paths.lengths import far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
 from kernels.trees.constants import GROUP, TREE_THREADS
 from kernels.trees.swept import Swept
 
-_SWEEP = "trees/sweep.cu"
+_SWEEP, _PROOF = "trees/sweep.cu", "trees/proof.cu"
 
 
 def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
     """As `kernels.trees.cpu.solve`."""
-    count, num_rows, row = len(rows), graph.num_vertices, graph.rows_by_id.dtype
-    groups = -(-count // GROUP)
     lengths = _sweep(hierarchy, rows, sums, None)
+    found = _prove(graph, hierarchy, rows, lengths, sums, predecessors)
+    if not (found.waiting & ~found.loose).any():
+        return found
+    if predecessors:
+        return _with_zero_steps(graph, found)
+    stated = _with_zero_steps(graph, _prove(graph, hierarchy, rows, lengths, sums, True))
+    return stated._replace(predecessors=None)
+
+
+def _prove(graph: Graph, hierarchy: Hierarchy, rows: Array, lengths: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
+    """Write the trees that have these lengths. A row that waits for arcs of length zero has predecessor WAITS."""
+    count, num_rows, into = len(rows), graph.num_vertices, graph.into
+    groups = -(-count // GROUP)
     distances = cupy.empty((count, num_rows), sums)
-    stated = cupy.empty((count, num_rows), row) if predecessors else None
+    stated = cupy.empty((count, num_rows), rows.dtype) if predecessors else None
     loose, first = cupy.zeros(groups * GROUP, np.uint32), cupy.zeros(groups * GROUP, np.uint64)
-    into = graph.into
     places = hierarchy.derived.get(solve, lambda: hierarchy.positions[into.indices])
     arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, np.int64(num_rows)
     results = lengths, distances, pointer(stated), loose, first
-    launch("trees/proof.cu", "prove", TREE_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
+    launch(_PROOF, "prove", TREE_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
            **types_of(into, sums))  # fmt: skip
     return Swept(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]) != 1)
+
+
+def _with_zero_steps(graph: Graph, found: Swept) -> Swept:
+    """The trees with the predecessors of rows that arcs of length zero lead to."""
+    into, num_rows, stated = graph.into, graph.num_vertices, found.predecessors
+    assert stated is not None
+    entries = cupy.flatnonzero(stated.ravel() == WAITS)
+    nearest, steps = minus_ones(len(entries), stated.dtype), cupy.zeros(4, np.uint64)
+    rows = entries % num_rows
+    arcs, waits = (into.offsets, into.indices, pointer(into.weights)), (entries - rows, rows, np.int64(len(rows)))
+    launch(_PROOF, "follow_zero_steps", TREE_THREADS, len(rows), *arcs, *waits, found.distances, stated, nearest, steps,
+           **types_of(into, found.distances.dtype))  # fmt: skip
+    waiting = np.zeros(len(stated), np.bool_)
+    waiting[to_host(entries[nearest == -1]) // num_rows] = True
+    return found._replace(waiting=waiting)
 
 
 def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:

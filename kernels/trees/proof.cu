@@ -67,7 +67,9 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS) prove(
                     atomicAdd(first + tree, (uint64_t)1);
                 }
                 tile[lane][own_row] = reached ? (SUM)Kind<SUM>::sum(own.of[i]) : (SUM)-1;
-                nearest[lane][own_row] = reached && decided[i] >= 0 && predecessors != nullptr ? tails[decided[i]] : (ROW)-1;
+                const bool waits = reached && decided[i] < 0 && tree < count && sources[tree] != row;
+                const bool stated = reached && decided[i] >= 0 && predecessors != nullptr;
+                nearest[lane][own_row] = stated ? tails[decided[i]] : waits ? (ROW)WAITS : (ROW)-1;
             }
         }
         __syncthreads();
@@ -81,5 +83,45 @@ extern "C" __global__ void __launch_bounds__(TREE_THREADS) prove(
             }
         }
         __syncthreads();
+    }
+}
+
+struct Steps {
+    uint64_t barrier;
+    uint64_t settled[3]; /* in this round, the next one, the one before */
+};
+
+/* Predecessors of the `count` rows that wait, round by round: a row takes the first tail of an arc of length zero that did not
+   wait when the round began. The tree of `rows[i]` begins at `trees[i]`, and `nearest[i]` is -1. */
+extern "C" __global__ void __launch_bounds__(TREE_THREADS, 4) follow_zero_steps(
+    const int64_t* offsets, const ROW* tails, const WEIGHT* weights, const int64_t* trees, const int64_t* rows,
+    int64_t count, const SUM* distances, ROW* predecessors, ROW* nearest, Steps* steps) {
+    int64_t settled = 1;
+    for (int round = 0; settled > 0; round = round == 2 ? 0 : round + 1) {
+        for (int64_t place = global_thread(); place < count; place += num_threads()) {
+            const int64_t row = rows[place], tree = trees[place];
+            const SUM far = distances[tree + row];
+            for (int64_t arc = offsets[row]; nearest[place] == -1 && arc < offsets[row + 1]; ++arc) {
+                const ROW tail = tails[arc];
+                const WEIGHT weight = weights == nullptr ? (WEIGHT)1 : weights[arc];
+                const bool absorbed = weight == 0 || ((SUM)0.5 != (SUM)0 && far + (SUM)weight == far);
+                if (absorbed && distances[tree + tail] == far && __ldcg(predecessors + tree + tail) != WAITS) {
+                    nearest[place] = tail;
+                }
+            }
+        }
+        grid_barrier((uint32_t*)&steps->barrier);
+        for (int64_t place = global_thread(); place < count; place += num_threads()) {
+            if (nearest[place] >= 0) {
+                predecessors[trees[place] + rows[place]] = nearest[place];
+                nearest[place] = WAITS;
+                atomicAdd(&steps->settled[round], (uint64_t)1);
+            }
+        }
+        if (global_thread() == 0) {
+            steps->settled[round == 2 ? 0 : round + 1] = 0;
+        }
+        grid_barrier((uint32_t*)&steps->barrier);
+        settled = (int64_t)__ldcg(&steps->settled[round]);
     }
 }

@@ -16,7 +16,7 @@ from kernels.gpu.transfer import on_device
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy
 from kernels.sssp import sssp
-from kernels.trees import cuda, trees
+from kernels.trees import cuda, sweeping, trees
 from kernels.trees.targets import Targets
 from tests.gpu.inputs import poison
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -32,6 +32,9 @@ def check(graph: Graph, sources: list[int]) -> None:
         paths = sssp(graph, source)
         np.testing.assert_array_equal(found.distances[place].get(), paths.distance)
         np.testing.assert_array_equal(found.predecessors[place].get(), paths.predecessor)
+    alone = trees(there, np.array(sources), hierarchy)
+    np.testing.assert_array_equal(alone.distances.get(), found.distances.get())
+    assert alone.predecessors is None
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.float64], ids=lambda dtype: dtype.__name__)
@@ -44,6 +47,16 @@ def test_named_graphs(edges: EdgeList, dtype: type) -> None:
 def test_any_number_of_trees(count: int) -> None:
     graph = grid(12)
     check(graph, np.random.default_rng(count).integers(0, graph.num_vertices, count).tolist())
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_arcs_of_length_zero(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tree is searched for, although arcs of length zero lead to many rows."""
+    graph = grid(12)
+    weights = np.where(graph.out.weights < 400, 0, graph.out.weights).astype(dtype)
+    out = replace(graph.out, weights=weights)
+    monkeypatch.setattr(sweeping, "sssp", None)
+    check(Graph(graph.ids, graph.rows_by_id, out, out), list(range(0, 144, 9)))
 
 
 def test_sums_that_do_not_fit_32_bits_or_64() -> None:
