@@ -7,7 +7,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+from kernels.betweenness.parameters import checked
 from pipeline.config.loading import run_config
+from pipeline.config.stages import BetweennessConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.run import run
 from pipeline.tables import files as tables
@@ -53,6 +55,10 @@ def test_an_edge_without_length_is_refused(graph, tmp_path):
         run(run_config("test", **asked))
     assert not (tmp_path / "out" / "latest").exists()
     assert run(run_config("test", **asked, betweenness={"weights": False}))
+
+
+def test_the_defaults_are_those_of_the_kernel():
+    assert checked(**BetweennessConfig().model_dump()) == checked()
 
 
 @pytest.mark.parametrize("stage", ["betweenness", "communities"])
