@@ -169,7 +169,7 @@ def test_the_folders_must_be_two(asked, tmp_path):
             reach_into(asked[0], asked[1], tmp_path / "answers", witness=witness)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
-    with pytest.raises(BadConfig, match="holds what graphmill reach did not write"):
+    with pytest.raises(BadConfig, match="holds what this command did not write"):
         reach_into(asked[0], asked[1], tmp_path / "answers", witness=tmp_path / "mine")
 
 
