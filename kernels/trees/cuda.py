@@ -63,7 +63,7 @@ def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Arr
     """As `kernels.trees.cpu.solve_to`."""
     lengths = _sweep(hierarchy, rows, sums, chosen).reshape(hierarchy.num_vertices, -1)[targets, : len(rows)].T
     distances: Array = cupy.ascontiguousarray(lengths).view(sums)
-    distances[lengths == far_of(sums)] = UNREACHED
+    distances[lengths == length_type(sums)(far_of(sums))] = UNREACHED
     return distances
 
 
@@ -80,7 +80,7 @@ def ancestors(hierarchy: Hierarchy, targets: Array) -> Array:
 def _sweep(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array | None) -> Array:
     """Lengths (uint32 or uint64, encoded as in lengths.cuh) of all positions and padded trees, or of the `chosen` positions."""
     groups, levels = -(-len(rows) // GROUP), hierarchy.level_starts
-    padded = np.append(rows, np.full(groups * GROUP - len(rows), rows[0], rows.dtype))
+    padded = cupy.asarray(np.append(rows, np.full(groups * GROUP - len(rows), rows[0], rows.dtype)))
     lines = hierarchy.num_vertices * groups
     lengths: Array = cupy.empty(lines * GROUP, length_type(sums))
     queue, queued = cupy.empty(lines, OFFSET), cupy.zeros(len(levels), np.uint64)

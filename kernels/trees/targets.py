@@ -26,7 +26,8 @@ class Targets:
     def __init__(self, graph: Graph, hierarchy: Hierarchy, rows: Array) -> None:
         self.rows = np.asarray(rows).astype(graph.rows_by_id.dtype)
         self._graph, self._hierarchy, self._backend = graph, hierarchy, backend_of(graph)
-        self._positions = hierarchy.positions[self.rows]
+        self._there = np.asarray(self.rows, like=hierarchy.positions)
+        self._positions = hierarchy.positions[self._there]
         self._chosen = self._backend.ancestors(hierarchy, self._positions)
         self._longest = _longest(graph)
         fits = hierarchy.exact and self._longest < 2**63
@@ -39,7 +40,7 @@ class Targets:
         """
         rows = np.asarray(sources).astype(self.rows.dtype)
         sample = trees(self._graph, rows[:1] if self._restricted else rows, self._hierarchy)
-        proved = sample.distances[:, self.rows]
+        proved = sample.distances[:, self._there]
         if not self._restricted:
             return proved
         kind = distance_dtype(self._graph.out.weights)
