@@ -11,7 +11,7 @@ from pathlib import Path
 from pipeline.ending import run_command
 from pipeline.signals import cleaned
 
-NAMES = ("road-network", "social-network", "reachability")  # without an import of Prefect, which takes seconds
+NAMES = ("road-network", "social-network", "reachability", "graph-changes")  # without an import of Prefect, which takes seconds
 USAGE = f"""usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]
        python -m flows deploy [DEPLOYMENTS.yaml] [--notify ADDRESS.txt]
        python -m flows start FLOW/DEPLOYMENT [NAME=VALUE ...]

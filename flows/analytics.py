@@ -12,6 +12,7 @@ from prefect import flow, runtime
 from flows.artifacts import show
 from flows.crashes import flow_reported
 from flows.tasks import as_task
+from pipeline.changes.arrivals import apply_arrivals
 from pipeline.config.loading import load_run
 from pipeline.config.model import Choice, Vertex
 from pipeline.errors import BadConfig
@@ -85,6 +86,30 @@ def reachability(
     return analyse(run, given, needs_pairs=True, backend=backend, publish_as=publish_as)
 
 
+@flow(name="graph-changes", flow_run_name=run_name, persist_result=False)
+def graph_changes(
+    run: str = "conf/runs/facebook-changes.toml",
+    arrivals: str | None = None,
+    backend: Choice | None = None,
+    publish_as: str | None = None,
+) -> Folder:
+    """Apply the files of changes that have arrived in a folder to a graph, in the order of their names, each once.
+
+    Each file gives a run with change tables. The first time, the graph's source is read. A file that cannot be applied ends the
+    flow; those before it are applied, those behind it wait.
+
+    Args:
+        run: The run's file.
+        arrivals: The folder, or a URL of one; it replaces `arrivals` in the file's table `[changes]`.
+        backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
+        publish_as: Name of the link to the newest run, by default `latest`.
+    """
+    asked: dict[str, Any] = {"backend": backend, "publish_as": publish_as}
+    given = {name: value for name, value in asked.items() if value is not None}
+    config = load_run(Path(run), {"changes": {"arrivals": arrivals}} if arrivals else None, **given)
+    return apply_arrivals(config, as_task, _shown)
+
+
 def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: bool = False, **changes: Any) -> Folder:
     """Execute a run's file as tasks and show the result in Prefect.
 
@@ -95,10 +120,15 @@ def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: boo
     config = load_run(Path(run), {"queries": queries} if queries else None, **given)
     if needs_pairs and config.queries is None:
         raise BadConfig(f"{run}: has no pairs; name their file in table [queries], or pass it to the flow")
+    return _shown(partial(run_steps, config, as_task))
+
+
+def _shown(work: Callable[[], Folder]) -> Folder:
+    """Do the work of a run, and show the result in Prefect."""
     # In Prefect's own process this is the main thread, in which its handler of signals raises an exception, and which it reports.
     ours = nullcontext() if current_thread() is main_thread() else flow_reported(runtime.flow_run.id)
     with ours:
-        published = apart(partial(run_steps, config, as_task))
+        published = apart(work)
         as_task("artifacts", show, published)
     return published
 
@@ -107,4 +137,5 @@ FLOWS: dict[str, Callable[..., Folder]] = {
     "road-network": road_network,
     "social-network": social_network,
     "reachability": reachability,
+    "graph-changes": graph_changes,
 }

@@ -37,6 +37,10 @@ class AlreadyApplied(GraphmillError):
     """A file of changes that the newest state of a graph has had before."""
 
 
+class Stopped(GraphmillError):
+    """A file of changes, among those that arrived, that cannot be applied; those behind it wait."""
+
+
 class BadSource(GraphmillError):
     """A source vertex that the graph does not have."""
 

@@ -32,6 +32,7 @@ __all__ = ["change"]
 def change(
     out: Path,
     changes: str | Path,
+    /,
     *,
     snapshot: bool = False,
     count_violations: bool = False,

@@ -77,7 +77,7 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
 
     facts = GraphFacts.of(before)
     number = facts.state.number + 1 if facts.state else 1
-    parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot}
+    parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot, "file": asked.source.name}
     inputs = {"before": before.digest, "changes": asked.digest}
     changed = make(runtime.work / folder_of_state(number), "graph", inputs, parameters, write)
     if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
@@ -133,6 +133,7 @@ class _Applied:
             number=facts.state.number + 1 if facts.state else 1,
             parent=self._before.digest,
             applied=[*(facts.state.applied if facts.state else ()), self._asked.digest],
+            files=[*(facts.state.files if facts.state else ()), self._asked.source.name],
             inserted=found.counts["insert"],
             deleted=found.counts["delete"],
             updated=found.counts["update"],

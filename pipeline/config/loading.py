@@ -41,7 +41,7 @@ def load_run(
         content["graph"] = _read_graph(path, path.parent / graph)
     elif isinstance(graph, dict):
         content["graph"] = _anchored(graph, path.parent)
-    for name in ("queries", "nearest", "isochrones", "closeness", "flows", "cluster"):
+    for name in ("queries", "nearest", "isochrones", "closeness", "flows", "cluster", "changes"):
         if isinstance(content.get(name), dict):
             content[name] = _anchored(content[name], path.parent)
     if isinstance(content.get("sources"), str):
@@ -131,6 +131,6 @@ def _read_graph(run: Path, path: Path) -> dict[str, Any]:
 
 def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Resolve the relative paths of a table against the folder of its file."""
-    paths = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "tls_ca", "tls_cert", "tls_key")
+    paths = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

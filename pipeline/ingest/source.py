@@ -16,7 +16,7 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.errors import BadInput
+from pipeline.errors import BadInput, GraphmillError
 from pipeline.redaction import redacted
 from pipeline.store.digests import Digest, Unwritten, digest_of_file, sha256_of
 from pipeline.store.manifest import digest_of
@@ -34,6 +34,11 @@ class Source:
     url: str
     fs: Any
     path: str
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without its folder."""
+        return self.url.rstrip("/").rpartition("/")[2]
 
     @property
     def local(self) -> Path | None:
@@ -57,7 +62,7 @@ def locate(url: str) -> Source:
     if "://" not in url and "::" not in url:
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
-        with _reading(Source(shown, None, "")):
+        with reading(Source(shown, None, "")):
             source = _open_file_system(url, shown)
     if source.local is not None and not source.local.is_file():
         raise BadInput(shown, _why_not_a_file(source.local))
@@ -85,7 +90,7 @@ def identify(source: Source, sha256: str | None) -> str:
 
     Raises BadInput if a local file's SHA-256 differs from the stated one.
     """
-    with _reading(source):
+    with reading(source):
         if source.local is not None:
             if sha256 is not None:
                 check_sha256(source, sha256_of(source.local), sha256)
@@ -166,7 +171,7 @@ class Stored:
             raise BadInput(self.source.url, "changed while it was read")
 
     def _pull(self, size: int) -> bytes:
-        with _reading(self.source):
+        with reading(self.source):
             data: bytes = self._file.read(size)
         self.bytes += len(data)
         if not self.source.local:
@@ -178,7 +183,7 @@ class Stored:
 @contextmanager
 def stored(source: Source) -> Iterator[Stored]:
     """Open a source; close it at the end of the block."""
-    with _reading(source):
+    with reading(source):
         file = source.fs.open(source.path, "rb")
     try:
         yield Stored(source, file)
@@ -193,7 +198,7 @@ def check_sha256(source: Source, found: str, stated: str | None) -> None:
 
 
 @contextmanager
-def _reading(source: Source) -> Iterator[None]:
+def reading(source: Source) -> Iterator[None]:
     """Turn what a file system raises into BadInput, if the user can fix it, or OSError."""
     try:
         yield
@@ -204,7 +209,7 @@ def _reading(source: Source) -> Iterator[None]:
         status = getattr(cause, "status", None)
         reason = f"the server answered {status}" if status else redacted(error.strerror or "no such file")
         raise BadInput(source.url, reason) from None
-    except BadInput:
+    except GraphmillError:
         raise
     except OSError as error:
         if source.local is not None:

@@ -35,13 +35,15 @@ def roads() -> str:
     return "\n".join([f"p sp {CROSSINGS} {len(arcs)}", *arcs, ""])
 
 
-def social_run(folder: Path, name: str = "people") -> Path:
+def social_run(folder: Path, name: str = "people", settings: str = "") -> Path:
     """Write a hub, a ring and a separate pair (SNAP, undirected) and its run file; return the run file."""
     folder.mkdir(parents=True, exist_ok=True)
     ties = [(0, person) for person in range(1, 40)] + [(person, person + 1) for person in range(40, 107)] + [(39, 40), (200, 201)]
     (folder / "people.txt").write_text("# ties\n" + "".join(f"{a}\t{b}\n" for a, b in ties))
     run = folder / f"{name}.toml"
-    run.write_text(f'output = "out-{name}"\n[graph]\nname = "{name}"\nsource = "people.txt"\nformat = "snap"\ndirected = false\n')
+    run.write_text(
+        f'output = "out-{name}"\n{settings}\n[graph]\nname = "{name}"\nsource = "people.txt"\nformat = "snap"\ndirected = false\n'
+    )
     return run
 
 

@@ -221,7 +221,7 @@ def test_a_flow_and_the_command_execute_the_same_steps(tmp_path):
     assert list(by_command.facts["steps"]) == list(by_flow.facts["steps"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "graph-changes"])
 def test_every_flow_runs_every_stage_that_its_file_requests(name, tmp_path):
     run = votes_run(tmp_path, stages=reversed(STAGES))
     published = FLOWS[name](str(run))

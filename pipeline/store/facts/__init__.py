@@ -122,6 +122,7 @@ class StateFacts(Facts):
     number: int  # of files of changes since the source was read
     parent: str  # digest of the stored graph before
     applied: list[str]  # the digest of each of these files, in their order
+    files: list[str]  # and its name, without the folder
     # inserted, deleted, updated, vertices: by the last file, and how many vertices it added.
     inserted: int
     deleted: int

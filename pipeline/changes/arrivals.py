@@ -1,0 +1,111 @@
+"""Files of changes that arrive in a folder: applied in the order of their names, each once, none skipped or taken half written.
+
+What was applied is known from the published state alone: the names and digests of all files since the source was read.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from pipeline.changes import change
+from pipeline.changes.state import newest
+from pipeline.config.model import url_of
+from pipeline.config.run import RunConfig
+from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
+from pipeline.ingest.source import Source, identify, reading
+from pipeline.run import Call, run
+from pipeline.steps.published.target import LATEST
+from pipeline.store.facts import StateFacts
+from pipeline.store.facts.run import RunFacts
+from pipeline.store.manifest import Folder
+
+log = logging.getLogger(__name__)
+UNFINISHED = (".part", ".tmp")  # endings of the names of files that are still being written; others begin with a dot
+# Keys of the configuration that may be others than those of the first run: they do not change what the tables are.
+_OPTIONS = ("oracle", "backend", "publish_to", "expect", "changes", "keep", "cluster")
+_ADVICE = "; mend it or move it away, then start again"
+
+
+def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
+    """Apply all files of changes that have arrived, also those that arrive meanwhile, and publish a run for each.
+
+    Args:
+        config: The graph's run. If its output folder has no run yet, the source is read first.
+        call: As `pipeline.run.run`; it also calls the step `arrivals`, which looks into the folder.
+        execute: Is given each run as a function.
+
+    Returns:
+        The newest run, which is an earlier one if no file has arrived.
+
+    Raises:
+        Stopped: A file cannot be applied. Those before it are; those behind it wait.
+        BadConfig: No folder is named, or there is none.
+        GraphmillError: As `pipeline.changes.change`.
+    """
+    folder, link = config.changes.arrivals, config.publish_as or LATEST
+    if folder is None:
+        raise BadConfig("changes.arrivals is missing: the folder in which files of changes arrive")
+    arrived(folder)
+    has_run = (config.output / link).is_symlink()
+    published = newest(config.output, link).run if has_run else execute(partial(run, config, call))
+    options = {key: getattr(config, key) for key in _OPTIONS}
+    while True:
+        source, waiting = call("arrivals", next_arrival, folder, RunFacts.of(published).graph.state)
+        if source is None:
+            log.info("arrivals: all files of %s are applied; %s is %s", folder, link, published.path.name)
+            return published
+        log.info("arrivals: %s is the next of %d", source.url, waiting)
+        try:
+            published = execute(partial(change, config.output, source.url, link=link, call=call, **options))
+        except (BadInput, AlreadyApplied, Refused) as error:
+            behind = f"; {waiting - 1} behind it wait" if waiting > 1 else ""
+            raise Stopped(f"{type(error).__name__}: {error}. {source.url} was not applied{behind}{_ADVICE}") from error
+
+
+def next_arrival(folder: str, state: StateFacts | None) -> tuple[Source | None, int]:
+    """The first file by name, in the order of code points, that the state of a graph has not had; None if it has had all.
+
+    Args:
+        folder: A folder of this machine, or the URL of one.
+        state: None for a graph as its source has it.
+
+    Returns:
+        The file, and how many are waiting.
+
+    Raises:
+        BadConfig: There is no such folder.
+        Stopped: A file arrived after one that sorts behind it was applied, or was changed after it was applied itself.
+        OSError: The file system failed.
+    """
+    listed, applied = arrived(folder), dict[str, set[str]]()
+    for name, digest in zip(state.files, state.applied, strict=True) if state else ():
+        applied.setdefault(name, set()).add(digest)
+    for source in listed:
+        if source.name in applied and identify(source, None) not in applied[source.name]:
+            raise Stopped(f"{source.url}: has changed since it was applied{_ADVICE}")
+    waiting = [source for source in listed if source.name not in applied]
+    last = max((source.name for source in listed if source.name in applied), default="")
+    if waiting and waiting[0].name < last:
+        raise Stopped(
+            f"{waiting[0].url}: arrived when {last}, which sorts behind it, was applied{_ADVICE}; a new name puts it last"
+        )
+    return (waiting[0] if waiting else None), len(waiting)
+
+
+def arrived(folder: str) -> list[Source]:
+    """The complete files in a folder, by name. Raises BadConfig if there is no such folder."""
+    url = url_of(folder)
+    with reading(Source(folder, None, "")):
+        fs, root = fsspec.core.url_to_fs(url) if url else (LocalFileSystem(), folder)
+        fs.invalidate_cache()
+        if not fs.isdir(root):
+            raise BadConfig(f"changes.arrivals: {folder} is not a folder")
+        found = [
+            one for one in fs.ls(root, detail=True) if one["type"] == "file" or (one["type"] == "link" and fs.isfile(one["name"]))
+        ]
+    names = sorted(one["name"].rpartition("/")[2] for one in found)
+    complete = [name for name in names if not name.startswith(".") and not name.endswith(UNFINISHED)]
+    return [Source(f"{folder.rstrip('/')}/{name}", fs, f"{root.rstrip('/')}/{name}") for name in complete]
