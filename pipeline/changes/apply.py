@@ -106,7 +106,8 @@ class _Applied:
             listed = snapshot.changes_from(self._graph, self._facts, names, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
-            listed = read_changes(asked.source, asked.digest, asked.graph, self._facts.weight, names is not None)
+            digest = asked.digest if asked.source.local else None  # that of a remote file is not that of its bytes
+            listed = read_changes(asked.source, digest, asked.graph, self._facts.weight, names is not None)
             ids = [_numbers(column, names) for column in (listed.src, listed.dst)]
             self._graph = open_graph(before, backend)
         progress.phase("finding the edges")

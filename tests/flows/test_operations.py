@@ -1,6 +1,7 @@
 """Every command of docs/operations.md, in its order, in one shell, in a clone: server, worker, deployments, runs, the end."""
 
 import json
+import shutil
 import socket
 
 import httpx
@@ -10,6 +11,7 @@ import yaml
 import flows
 from flows.__main__ import NAMES
 from pipeline.steps.publish import open_run
+from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests.browser.chromium import BROWSER, tab
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
@@ -33,7 +35,8 @@ def terminal(tmp_path_factory):
     road_run(clone / "conf" / "runs", "new-york")
     social_run(clone / "conf" / "runs", "facebook")
     votes_run(clone / "conf" / "runs", "wiki-vote")
-    (clone / "data").mkdir()
+    social_run(clone / "conf" / "runs", "facebook-changes", '[changes]\narrivals = "../../data/facebook-changes"')
+    shutil.copytree(ROOT / "data" / "facebook-changes", clone / "data" / "facebook-changes")
     (clone / "data" / "wiki-Vote-pairs.parquet").symlink_to(clone / "conf" / "runs" / "pairs.parquet")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -88,6 +91,9 @@ def test_runs_started_now_are_published_and_shown(terminal):
     assert set(tables.read(latest(terminal, "facebook").path / "bfs")["source"].to_pylist()) == {0, 107}
     assert tables.read(latest(terminal, "wiki-vote").path / "reached")["reachable"].to_pylist() == [True, True, False, False]
     assert not exposed(listening(alive(terminal.environment)))
+    terminal.run("Nightly changes")
+    changed = RunFacts.of(latest(terminal, "facebook-changes"))
+    assert changed.graph.state.files == ["2026-07-01.csv", "2026-07-02.csv"] and changed.changes.tables["bfs"].changed
     seen = terminal.run("Inspect runs")
     assert "road-network/nightly" in seen and "social-network/nightly" in seen and "reachability/nightly" in seen
     assert "new-york-summary" in seen

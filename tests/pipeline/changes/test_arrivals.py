@@ -82,5 +82,5 @@ def test_a_folder_is_needed(network, tmp_path):
         applied(load_run(tmp_path / "run.toml"))
     assert not config.output.exists()
     (tmp_path / "run.toml").write_text(f'{RUN}[changes]\narrivals = "https://ana:secret@host/arrivals"\n')
-    with pytest.raises(BadConfig, match="holds what may be secret"):
+    with pytest.raises(BadConfig, match="which may be secret"):
         load_run(tmp_path / "run.toml")
