@@ -59,7 +59,7 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
             return published
         log.info("arrivals: %s is the next of %d", source.url, waiting)
         try:
-            published = execute(partial(change, config.output, source.url, link=link, call=call, **options))
+            published = execute(partial(change, config.output, source.url, call=call, publish_as=link, **options))
         except (BadInput, AlreadyApplied, Refused) as error:
             behind = f"; {waiting - 1} behind it wait" if waiting > 1 else ""
             raise Stopped(f"{type(error).__name__}: {error}. {source.url} was not applied{behind}{_ADVICE}") from error
