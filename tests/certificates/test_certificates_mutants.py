@@ -12,6 +12,7 @@ from kernels.bfs.certificate import certify_bfs
 from kernels.closure.certificate import certify_closure
 from kernels.forest.certificate import certify_forest
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph
+from kernels.registry import BY_NAME
 from kernels.scc.certificate import certify_scc
 from kernels.sssp.certificate import certify_sssp
 from kernels.wcc.certificate import certify_wcc
@@ -234,6 +235,7 @@ CERTIFIED: dict[str, tuple[Callable, Callable, Callable]] = {
     "wcc": (certify_wcc, lambda edges, graph, _: true_weak(edges, graph), component_mutants),
     "scc": (certify_scc, lambda edges, graph, _: true_strong(edges, graph), component_mutants),
 }
+CERTIFIED_OVER_RANKS = [name for name in CERTIFIED if BY_NAME[{"forest": "mst"}.get(name, name)].sharded_certificate]
 
 
 @pytest.mark.parametrize("number", MUTANTS)

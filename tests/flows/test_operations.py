@@ -161,6 +161,10 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
         assert user.type(block).strip().endswith("\nsocial-network/people: published")
     assert eventually(lambda: len(terminal.received) == before + 3)
     assert terminal.received[-1]["subject"] == "graphmill: social-network/people: runs again"
+    good = (mine / "latest").readlink()
+    compared = user.run("7. Only what has changed", page=TUTORIAL)
+    assert (mine / "latest").readlink() != good and (mine / "latest" / "sssp_changes").is_dir()
+    assert "~ source ana, vertex bob, distance" in compared
 
 
 @pytest.mark.usefixtures("deployed")
