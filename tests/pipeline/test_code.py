@@ -40,9 +40,7 @@ def versions(root: Path) -> dict[str, str]:
     ("path", "steps"),
     [
         ("kernels/wcc/cpu.py", {"wcc", "index", "report"}),  # the report reads the index, whose strong components need weak ones
-        # Imported inside a function of the package, which the certificate is in. The index's options are in a module with those
-        # of betweenness, which searches paths.
-        ("kernels/bfs/cuda.py", {"bfs", "proof-bfs", "index"}),
+        ("kernels/bfs/cuda.py", {"bfs", "proof-bfs"}),  # imported inside a function of the package, which the certificate is in
         ("kernels/bfs/certificate/__init__.py", {"proof-bfs"}),
         ("kernels/reachability/labels/cpu.py", {"index", "report"}),
         ("kernels/layout/cleaning.py", {"graph"}),
