@@ -154,6 +154,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
     options = parser.parse_args(arguments)
     options.trees = options.trees or [1, 32, 256]
+    if unknown := set(options.only) - set(networks(options.graphs)):
+        parser.error(f"--only {unknown.pop()!r}: the networks are {', '.join(networks(options.graphs))}")
     gpu = not options.cpu and not obstacle()
     machine = name_of(current()) if gpu else f"{cores()} CPU cores"
     lines = [f"On {machine}, in milliseconds.\n", "| network | what | sources at once | ms for each |", "|---|---|---|---|"]
