@@ -14,13 +14,8 @@ Unpacking
 Sums
     Integers are exact; a shortcut whose length would exceed int64 does not exist, as no path is that long. Floats are added as
     float64. If all weights are multiples of a power of 2, and all together are at most 2^53 of it, no sum rounds (`exact`), and
-    distances by shortcuts are those of `sssp`. Otherwise they are tentative: they differ in the last bits, because `sssp` rounds
-    once per arc from the source outwards. Distances of `sssp` are the only values that are the least fixpoint of
-
-        distance[v] = min(distance[u] + weight for each original arc from u to v), rounded, and 0 at the source,
-
-    and every start that is nowhere below it is lowered to it by relaxing original arcs until none lowers a distance. Relaxing the
-    vertices in the order of their tentative distances needs few rounds.
+    distances by shortcuts are those of `sssp`. Otherwise they may differ in the last bits, because `sssp` rounds once per arc,
+    from the source outwards, so `kernels.trees` finds each tree of such a graph by `sssp`.
 
 Method
     In a round all vertices are contracted at once whose score is less than that of all their neighbours. The score is the number
