@@ -14,13 +14,15 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
     """Yield `function(item)` in the order of the items, computed by `threads` threads.
 
     At most one result for each thread waits to be taken, so memory does not grow with the number of items. The first exception
-    ends the iteration; one of `items` itself comes after the results of the items before it, as with one thread.
+    ends the iteration; one of `items` itself comes after the results of the items before it, as with one thread. An iteration
+    that is not taken to its end begins no further item, and does not wait for those that were begun.
     """
     if threads == 1:
         yield from map(function, items)
         return
-    iterator, failure = iter(items), None
-    with ThreadPoolExecutor(threads) as pool:
+    iterator, failure, abandoned = iter(items), None, False
+    pool = ThreadPoolExecutor(threads)
+    try:
         waiting: deque[Future[Result]] = deque()
         while True:
             try:
@@ -35,6 +37,13 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
             waiting.append(pool.submit(copy_context().run, function, item))
         while waiting:
             yield waiting.popleft().result()
+    except GeneratorExit:
+        abandoned = True
+        raise
+    finally:
+        # The garbage collector may close an abandoned iteration anywhere, also where a thread is being started: joining a thread
+        # there takes a lock that is held already, and hangs.
+        pool.shutdown(wait=not abandoned, cancel_futures=abandoned)
     if failure:
         raise failure
 

@@ -2,10 +2,11 @@
 
 import time
 from contextvars import ContextVar
+from threading import Event, Thread
 
 import pytest
 
-from pipeline.runtime.threads import ahead, concurrently
+from pipeline.runtime.threads import ahead, concurrently, map_in_order
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 
@@ -66,3 +67,24 @@ def test_items_that_nobody_takes_are_not_made():
     next(found)
     found.close()
     assert len(made) <= 4
+
+
+def test_an_abandoned_iteration_is_closed_without_waiting():
+    """The garbage collector closes it on any thread, also on one that is being started, where no thread can be joined."""
+    begun, free = [], Event()
+
+    def work(item: int) -> int:
+        begun.append(item)
+        assert item == 0 or free.wait(60)
+        return item
+
+    iteration = map_in_order(work, range(9), 2)
+    assert next(iteration) == 0
+    closing = Thread(target=iteration.close)
+    closing.start()
+    closing.join(20)
+    waits = closing.is_alive()
+    free.set()
+    closing.join()
+    assert not waits
+    assert set(begun) <= {0, 1, 2}
