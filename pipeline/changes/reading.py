@@ -19,9 +19,10 @@ from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
 from pipeline.ingest.formats.pages import Footer, check_rows, open_file
-from pipeline.ingest.formats.parquet import FORMAT, is_text, reading, require_ratio
+from pipeline.ingest.formats.parquet import FORMAT, in_range, is_text, reading, require_ratio
 from pipeline.ingest.formats.rows import Field, Rows
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
+from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.source import Source, stored
 from pipeline.runtime.threads import map_in_order
 
@@ -73,15 +74,11 @@ def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight:
             with tempfile.TemporaryDirectory() as folder, saved(local, text.chunks, Path(folder)) as path:
                 table, line = _parquet(path, url, limits, weight is not None), None
         else:
-            table, line = _text(text, _kinds(weight, named), graph.delimiter or _delimiter(url), limits)
+            table, line = _text(text, _kinds(weight, named), graph.delimiter or delimiter_of(url), limits)
         content.check(digest, None)
     if len(table) > limits.edges:
         raise BadInput(url, f"holds {len(table)} rows, the limit is {limits.edges} (graph.limits.edges)")
     return _listed(table, url, line, weight, named)
-
-
-def _delimiter(url: str) -> str:
-    return "\t" if ".tsv" in Path(url).suffixes else ","
 
 
 def _kinds(weight: str | None, named: bool) -> dict[str, pa.DataType]:
@@ -149,15 +146,8 @@ def _ids(listed: Listed, column: pa.Array, name: str, named: bool) -> pa.Array:
     if named or not pa.types.is_integer(column.type):
         wanted = "strings" if named else "integers"
         raise BadInput(listed.file, f"column {name!r} is {column.type}, but the ids of this graph are {wanted}")
-    _require(listed, _fit(column), lambda row: f"{name} {column[row]} is not in 0..{LARGEST}")
+    _require(listed, pa.array(in_range(column.to_numpy())), lambda row: f"{name} {column[row]} is not in 0..{LARGEST}")
     return column.cast(pa.int64())
-
-
-def _fit(column: pa.Array) -> pa.Array:
-    """Whether each value is a weight or an id: not negative, finite, and not beyond int64."""
-    values = column.to_numpy()
-    fits = values >= 0
-    return pa.array(fits & (np.isfinite(values) if pa.types.is_floating(column.type) else values <= LARGEST))
 
 
 def _weights(listed: Listed, table: pa.Table, ops: Array, kind: pa.DataType) -> Array:
@@ -171,7 +161,7 @@ def _weights(listed: Listed, table: pa.Table, ops: Array, kind: pa.DataType) -> 
         column = _parsed(listed, column, Field("weight", wide))
     if pa.types.is_floating(column.type) and pa.types.is_integer(wide):
         raise BadInput(listed.file, f"column 'weight' is {column.type}, but the weights of this graph are integers")
-    _require(listed, _fit(column), lambda row: f"weight {column[row]} is not 0 or more, and finite")
+    _require(listed, pa.array(in_range(column.to_numpy())), lambda row: f"weight {column[row]} is not 0 or more, and finite")
     weights: Array = column.cast(wide).to_numpy()
     return weights + 0  # -0.0 becomes 0.0
 

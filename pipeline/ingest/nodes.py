@@ -57,7 +57,7 @@ def read_nodes(
                 table = parquet.read()
             else:
                 text = csv.ConvertOptions(column_types={vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
-                parse = csv.ParseOptions(delimiter=columns.delimiter or DELIMITERS.get(_suffix(file), ","))
+                parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
                 table = csv.read_csv(io.BytesIO(data), parse_options=parse, convert_options=text)
     except BadInput as error:
         raise BadInput(file, str(error.__cause__ or error)) from None
@@ -123,6 +123,11 @@ def _require_size(file: str, size: int, parquet: pq.ParquetFile, limits: Limits)
     if expanded > LARGEST_TABLE:
         raise BadInput(file, f"its rows take {expanded} bytes, the limit for a table of nodes is {LARGEST_TABLE}")
     require_ratio(file, size, expanded, limits)
+
+
+def delimiter_of(file: str) -> str:
+    """The character between the fields of a text, by its name: a tab in TSV, otherwise a comma."""
+    return DELIMITERS.get(_suffix(file), ",")
 
 
 def _suffix(file: str) -> str:

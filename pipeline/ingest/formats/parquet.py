@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
+from kernels.graph import Array
 from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
@@ -146,12 +147,17 @@ def _column(
         if not len(column) or (extremes["min"] >= 0 and extremes["max"] <= LARGEST):
             return column.cast(kind)
     values = column.to_numpy()
-    fits = (values >= 0) & (np.isfinite(values) if pa.types.is_floating(kind) else values <= LARGEST)
-    if not fits.all():
+    if not (fits := in_range(values)).all():
         row = int(np.argmin(fits))
         limit = "0 or more, and finite" if pa.types.is_floating(kind) else f"0..{LARGEST}"
         raise BadInput(file, f"row {first + row}: {name} {values[row]} is not in {limit}")
     return column.cast(kind)
+
+
+def in_range(values: Array) -> Array:
+    """Whether each value can be an id or a weight: not negative, finite, and not beyond int64."""
+    fits: Array = (values >= 0) & (np.isfinite(values) if values.dtype.kind == "f" else values <= LARGEST)
+    return fits
 
 
 @contextmanager
