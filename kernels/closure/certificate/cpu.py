@@ -59,15 +59,9 @@ def _pair(graph: Graph, vertex: Array, reached: Array, place: int) -> str:
 def _find(pairs: Pairs, position: int, wanted: int) -> int:
     """The place of pair (position, wanted), or -1."""
     begins, reached = pairs
-    low, end = begins[position], begins[position + 1]
-    high = end
-    while low < high:
-        middle = (low + high) >> 1
-        if reached[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and reached[low] == wanted else -1
+    end = begins[position + 1]
+    place: int = begins[position] + np.searchsorted(reached[begins[position] : end], wanted)
+    return place if place < end and reached[place] == wanted else -1
 
 
 @njit(cache=True, nogil=True)

@@ -89,13 +89,7 @@ def _find_arcs(
             else:
                 full = size - HEADER_WORDS
                 head = words[slots[pages[run] + 1 + rest // full], HEADER_WORDS + rest % full]
-            low, high = starts[run], starts[run + 1]
-            while low < high:
-                middle = (low + high) >> 1
-                if heads[middle] < head:
-                    low = middle + 1
-                else:
-                    high = middle
+            low = starts[run] + np.searchsorted(heads[starts[run] : starts[run + 1]], head)
             if low < starts[run + 1] and heads[low] == head and place < limits[low]:
                 places[low] = place
 
