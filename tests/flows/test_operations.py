@@ -164,7 +164,7 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     good = (mine / "latest").readlink()
     compared = user.run("7. Only what has changed", page=TUTORIAL)
     assert (mine / "latest").readlink() != good and (mine / "latest" / "sssp_changes").is_dir()
-    assert "~ source ana, vertex bob, distance" in compared
+    assert "~ source ana, vertex ben, distance" in compared
 
 
 @pytest.mark.usefixtures("deployed")
