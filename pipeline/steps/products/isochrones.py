@@ -21,6 +21,7 @@ from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files, write_rows
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
@@ -88,7 +89,7 @@ class _Reached:
             ascending = distances[graph.rows_by_id]
             near = np.flatnonzero((ascending >= 0) & (ascending <= self.threshold))
             vertices, found = (to_host(array) for array in (graph.ids[graph.rows_by_id[near]], ascending[near]))
-            kind = self.schema.field("distance").type.to_pandas_dtype()
+            kind = dtype_of(self.schema.field("distance").type)
             columns = [np.full(len(vertices), source), vertices, found.astype(kind)]
             yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
 
@@ -100,7 +101,7 @@ def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder) -> Sweeps:
 
 def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
     """The thresholds in the type of distances, int64 or float64 [T]. Raises BadConfig for a fraction where these are integers."""
-    kind = tables.schema(STEP, GraphFacts.of(graph).weight).field("threshold").type.to_pandas_dtype()
+    kind = dtype_of(tables.schema(STEP, GraphFacts.of(graph).weight).field("threshold").type)
     found: Array = np.array(asked.thresholds, kind)
     if any(int(given) != given for given in asked.thresholds) and found.dtype.kind == "i":
         raise BadConfig(f"isochrones.thresholds: {list(asked.thresholds)}: the distances of this graph are integers")

@@ -15,6 +15,7 @@ from pipeline.config.products import MatrixOptions
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
@@ -29,7 +30,7 @@ class _Matrix:
     cutoff: float | None
 
     def rows_of(self, _: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        kind = self.schema.field("distance").type.to_pandas_dtype()
+        kind = dtype_of(self.schema.field("distance").type)
         heads = self.sweeps.targets
         assert heads is not None
         for source, distances in zip(ids.tolist(), to_host(trees.distances), strict=True):

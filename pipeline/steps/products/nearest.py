@@ -18,6 +18,7 @@ from pipeline.runtime.backend import bring
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import dtype_of
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_vertices
@@ -78,7 +79,7 @@ def _write(folder: Path, graph: Folder, parts: Sequence[Array], most: int) -> in
     facts = GraphFacts.of(graph)
     ids, rows_by_id, _, _ = open_vertices(graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    kind = np.dtype(schema.field("distance").type.to_pandas_dtype())
+    kind = dtype_of(schema.field("distance").type)
     step = max(1, tables.ROWS_PER_GROUP // max(most, 1))
     per_file = step * (tables.ROWS_PER_FILE // tables.ROWS_PER_GROUP)
 
