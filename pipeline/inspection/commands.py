@@ -31,8 +31,8 @@ def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json:
     from dataclasses import asdict
 
     from pipeline.inspection.path import shortest_path
-    from pipeline.inspection.runs import find_run
     from pipeline.report.wording import counted, number
+    from pipeline.steps.published.lookup import find_run
 
     found = shortest_path(find_run(out), src, dst, table)
     if as_json:
@@ -119,7 +119,8 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     from pipeline.comparison.difference import difference
     from pipeline.comparison.tabulate import tabulate_changes
     from pipeline.comparison.versions import of_run
-    from pipeline.inspection.runs import find_run, run_before
+    from pipeline.inspection.runs import run_before
+    from pipeline.steps.published.lookup import find_run
 
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))

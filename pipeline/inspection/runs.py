@@ -1,4 +1,4 @@
-"""The published runs of an output folder: find one, list all, remove old ones."""
+"""The published runs of an output folder: the one before another, all of them, and removing old ones."""
 
 import os
 from contextlib import suppress
@@ -12,33 +12,8 @@ from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import RUN_ID, workspace
+from pipeline.store.workspace import workspace
 from pipeline.tables.files import table_of
-
-
-def find_run(path: Path, beside: Folder | None = None) -> Folder:
-    """Open a published run by its manifest.
-
-    Args:
-        path: An output folder, whose latest run is taken; `OUT/latest`; `OUT/runs/ID`, or `OUT/ID` for short.
-        beside: A run of the output folder to which a path that is only an id belongs.
-
-    Raises:
-        BadConfig: There is no such run.
-        Damaged: Its manifest cannot be read.
-    """
-    place = path / "latest" if (path / "latest").is_symlink() else path
-    if RUN_ID.fullmatch(path.name) and not path.exists():
-        only_id = beside is not None and path.parent == Path()
-        place = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
-    place = Path(os.path.realpath(place))  # `latest` may move on meanwhile
-    if not os.path.lexists(manifest.file_of(place)):
-        why = "; this folder has runs, but no `latest`" if (place / "runs").is_dir() else ""
-        raise BadConfig(f"{path}: no such run{why}; name an output folder, its `latest`, or a folder in its `runs`")
-    run = manifest.read(place)
-    if run.manifest.step != "run":
-        raise BadConfig(f"{path}: is not a published run, but the folder of step {run.manifest.step}")
-    return run
 
 
 def run_before(run: Folder) -> Folder:

@@ -1,6 +1,5 @@
 """The commands `graphmill matrix` and `graphmill trees`: products of a graph, or of a run's graph, in any folder."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +16,9 @@ from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.published.lookup import find_run
 from pipeline.steps.reach import flushed, require_ours, require_outside
 from pipeline.steps.runtime import Runtime
-from pipeline.store import manifest
 from pipeline.store.deltas import GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
@@ -77,11 +76,8 @@ def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Fol
 
 
 def _of_run(path: Path) -> tuple[Folder, Folder]:
-    """The edge list and the stored graph of a run, in its output folder. Raises BadConfig if they are no longer there."""
-    link = path / "latest"
-    run = manifest.read(Path(os.path.realpath(link if link.is_symlink() else path)))
-    if run.manifest.step != "run":
-        raise BadConfig(f"{path}: is not a run, but the folder of step {run.manifest.step}")
+    """The edge list and the stored graph of the run that a path names. Raises BadConfig if they are no longer there."""
+    run = find_run(path)
     steps = run.path.parents[1] / "steps"
     edges = find([steps / "edges"], run.manifest.inputs["edges"])
     graph = find((steps / name for name in GRAPHS), run.manifest.inputs["graph"])

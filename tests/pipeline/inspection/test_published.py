@@ -16,9 +16,10 @@ from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError, NoPath
 from pipeline.inspection.path import shortest_path
-from pipeline.inspection.runs import find_run, list_runs
+from pipeline.inspection.runs import list_runs
 from pipeline.run import run
 from pipeline.steps import publish
+from pipeline.steps.published.lookup import find_run
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace

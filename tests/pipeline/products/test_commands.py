@@ -140,7 +140,7 @@ def test_what_is_refused(published, tmp_path):
         trees_into(run, tmp_path / "taken")
     with pytest.raises(BadConfig, match=r"is inside .*, the folder of a run"):
         trees_into(run, published.path / "trees")
-    with pytest.raises(BadConfig, match="is not a run, but the folder of step graph"):
+    with pytest.raises(BadConfig, match="is not a published run, but the folder of step graph"):
         matrix_into(str(published.path.parents[1] / "steps" / "graph"), tmp_path / "out")
     with pytest.raises(BadConfig, match=r"cutoff: .*greater than or equal to 0"):
         matrix_into(run, tmp_path / "out", cutoff=-1)
