@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from pipeline.config.graph import Limits
 from pipeline.config.sources import read_sources
 from pipeline.errors import BadInput, BadSource
 from pipeline.ingest.asked import nearest, numbers_of
+from pipeline.ingest.formats.pages import Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet import FORMAT, is_text, reading
 from pipeline.ingest.source import locate
 from pipeline.steps.sources import rows_of_sources
@@ -51,15 +52,18 @@ def _of_text(path: Path) -> Iterable[str]:
 
 
 def _of_parquet(file: str, path: Path) -> Iterable[int | str]:
-    with reading(file):
-        table = pq.read_table(path, page_checksum_verification=True)
-    if table.num_columns != 1:
-        raise BadInput(file, f"has {table.num_columns} columns ({', '.join(table.schema.names)[:200]}); one column of ids is due")
-    column = table.columns[0]
-    if not (pa.types.is_integer(column.type) or is_text(column.type)):
-        raise BadInput(file, f"column {table.schema.names[0]!r} is {column.type}, not an integer type or string")
-    if column.null_count:
-        raise BadInput(file, f"row {int(np.argmin(column.combine_chunks().is_valid()))}: the vertex is null")
+    with reading(file), open_file(path, file, Limits()) as parquet:
+        names, kinds = parquet.schema_arrow.names, parquet.schema_arrow.types
+        if len(kinds) != 1:
+            raise BadInput(file, f"has {len(names)} columns ({', '.join(names)[:200]}); one column of ids is due")
+        if not (pa.types.is_integer(kinds[0]) or is_text(kinds[0])):
+            raise BadInput(file, f"column {names[0]!r} is {kinds[0]}, not an integer type or string")
+        footer = Footer(path, parquet.schema, names, Limits())
+        footer.check_all_pages()
+        column = parquet.read().column(0)
+        if column.null_count:
+            raise BadInput(file, f"row {int(np.argmin(column.combine_chunks().is_valid()))}: the vertex is null")
+        check_rows(len(column), parquet.metadata.num_rows, footer.nulls)
     if not len(column):
         raise BadInput(file, "has no vertex")
     values: list[int | str] = column.to_pylist()

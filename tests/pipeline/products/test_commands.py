@@ -20,6 +20,7 @@ from pipeline.steps.products.trees import tabulate_trees
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store import manifest
+from tests.ingest.thrift import field, footer_of, with_footer
 from tests.pipeline.products.conftest import SIDE, network, write_network
 from tests.pipeline.products.test_products import DISTANCES, steps_of
 
@@ -126,12 +127,18 @@ def test_what_is_refused(published, tmp_path):
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "two.parquet")
     pq.write_table(pa.table({"a": [1, None]}), tmp_path / "null.parquet")
     pq.write_table(pa.table({"a": [1.5]}), tmp_path / "float.parquet")
+    pq.write_table(pa.table({"a": [7, 24]}), tmp_path / "short.parquet")
     run = str(published.path)
+    content = (tmp_path / "short.parquet").read_bytes()
+    footer = footer_of(content)
+    field(footer, 3)[2] = 1  # rows of the file
+    (tmp_path / "short.parquet").write_bytes(with_footer(content, footer))
     for file, error, words in (
         ("ids.csv", BadSource, "source 777 is not in the graph"),
         ("none.csv", BadInput, "none.csv: "),
         ("two.parquet", BadInput, r"has 2 columns \(a, b\); one column of ids is due"),
         ("null.parquet", BadInput, "row 1: the vertex is null"),
+        ("short.parquet", BadInput, "is not a complete Parquet file"),
         ("float.parquet", BadInput, "column 'a' is double, not an integer type or string"),
     ):
         with pytest.raises(error, match=words):
