@@ -21,7 +21,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
 from pipeline.steps.published.expectations import require_tables
 from pipeline.steps.published.facts import summary, surroundings, tables_of
-from pipeline.steps.published.report_marks import Marks, run_before
+from pipeline.steps.published.report_marks import Marks, latest_run
 from pipeline.steps.published.results import Results, proof_of, require_proofs, steps_of
 from pipeline.steps.published.target import Target, published_as
 from pipeline.steps.reading import input_of
@@ -94,7 +94,7 @@ def publish(
         steps = {step.manifest.step: summary(step) for step in steps_of(results)}
         figures = results.report.facts.get("figures", {}) if results.report else {}
         folder = f"{asked.url}/runs/{run_id}" if asked.url else str(output.absolute() / target.link)
-        marks = Marks(run_id, folder, steps, figures, run_before(output / target.link))
+        marks = Marks(run_id, folder, steps, figures, latest_run(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)

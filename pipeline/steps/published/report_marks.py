@@ -26,7 +26,7 @@ class Compared:
     figures: Figures
 
 
-def run_before(latest: Path) -> Compared:
+def latest_run(latest: Path) -> Compared:
     """The run that `latest` links to."""
     try:
         facts = manifest.read(latest.resolve()).facts
