@@ -1,18 +1,19 @@
 """A spanning forest with roots: the parent and the depth of each vertex. The root of a tree is its smallest vertex.
 
-Leaves are removed until only roots are left; each has its parent at the other end of its only edge. A tree has one path from its
-root to each vertex, so the answer is unique.
+On the CPU leaves are removed until only roots are left; each has its parent at the other end of its only edge. On a GPU all
+tours around the trees are ranked at once. A tree has one path from its root to each vertex, so the answer is unique.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import elementwise
 from kernels.graph import NO_ROW, Array
 
-BYTES_PER_VERTEX = 72  # of memory that rooting a forest and checking it take at most
+BYTES_PER_VERTEX = {"cpu": 72, "gpu": 160}  # of memory that rooting a forest and checking it take at most
 RULES = (
     "each edge of the forest connects one vertex with its parent, and has its weight",
     "a vertex is one deeper than its parent, in the same tree",
@@ -31,19 +32,72 @@ class RootedForest:
 
 
 def root_forest(src: Array, dst: Array, labels: Array, num_vertices: int) -> RootedForest:
-    """Root the forest of the edges `src`, `dst`, whose trees are `labels` (index width [E]), on the CPU.
+    """Root the forest of the edges `src`, `dst`, whose trees are `labels` (index width [E]), where these arrays are.
 
-    The edges must have no cycle; a vertex of one has no parent.
+    The edges must have no cycle; of other edges some answer is returned, which `wrong_vertex` refuses.
     """
+    find = _by_tours if is_cupy_array(src) else _by_leaves
+    parent, edge, depth = find(src, dst, labels, num_vertices)
+    root = np.arange(num_vertices, dtype=src.dtype, like=src)
+    if len(src):
+        root = elementwise(lambda root, edge: np.where(edge == NO_ROW, root, labels[edge]), root, edge, dtype=src.dtype)
+    return RootedForest(parent, edge, depth, root)
+
+
+def _by_leaves(src: Array, dst: Array, labels: Array, num_vertices: int) -> tuple[Array, Array, Array]:
+    """`parent`, `edge` and `depth` of a `RootedForest` on the CPU, leaf by leaf."""
     parent, edge, depth, order = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(4))
     is_root = np.zeros(num_vertices, np.bool_)
     is_root[labels] = True
     _peel(src, dst, is_root, parent, edge, order)
     _descend(parent, order, depth)
-    root = np.arange(num_vertices, dtype=src.dtype)
-    if len(src):
-        root = elementwise(lambda root, edge: np.where(edge == NO_ROW, root, labels[edge]), root, edge, dtype=src.dtype)
-    return RootedForest(parent, edge, depth, root)
+    return parent, edge, depth
+
+
+def _by_tours(src: Array, dst: Array, labels: Array, num_vertices: int) -> tuple[Array, Array, Array]:
+    """`parent`, `edge` and `depth` of a `RootedForest` on the GPU.
+
+    Euler tours of the trees (Tarjan and Vishkin, 1985): the arc behind (u, v) is the one that follows (v, u) around v. A tour
+    ends before the first arc of its root. An arc that comes before its reverse leads to a deeper vertex.
+    """
+    parent, edge, depth = (np.full_like(src, NO_ROW, shape=num_vertices) for _ in range(3))
+    depth[...] = 0
+    arcs, edges = 2 * len(src), len(src)
+    if not arcs:
+        return parent, edge, depth
+    tails = np.concatenate([src, dst])
+    order = np.argsort(tails)
+    ends = np.cumsum(np.bincount(tails, minlength=num_vertices))
+    begins = np.concatenate([ends[:1] * 0, ends[:-1]])
+    index = np.dtype(np.int32) if arcs < 2**31 - 1 else np.dtype(np.int64)
+    around = np.concatenate([order[1:], order[:1]]).astype(index)  # by place in `order`: the next arc around the same tail
+    filled = ends > begins
+    around[ends[filled] - 1] = order[begins[filled]]
+    reverse = (np.arange(arcs, dtype=index, like=src) + edges) % arcs
+    behind = np.empty_like(around, shape=arcs + 1)
+    behind[reverse[order]] = around
+    behind[arcs] = arcs  # behind the last arc of a tour
+    is_root = np.zeros_like(filled)
+    is_root[labels] = True
+    behind[reverse[order[ends[is_root & filled] - 1]]] = arcs
+    del order, ends, begins, filled, around, reverse, is_root
+    left = _sums_of_rest(np.ones_like(behind), behind)
+    down = left[:edges] > left[edges:arcs]
+    step = np.where(np.concatenate([down, ~down, down[:1]]), 1, -1).astype(index)
+    rest = _sums_of_rest(step, behind)
+    below = np.where(down, dst, src)
+    parent[below], edge[below] = np.where(down, src, dst), np.arange(edges, dtype=src.dtype, like=src)
+    depth[below] = 1 - np.where(down, rest[:edges], rest[edges:arcs])
+    return parent, edge, depth
+
+
+def _sums_of_rest(values: Array, behind: Array) -> Array:
+    """Sums of the values from each item of a list to its end, by doubling distances (Wyllie, 1979); the last item is an end."""
+    values[-1] = 0
+    for _ in range(len(behind).bit_length()):
+        values = values + values[behind]
+        behind = behind[behind]
+    return values
 
 
 def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) -> int:
@@ -51,7 +105,7 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
 
     Every edge has to be that of one vertex: then there are E vertices with parents, and V - E roots, one for each tree.
     """
-    vertices = np.arange(len(forest.parent), dtype=forest.parent.dtype)
+    vertices = np.arange(len(forest.parent), dtype=forest.parent.dtype, like=forest.parent)
 
     def right(vertex: Array, parent: Array, edge: Array, depth: Array, root: Array) -> Array:
         is_root = parent == NO_ROW

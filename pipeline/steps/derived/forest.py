@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.cpu.parallel import assign, cores, elementwise
+from kernels.derived import Derived
 from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype
+from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import ProofFailed
+from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
@@ -21,6 +25,7 @@ from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.batches import NO_ID, as_arrays, as_batch
+from pipeline.tables.row_lookup import finder
 
 STEP = "forest"  # and the table
 log = logging.getLogger(__name__)
@@ -32,7 +37,8 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     Args:
         graph: The stored graph.
         answer: The answer of stage `mst`, which may be proved at the same time.
-        runtime: The folder is `work / "forest"`. It is computed in this process, on its CPU.
+        runtime: The folder is `work / "forest"`. It is computed in this process: on the GPU if that computes here and has memory
+            for it, otherwise on the CPU.
 
     Returns:
         The table, or None if it may take more memory than is free here. Facts: `RootedFacts`.
@@ -41,18 +47,21 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
         ProofFailed: The table is not that of the forest. Nothing is written.
     """
     vertices = GraphFacts.of(graph).vertices
-    needed = BYTES_PER_VERTEX * vertices
+    needed = BYTES_PER_VERTEX["cpu"] * vertices
     if needed > (free := free_memory()):
         log.warning("%s: left out, because it takes up to %d bytes of memory, and %d are free", STEP, needed, free)
         return None
 
     def write(folder: Path) -> dict[str, Any]:
         started = time.perf_counter()
-        edges = _Edges(graph, answer)
-        forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
+        backend, turn = _where(runtime, vertices)
+        edges = _Edges(graph, answer, backend)
+        with turn:
+            forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
         facts = GraphFacts.of(graph)
         _write_files(folder, edges, forest, tables.schema(STEP, facts.weight, measure=facts.measure))
-        trees, deepest, computed = vertices - len(edges.src), int(forest.depth.max(initial=0)), time.perf_counter() - started
+        trees, deepest = vertices - len(edges.src), int(forest.depth.max()) if vertices else 0
+        computed = time.perf_counter() - started
         del forest
         if (wrong := edges.wrong_row(folder)) is not None:
             raise ProofFailed(f"forest: the row of vertex {wrong} is not that of the edges in table mst")
@@ -62,40 +71,53 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     return make(runtime.work / STEP, STEP, {"graph": graph.digest, "answer": answer.digest}, {}, write)
 
 
-class _Edges:
-    """The edges of table `mst` between positions of the graph's vertices."""
+def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextManager[object]]:
+    """The backend that computes the table, and what to hold while it roots the forest."""
+    cluster, needed = runtime.cluster, BYTES_PER_VERTEX["gpu"] * vertices
+    if runtime.backend == "gpu" and isinstance(cluster, LocalThreads) and needed <= free_memory("gpu"):
+        return "gpu", cluster.open_graphs.turn
+    return "cpu", nullcontext()
 
-    def __init__(self, graph: Folder, answer: Folder) -> None:
+
+class _Edges:
+    """The edges of table `mst` between positions of the graph's vertices, whose arrays are those of `finder`."""
+
+    def __init__(self, graph: Folder, answer: Folder, backend: Backend) -> None:
         ids, rows_by_id, _, _ = open_vertices(graph)
-        self.ids = elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype)
-        self.weights = _column(answer.path, "weight")
-        self.src, self.dst, self.labels = (self.positions(_column(answer.path, name)) for name in ("src", "dst", "labels"))
-        for ends in (self.src, self.dst, self.labels):
-            if len(ends) and not 0 <= ends.min() <= ends.max() < len(self.ids):
-                raise ProofFailed("forest: table mst has a vertex that is not in the graph")
+        self.backend = backend
+        self.ids = bring(elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype), backend)
+        self.num_vertices, self.derived = len(self.ids), Derived()
+        self.rows_by_id = np.arange(len(self.ids), dtype=index_dtype(len(self.ids)), like=self.ids)
+        self.src, self.dst, self.labels = (self.positions(self.column(answer.path, name)) for name in ("src", "dst", "labels"))
+        self.weights = self.column(answer.path, "weight")
+        if any(len(of) and int(of.min()) < 0 for of in (self.src, self.dst, self.labels)):
+            raise ProofFailed("forest: table mst has a vertex that is not in the graph")
 
     def positions(self, ids: Array) -> Array:
-        """Positions of external ids of the graph; NO_ROW for NO_ID."""
-        width = index_dtype(len(self.ids))
-        if len(self.ids) and self.ids[-1] - self.ids[0] == len(self.ids) - 1:
-            return elementwise(lambda ids: np.where(ids == NO_ID, NO_ROW, ids - self.ids[0]), ids, dtype=width)
-        return elementwise(lambda ids: np.where(ids == NO_ID, NO_ROW, np.searchsorted(self.ids, ids)), ids, dtype=width)
+        """Positions of external ids; NO_ROW for NO_ID, and for an id that the graph does not have."""
+        return finder(self)(ids)
+
+    def column(self, folder: Path, name: str) -> Array:
+        """A column of a table: one at a time takes less memory than all of them in Arrow's."""
+        (array,) = as_arrays(tables.read(folder, [name]))
+        return bring(array, self.backend)
 
     def wrong_row(self, folder: Path) -> int | None:
         """External id of the first vertex whose row, read back, is wrong; None if all are right."""
-        vertex = _column(folder, "vertex")
-        if not np.array_equal(vertex, self.ids):
-            return int(self.ids[0]) if len(vertex) != len(self.ids) else int(self.ids[(vertex != self.ids).argmax()])
-        del vertex
-        above = self.positions(_column(folder, "parent"))
+        vertex, parent = self.column(folder, "vertex"), self.column(folder, "parent")
+        if len(vertex) != len(self.ids):
+            return int(self.ids[0])
+        above = self.positions(parent)
         edge = self._edges_to(above)
-        heavy = elementwise(
-            lambda weight, edge: weight != np.where(edge == NO_ROW, NO_ID, self.weights[edge] if len(self.weights) else NO_ID),
-            _column(folder, "weight"), edge, dtype=np.bool_,
+        right = elementwise(
+            lambda vertex, own, parent, above, weight, edge: (vertex == own) & ((parent == NO_ID) == (above == NO_ROW)) &
+            (weight == np.where(edge == NO_ROW, NO_ID, self.weights[edge] if len(self.weights) else NO_ID)),
+            vertex, self.ids, parent, above, self.column(folder, "weight"), edge, dtype=np.bool_,
         )  # fmt: skip
-        wrong = int(heavy.argmax()) if heavy.any() else -1
+        del vertex, parent
+        wrong = -1 if right.all() else int(right.argmin())
         if wrong < 0:
-            forest = RootedForest(above, edge, _column(folder, "depth"), self.positions(_column(folder, "labels")))
+            forest = RootedForest(above, edge, self.column(folder, "depth"), self.positions(self.column(folder, "labels")))
             wrong = wrong_vertex(forest, self.src, self.dst, self.labels)
         return None if wrong < 0 else int(self.ids[wrong])
 
@@ -109,12 +131,6 @@ class _Edges:
         return found
 
 
-def _column(folder: Path, name: str) -> Array:
-    """A column of a table: one at a time takes less memory than all of them in Arrow's."""
-    (array,) = as_arrays(tables.read(folder, [name]))
-    return array
-
-
 def _write_files(folder: Path, edges: _Edges, forest: RootedForest, schema: pa.Schema) -> None:
     rows = len(edges.ids)
 
@@ -124,7 +140,7 @@ def _write_files(folder: Path, edges: _Edges, forest: RootedForest, schema: pa.S
             part = slice(first, min(first + tables.ROWS_PER_GROUP, last))
             parent, edge = forest.parent[part], forest.edge[part]
             above = np.where(parent == NO_ROW, NO_ID, edges.ids[parent])
-            weights = np.where(edge == NO_ROW, NO_ID, edges.weights[edge]) if len(edges.weights) else np.full(len(edge), NO_ID)
+            weights = np.where(edge == NO_ROW, NO_ID, edges.weights[edge]) if len(edges.weights) else np.full_like(edge, NO_ID)
             yield as_batch([edges.ids[part], above, weights, forest.depth[part], edges.ids[forest.root[part]]], schema)
 
     def write_file(number: int) -> None:
