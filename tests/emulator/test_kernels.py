@@ -29,6 +29,7 @@ from kernels.reachability.queries import cuda as cuda_queries
 from kernels.trees import trees
 from tests.answers import uncleaned
 from tests.cpu.hierarchy.checks import same
+from tests.gpu.one.test_forest import check_rooted
 from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.gpu.trees.test_reductions import check as require_reductions
 from tests.graphs import EdgeList, graph_of
@@ -177,3 +178,7 @@ def test_flows_that_return_to_the_source():
 
 def test_shards(on_device):
     assert run_over_shards(on_device) == 6
+
+
+def test_rooted_forests() -> None:
+    check_rooted()

@@ -6,6 +6,7 @@ import json
 import duckdb
 import networkx
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import coo_array
@@ -122,13 +123,18 @@ def test_a_wrong_row_of_a_rooted_forest_is_found():
                 assert wrong_vertex(dataclasses.replace(right, **{field.name: column}), src, dst, labels) >= 0
 
 
-def test_a_forest_table_that_is_not_that_of_the_edges_is_not_kept(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("column", "row", "value"), [("depth", 3, 4), ("parent", 0, 99), ("parent", 2, 99), ("labels", 1, 99)])
+def test_a_forest_table_that_is_not_that_of_the_edges_is_not_kept(tmp_path, monkeypatch, column, row, value):
+    """Also where an id is none of the graph's."""
     graph = stored(EdgeList("path", tuple((i, i + 1, 3) for i in range(1, 6)), directed=False), tmp_path)
     (mst,) = (answer for answer in path_steps(tmp_path / "ids", vertices=6).answers if answer.manifest.step == "mst")
     write = forest_step._write_files
 
-    def wrong(folder, edges, forest, weight):
-        write(folder, edges, dataclasses.replace(forest, depth=forest.depth + (forest.depth == 3)), weight)
+    def wrong(folder, edges, forest, schema):
+        write(folder, edges, forest, schema)
+        columns = tables.read(folder).to_pydict()
+        columns[column][row] = value
+        tables.write(folder, "forest", "int64", [pa.record_batch(columns, tables.schema("forest", "int64"))])
 
     monkeypatch.setattr(forest_step, "_write_files", wrong)
     with pytest.raises(ProofFailed, match="the row of vertex"):

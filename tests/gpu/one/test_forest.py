@@ -1,7 +1,7 @@
 """Minimum spanning forests on the GPU: the CPU's edges and labels to the byte, with and without the filter, in every width."""
 # ruff: noqa: E402  (the imports below need CuPy)
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from benchmarks.published import forest as published
 from kernels.answers import Forest
 from kernels.forest import cuda, minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
+from kernels.forest.rooted import root_forest, wrong_vertex
 from kernels.gpu.loader import to_device
 from kernels.graph import WEIGHTS, Graph
 from tests.gpu.inputs import poison, shuffled, with_wide_rows
@@ -50,6 +51,32 @@ def check(graph: Graph) -> None:
     for span in (minimum_spanning_forest, published.span):
         poison()
         assert_equal(span(on_device), expected)
+
+
+def check_rooted(vertices: int = 2000) -> None:
+    """Forests of paths, stars and random trees, rooted on both; a forest with one wrong depth is refused on both."""
+    random = np.random.default_rng(vertices)
+    for above in (lambda i: i - 1, lambda i: i // 40 * 40 if i % 40 else 0, lambda i: random.integers(0, i)):
+        order = random.permutation(vertices).astype(np.int32)
+        inner = [i for i in range(vertices) if i % 500]
+        ends = np.sort([(order[i], order[i - i % 500 + above(i % 500)]) for i in inner], axis=1)
+        smallest = np.repeat(order.reshape(-1, 500).min(axis=1), 500)
+        edges = np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]), smallest[inner]
+        expected, on_device = root_forest(*edges, vertices), tuple(map(cupy.asarray, edges))
+        poison()
+        found = root_forest(*on_device, vertices)
+        for field in fields(expected):
+            one, other = cupy.asnumpy(getattr(found, field.name)), getattr(expected, field.name)
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other, field.name)
+        assert wrong_vertex(found, *on_device) == wrong_vertex(expected, *edges) == -1
+        expected.depth[7] += 1
+        assert wrong_vertex(replace(found, depth=cupy.asarray(expected.depth)), *on_device) == wrong_vertex(expected, *edges) >= 0
+
+
+def test_rooted_forests() -> None:
+    check_rooted()
+    check_rooted(100_000)
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)

@@ -25,6 +25,7 @@ from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose, gpu
+from pipeline.steps.derived.forest import root
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
@@ -72,6 +73,9 @@ def same_on_both(source: GraphConfig, folder: Path, sources: tuple[int, ...] = (
         for where, other in (BACKENDS, BACKENDS[::-1]):
             proof = prove(graphs[where], answers[other], False, Runtime(folder / where, where))
             assert (proof.facts["holds"], proof.facts["backend"]) == (True, where)
+        if stage == "mst":
+            rooted = {where: root(graphs[where], answers[where], Runtime(folder / where, where)) for where in BACKENDS}
+            assert rooted["cpu"].manifest.files == rooted["gpu"].manifest.files
 
 
 def test_new_york(tmp_path):
