@@ -7,8 +7,9 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.operators.constants import CHUNK, DENSE, SPARSE, WARP_DEGREE
-from kernels.operators.cpu.compiled import NUMBA, compiled
+from kernels.operators.cpu.compiled import compiled
 from kernels.operators.cpu.orders import COMBINE, fold_lanes
+from kernels.operators.cpu.updates import ALLOCATING, NUMBA
 from kernels.operators.cpu.vertices import note
 from kernels.operators.functions.tree import Function
 
@@ -155,7 +156,7 @@ def _in_order(call_at: Any, combine: Any, start: Any) -> Any:
     """Float sums and products in the order of `orders.py`: rows of fewer than 32 arcs from the first arc on."""
     to = type(start)
 
-    @njit(**NUMBA)
+    @njit(**ALLOCATING)
     def loop(row, arcs, own, turn_round, total, captured, found, fault):
         begin, end = np.int64(arcs[0][row]), np.int64(arcs[0][row + 1])
         if end - begin < WARP_DEGREE:

@@ -6,10 +6,9 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.operators.cpu import updates
+from kernels.operators.cpu.updates import NUMBA
 from kernels.operators.functions.emit import python_of
 from kernels.operators.functions.tree import Function
-
-NUMBA = {"nogil": True, "error_model": "numpy"}  # divisions by zero are checked by the function itself
 
 
 def compiled(function: Function) -> Any:

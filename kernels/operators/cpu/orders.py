@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
-from kernels.operators.cpu.compiled import NUMBA
+from kernels.operators.cpu.updates import ALLOCATING, NUMBA
 from kernels.operators.functions.tree import Type
 
 REDUCTIONS = ("sum", "product", "min", "max")
@@ -74,7 +74,7 @@ def fold_lanes(lanes: Array, combine: Any) -> Any:
     return lanes[0]
 
 
-@njit(**NUMBA)
+@njit(**ALLOCATING)
 def fold(values: Array, start: Any, combine: Any) -> Any:
     """Combine chunks of 1024 values, then their results in the same way, until one is left."""
     lanes = np.empty(32, values.dtype)

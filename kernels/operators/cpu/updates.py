@@ -8,8 +8,13 @@ from kernels.cpu.atomics import compare_and_swap
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
+# Of all compiled loops and what they call. User functions check divisors themselves. References are not counted (`_nrt`), which
+# would take most of a loop's time: callers hold the arrays. A function that makes an array is ALLOCATING.
+NUMBA = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+ALLOCATING = NUMBA | {"_nrt": True}
 
-@njit(nogil=True)
+
+@njit(**NUMBA)
 def atomic_min(array: Array, place: Any, value: Any) -> bool:
     """Lower an entry; whether that changed it."""
     new = array.dtype.type(value)
@@ -19,7 +24,7 @@ def atomic_min(array: Array, place: Any, value: Any) -> bool:
     return False
 
 
-@njit(nogil=True)
+@njit(**NUMBA)
 def atomic_max(array: Array, place: Any, value: Any) -> bool:
     """Raise an entry; whether that changed it."""
     new = array.dtype.type(value)
@@ -29,7 +34,7 @@ def atomic_max(array: Array, place: Any, value: Any) -> bool:
     return False
 
 
-@njit(nogil=True)
+@njit(**NUMBA)
 def atomic_or(array: Array, place: Any, value: Any) -> bool:
     """Set bits; whether that changed the entry."""
     while True:
@@ -41,7 +46,7 @@ def atomic_or(array: Array, place: Any, value: Any) -> bool:
             return True
 
 
-@njit(nogil=True)
+@njit(**NUMBA)
 def atomic_add(array: Array, place: Any, value: Any) -> Any:
     """Add; what was there before."""
     while True:

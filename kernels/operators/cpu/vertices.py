@@ -8,8 +8,9 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from kernels.operators.constants import CHUNK, DENSE, SPARSE
-from kernels.operators.cpu.compiled import NUMBA, compiled
+from kernels.operators.cpu.compiled import compiled
 from kernels.operators.cpu.orders import fold_lanes
+from kernels.operators.cpu.updates import ALLOCATING, NUMBA
 from kernels.operators.functions.tree import Function
 
 
@@ -65,7 +66,7 @@ def reducing(function: Function, combine: Any, start: Any) -> Any:
     call = compiled(function)
     to = type(start)
 
-    @njit(**NUMBA)
+    @njit(**ALLOCATING)
     def loop(kind, rows, flags, offsets, begin, end, captured, fault, made):
         lanes = np.empty(32, made.dtype)
         items = len(rows) if kind == SPARSE else len(offsets) - 1
