@@ -1,5 +1,6 @@
 """Two blocks of the same range of keys: which rows of them were added, removed or changed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,8 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
 from kernels.graph import Array
+from pipeline.comparison.fingerprints import bits, has_bits
 from pipeline.tables.changes import KIND, NEW, OLD
+
+KINDS = ("added", "removed", "changed")
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,14 @@ class Columns:
 class BlockDifference:
     """What differs between two blocks.
 
-    `removed` and `added` are rows of the old and of the new block, `changed` of both: places int64 [n].
+    `places` are the rows of the old and of the new block that differ, in the order of their keys: int32 [n] each, -1 where the
+    block has not the key; `kinds` int8 [n] are numbers of `KINDS`.
     """
 
     blocks: tuple[pa.Table, pa.Table]
     names: Columns
-    removed: Array
-    added: Array
-    changed: tuple[Array, Array]
+    places: tuple[Array, Array]
+    kinds: Array
     columns: dict[str, int] = field(default_factory=dict)
     largest: dict[str, float] = field(default_factory=dict)
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -43,102 +49,134 @@ class BlockDifference:
     @property
     def counts(self) -> tuple[int, int, int]:
         """Rows added, removed and changed."""
-        return len(self.added), len(self.removed), len(self.changed[0])
+        added, removed, changed = np.bincount(self.kinds, minlength=len(KINDS)).tolist()
+        return added, removed, changed
 
     def rows(self) -> pa.Table:
         """The rows of the change table, sorted by the keys."""
-        (old, new), (left, right) = self.blocks, self.changed
-        added, removed, changed = self.counts
-        keys = pa.concat_tables([
-            old.select(self.names.keys).take(self.removed), new.select(self.names.keys).take(np.concatenate([self.added, right])),
-        ])  # fmt: skip
-        found = {name: keys[name] for name in self.names.keys}
-        for name in self.names.values:
-            for mark, table, own, other in ((OLD, old, self.removed, added), (NEW, new, self.added, removed)):
-                values = table[name].take(own), pa.nulls(other, table.schema.field(name).type)
-                ordered = values if mark == OLD else values[::-1]
-                last = table[name].take(left if mark == OLD else right)
-                found[mark + name] = pa.chunked_array([c for part in (*ordered, last) for c in _chunks(part)], last.type)
-        found[KIND.name] = pa.array(np.repeat(["removed", "added", "changed"], [removed, added, changed]).tolist(), pa.string())
-        order = np.lexsort([keys[name].to_numpy() for name in reversed(self.names.keys)])
-        return pa.table(found).take(order)
+        old, new = (
+            {name: _taken(side[name], places) for name in (*self.names.keys, *self.names.values)}
+            for side, places in zip(self.blocks, self.places, strict=True)
+        )
+        found = {name: pc.coalesce(new[name], old[name]) for name in self.names.keys}
+        found |= {mark + name: side[name] for name in self.names.values for mark, side in ((OLD, old), (NEW, new))}
+        return pa.table(found | {KIND.name: pa.array(KINDS).take(pa.array(self.kinds))})
 
 
 def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) -> BlockDifference:
     """Compare two blocks whose rows have the same range of keys, in which both are sorted; give so many examples of a kind."""
-    left, right = _matched(old, new, names.keys)
-    removed, added = (_others(len(table), rows) for table, rows in ((old, left), (new, right)))
-    found = BlockDifference((old, new), names, removed, added, (left[:0], right[:0]))
-    shown = {"added": new, "removed": old}
-    found.examples = {
-        kind: table.select(names.keys).take(getattr(found, kind)[:examples]).to_pylist() if len(getattr(found, kind)) else []
-        for kind, table in shown.items()
-    } | {"changed": []}
-    if len(left):
-        both = [table if len(rows) == len(table) else table.take(rows) for table, rows in ((old, left), (new, right))]
-        differs = {name: _differs(*(whole(side[name]) for side in both)) for name in names.values}
-        changed = np.flatnonzero(np.logical_or.reduce([*differs.values(), np.zeros(len(left), bool)]))
-        found.changed = left[changed], right[changed]
-        for name, rows in differs.items():
-            if rows.any():
-                found.columns[name] = int(np.count_nonzero(rows))
-                if name not in names.ids and (most := _largest(*(side[name] for side in both))) is not None:
-                    found.largest[name] = most
-        few = changed[:examples]
-        pairs = zip(few.tolist(), *(side.take(few).to_pylist() for side in both), strict=True)
-        found.examples["changed"] = [
+    left, right = joined(*([_ordered(side[key]) for key in names.keys] for side in (old, new)))
+    one, both = (left < 0) | (right < 0), (left, right)
+    differs = {name: _differs(whole(old[name]), whole(new[name]), *both) for name in names.values}
+    places = np.flatnonzero(np.logical_or.reduce([one, *differs.values()]))
+    left, right = left[places], right[places]
+    kinds = np.where(left < 0, 0, np.where(right < 0, 1, 2)).astype(np.int8)
+    found = BlockDifference((old, new), names, (left, right), kinds)
+    for name, rows in differs.items():
+        if count := int(np.count_nonzero(rows)):
+            found.columns[name] = count
+            chosen = np.flatnonzero(rows[places])
+            sides = _taken(old[name], left[chosen]), _taken(new[name], right[chosen])
+            if name not in names.ids and (most := _largest(*sides)) is not None:
+                found.largest[name] = most
+    if examples:
+        few = [np.flatnonzero(kinds == kind)[:examples] for kind in range(len(KINDS))]
+        added, removed = (side.select(names.keys).take(at) for side, at in ((new, right[few[0]]), (old, left[few[1]])))
+        shown = [side.take(at[few[2]]).to_pylist() for side, at in ((old, left), (new, right))]
+        pairs = zip(places[few[2]].tolist(), *shown, strict=True)
+        changed = [
             {key: before[key] for key in names.keys}
             | {name: [_shown(before[name]), _shown(after[name])] for name in names.values if differs[name][row]}
             for row, before, after in pairs
         ]
+        found.examples = dict(zip(KINDS, (added.to_pylist(), removed.to_pylist(), changed), strict=True))
     return found
 
 
-def _others(length: int, rows: Array) -> Array:
-    """The places without those in `rows`."""
-    return rows[:0] if len(rows) == length else np.delete(np.arange(length), rows)
+def joined(old: Sequence[Array], new: Sequence[Array]) -> tuple[Array, Array]:
+    """The rows of both blocks for each key of either one, in the order of the keys: int32, -1 where a block has not the key.
+
+    Args:
+        old, new (int64 [n], [m]): The columns of the keys, by which each block is sorted.
+    """
+    while len(old) > 1 and len(old[0]) and len(new[0]) and old[0][0] == old[0][-1] == new[0][0] == new[0][-1]:
+        old, new = old[1:], new[1:]  # a key that all rows have
+    left, right = (np.empty(len(old[0]) + len(new[0]), np.int32) for _ in range(2))
+    count = _join(*(frozen(np.stack(side) if len(side) > 1 else side[0][None]) for side in (old, new)), left, right)
+    return left[:count], right[:count]
 
 
-def _shown(value: Any) -> Any:
-    """A value that JSON can hold."""
-    return value.hex() if isinstance(value, bytes) else value
+@njit(cache=True, nogil=True)
+def _join(old: Array, new: Array, left: Array, right: Array) -> int:
+    (keys, old_rows), new_rows = old.shape, new.shape[1]
+    first = second = count = 0
+    while first < old_rows or second < new_rows:
+        order = 0
+        if first == old_rows or second == new_rows:
+            order = 1 if first == old_rows else -1
+        else:
+            for key in range(keys):
+                if old[key, first] != new[key, second]:
+                    order = -1 if old[key, first] < new[key, second] else 1
+                    break
+        left[count] = first if order <= 0 else -1
+        right[count] = second if order >= 0 else -1
+        first += order <= 0
+        second += order >= 0
+        count += 1
+    return count
 
 
-def _matched(old: pa.Table, new: pa.Table, keys: list[str]) -> tuple[Array, Array]:
-    """The rows of both blocks whose keys the other one has, in the order of the keys."""
-    if not len(old) or not len(new):
-        return np.arange(0), np.arange(0)
-    pairs = [(old[key].to_numpy(), new[key].to_numpy()) for key in keys]
-    if len(old) == len(new) and all(np.array_equal(*pair) for pair in pairs):
-        return np.arange(len(old)), np.arange(len(old))
-    columns = [np.concatenate(pair) for pair in pairs]
-    order = np.lexsort([np.arange(len(columns[0])) >= len(old), *reversed(columns)])
-    same = np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
-    return order[:-1][same], order[1:][same] - len(old)
+@njit(cache=True, nogil=True)
+def _mark(old: Array, new: Array, left: Array, right: Array, differs: Array) -> None:
+    """Mark the rows of both blocks whose values differ."""
+    for row in range(len(left)):
+        if left[row] >= 0 and right[row] >= 0 and old[left[row]] != new[right[row]]:
+            differs[row] = True
 
 
-def _largest(old: pa.ChunkedArray, new: pa.ChunkedArray) -> float | None:
-    """The largest difference of two columns of numbers; None if they are not."""
-    if not (_is_number(old.type) and _is_number(new.type)):
-        return None
-    return pc.max(pc.abs(pc.subtract(new.cast(pa.float64(), safe=False), old.cast(pa.float64(), safe=False)))).as_py() or 0.0
+def _ordered(column: pa.ChunkedArray) -> Array:
+    """Numbers as int64 in the same order."""
+    values = column.to_numpy()
+    found: Array = values.astype(np.int64, copy=False)
+    if values.dtype.kind == "f":
+        found = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
+        found ^= found >> 63 & np.int64(2**63 - 1)
+    return found
 
 
-def _is_number(type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type) or pa.types.is_floating(type))
+def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
+    """The values at some places; null at -1."""
+    missing = places < 0
+    return whole(column).take(pa.array(places, mask=missing if missing.any() else None))
 
 
-def _differs(old: pa.Array, new: pa.Array) -> Array:
-    """Where the values of two columns differ [n]; a null equals a null only, and floats are compared by their bits."""
+def _differs(old: pa.Array, new: pa.Array, left: Array, right: Array) -> Array:
+    """Whether the values of the rows of both blocks differ, bool [n]; False where one block lacks the row.
+
+    A null equals a null only, and floats are compared by their bits.
+    """
+    differs = np.zeros(len(left), bool)
+    if old.type == new.type and has_bits(old.type):
+        compared = [(bits(old), bits(new))]
+        if old.null_count or new.null_count:
+            compared.append((bits(old.is_null()), bits(new.is_null())))
+        for pair in compared:
+            _mark(*map(frozen, pair), left, right, differs)
+        return differs
+    both = np.flatnonzero((left >= 0) & (right >= 0))
+    differs[both] = _others_differ(old.take(left[both]), new.take(right[both]))
+    return differs
+
+
+def _others_differ(old: pa.Array, new: pa.Array) -> Array:
+    """Where the values of two columns differ which are not of one type of numbers."""
     if old.type == new.type and old.equals(new):
         return np.zeros(len(old), bool)
     if pa.types.is_list(old.type) and pa.types.is_list(new.type):
         return _lists_differ(old, new)
     if old.type != new.type and not (_is_number(old.type) and _is_number(new.type)):
         old, new = old.cast(pa.string()), new.cast(pa.string())
-    if old.type == new.type and pa.types.is_floating(old.type) and old.type.bit_width > 16:
-        bits = pa.int64() if old.type.bit_width == 64 else pa.int32()
-        old, new = old.view(bits), new.view(bits)
     one_null = pc.xor(pc.is_null(old), pc.is_null(new))
     differs: Array = pc.or_(pc.fill_null(pc.not_equal(old, new), False), one_null).to_numpy(zero_copy_only=False)
     return differs
@@ -155,11 +193,23 @@ def _lists_differ(old: pa.Array, new: pa.Array) -> Array:
     return differs
 
 
+def _shown(value: Any) -> Any:
+    """A value that JSON can hold."""
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _largest(old: pa.Array, new: pa.Array) -> float | None:
+    """The largest difference of two columns of numbers; None if they are not."""
+    if not (_is_number(old.type) and _is_number(new.type)):
+        return None
+    return pc.max(pc.abs(pc.subtract(new.cast(pa.float64(), safe=False), old.cast(pa.float64(), safe=False)))).as_py() or 0.0
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type))
+
+
 def whole(column: pa.ChunkedArray) -> pa.Array:
     """The column as one array."""
     found = column.combine_chunks()
     return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
-
-
-def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    return column.chunks if isinstance(column, pa.ChunkedArray) else [column]

@@ -1,28 +1,26 @@
 """What differs between two runs: for each table its keys that were added or removed, and its values that changed.
 
-Both versions of a table are sorted by its keys, so they are merged range by range, on all cores. Memory does not grow with them,
-but for two numbers of each vertex if ids are strings (`pipeline.comparison.numbers`).
+Both versions of a table are sorted by its keys, so they are merged range by range, and all cores take the ranges of all tables.
+Memory does not grow with them, but for two numbers of each vertex if ids are strings (`pipeline.comparison.numbers`).
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import Columns, compare_blocks
+from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
 from pipeline.comparison.fingerprints import Fingerprints
 from pipeline.comparison.merging import Key, Side, aligned, ranges
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.versions import Version, of_run
+from pipeline.errors import Damaged
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import changes
-
-KINDS = ("added", "removed", "changed")
 
 
 @dataclass
@@ -79,18 +77,36 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
     """
     before, after = of_run(old), of_run(new)
     numbers = numbers_of(before, after)
+    comparisons = [Comparison(name, table, after[name], numbers) for name, table in before.items() if name in after]
+    for one, part in compared(comparisons, examples):
+        one.take(part, examples)
     return RunDifference(
         RunFacts.of(old).run,
         RunFacts.of(new).run,
         sorted(after.keys() - before),
         sorted(before.keys() - after),
-        {name: compare(name, table, after[name], examples, numbers) for name, table in before.items() if name in after},
+        {one.name: one.result() for one in comparisons},
     )
 
 
 def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: Numbers | None = None) -> TableDifference:
     """Compare two versions of a table; with `numbers` by the ids of the source, which are strings."""
-    return Comparison(name, old, new, numbers).run(examples)
+    comparison = Comparison(name, old, new, numbers)
+    for _, part in compared([comparison], examples):
+        comparison.take(part, examples)
+    return comparison.result()
+
+
+@dataclass
+class Part:
+    """What differs in a range of keys, where `found.rows` are those of the range.
+
+    With fingerprints: the rows of the change table, and by how much the fingerprint of the new rows differs from that of the old.
+    """
+
+    found: TableDifference
+    rows: list[pa.Table] = field(default_factory=list)
+    moved: int = 0
 
 
 class Comparison:
@@ -98,68 +114,63 @@ class Comparison:
 
     Attributes:
         columns: Those of both.
-        new_columns, lost_columns: Names of those that only one version has.
+        prints: Fingerprints of the rows, if change tables are wanted.
+        moved: By how much the fingerprint of the new rows taken so far differs from that of the old ones.
     """
 
-    def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None = None) -> None:
-        self.numbers, self._versions = numbers, (old, new)
+    def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None = None, tabulated: bool = False) -> None:
+        self.name, self.numbers, self._versions, self.moved = name, numbers, (old, new), 0
         named = numbers is not None
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
-        self.new_columns, self.lost_columns = ([one for one in a if one not in b] for a, b in (present[::-1], present))
         shared = [column for column in present[0] if column in present[1]]
         keys = changes.keys(name)
         self.columns = Columns(keys, [column for column in shared if column not in keys], changes.ids(name))
+        self.prints = Fingerprints(len(keys) + len(self.columns.values)) if tabulated else None
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
         self._sides = [Side(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
+        self._read = [0, 0]
+        extra, lost = ([one for one in a if one not in b] for a, b in (present[::-1], present))
+        self._found = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
 
-    def run(
-        self,
-        examples: int = 0,
-        take: Callable[[pa.Table], None] | None = None,
-        prints: tuple[Fingerprints, list[int]] | None = None,
-    ) -> TableDifference:
-        """Compare all rows.
+    def ranges(self) -> list[tuple[Key, Key]]:
+        """The ranges of keys that have to be compared: none if both versions have the same bytes."""
+        old, new = self._versions
+        same = old.same(new) and (self.numbers is None or self.numbers.of_runs[0] is self.numbers.of_runs[1])
+        self._read = [*self._found.rows] if same else [0, 0]
+        return [] if same else ranges(*self._sides)
 
-        Args:
-            examples: How many rows of each kind are listed.
-            take: Is given the changes, in the order of the keys, as `compare_blocks` has them.
-            prints: Fingerprints, and a list that receives for each range that of the new rows without that of the old.
-        """
-        old, new = self._sides
-        found = TableDifference((old.rows, new.rows), new_columns=self.new_columns, lost_columns=self.lost_columns)
-        if self._versions[0].same(self._versions[1]) and self._same_numbers():
-            return found
-        work = partial(self._compare, examples, take is not None, prints[0] if prints else None)
-        for part, rows, moved in map_in_order(work, ranges(old, new), cores()):
-            found.absorb(part, examples)
-            if take:
-                for table in rows:
-                    take(table)
-            if prints:
-                prints[1].append(moved)
-        if self.numbers:
-            for row in (row for rows in found.examples.values() for row in rows):
-                row |= {name: self._named(value) for name, value in row.items() if name in self.columns.ids}
-        return found
-
-    def _same_numbers(self) -> bool:
-        return self.numbers is None or self.numbers.of_runs[0] is self.numbers.of_runs[1]
-
-    def _compare(
-        self, examples: int, wanted: bool, prints: Fingerprints | None, keys: tuple[Key, Key]
-    ) -> tuple[TableDifference, list[pa.Table], int]:
-        """What differs in a range of keys; its changed rows if they are wanted, and by how much the fingerprint does."""
-        found, rows, moved = TableDifference((0, 0)), list[pa.Table](), 0
+    def part(self, keys: tuple[Key, Key], examples: int) -> Part:
+        """Compare a range of keys; list so many rows of each kind."""
+        part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
-            if len(old) == len(new) and old.equals(new):
-                continue
-            if prints:
-                moved += sum(sign * prints.of(self.columns.of(side)) for sign, side in ((-1, old), (1, new)) if len(side))
-            block = compare_blocks(old, new, self.columns, examples)
-            found.absorb(TableDifference((0, 0), *block.counts, block.columns, block.largest, block.examples), examples)
-            if wanted and any(block.counts):
-                rows.append(block.rows())
-        return found, rows, moved
+            found = TableDifference((len(old), len(new)))
+            if not (len(old) == len(new) and old.equals(new)):
+                if self.prints:
+                    sides = ((-1, old), (1, new))
+                    part.moved += sum(sign * self.prints.of(self.columns.of(side)) for sign, side in sides if len(side))
+                block = compare_blocks(old, new, self.columns, examples)
+                found = TableDifference(found.rows, *block.counts, block.columns, block.largest, block.examples or found.examples)
+                if self.prints and any(block.counts):
+                    part.rows.append(block.rows())
+            part.found.absorb(found, examples)
+            part.found.rows = part.found.rows[0] + len(old), part.found.rows[1] + len(new)
+        return part
+
+    def take(self, part: Part, examples: int = 0) -> None:
+        """Add the part of the next range."""
+        self._found.absorb(part.found, examples)
+        self._read = [done + more for done, more in zip(self._read, part.found.rows, strict=True)]
+        self.moved += part.moved
+
+    def result(self) -> TableDifference:
+        """What differs, after the parts of all ranges. Raises Damaged if they do not have all rows, each once."""
+        for version, read, rows in zip(self._versions, self._read, self._found.rows, strict=True):
+            if read != rows:
+                raise Damaged(f"{next(iter(version.files)).parent}: {read} of {rows} rows are in the order of the table's keys")
+        if self.numbers:
+            for row in (row for rows in self._found.examples.values() for row in rows):
+                row |= {name: self._named(value) for name, value in row.items() if name in self.columns.ids}
+        return self._found
 
     def _named(self, value: Any) -> Any:
         assert self.numbers
@@ -168,3 +179,12 @@ class Comparison:
         several = value if isinstance(value, list) else [value]
         names = self.numbers.named(pa.array(several, pa.int64())).to_pylist()
         return names if isinstance(value, list) else names[0]
+
+
+def compared(comparisons: Sequence[Comparison], examples: int = 0) -> Iterator[tuple[Comparison, Part]]:
+    """The parts of several comparisons, in order: all cores take the ranges of all of them."""
+
+    def of_range(task: tuple[Comparison, tuple[Key, Key]]) -> tuple[Comparison, Part]:
+        return task[0], task[0].part(task[1], examples)
+
+    return map_in_order(of_range, ((one, keys) for one in comparisons for keys in one.ranges()), cores())

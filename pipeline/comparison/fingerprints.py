@@ -9,6 +9,7 @@ import secrets
 import numpy as np
 import pyarrow as pa
 
+from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 
@@ -25,31 +26,39 @@ class Fingerprints:
         """The fingerprint of rows; their columns come in the order of all calls."""
         found = np.zeros(len(rows), np.uint64)
         for key, column in zip(self._keys, rows.columns, strict=True):
-            _mix(found, _bits(column.combine_chunks(), key), key)
+            _mix(found, frozen(bits(column.combine_chunks(), key)), key)
         return int(found.sum(dtype=np.uint64))
 
 
-def _bits(column: pa.Array | pa.ChunkedArray, key: np.uint64) -> Array:
-    """64 bits for each value, uint64 [n]: equal for equal values, and for all nulls."""
+def has_bits(kind: pa.DataType) -> bool:
+    """Whether values of this type are equal if and only if their `bits` are, nulls aside."""
+    return bool(
+        pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind)
+        or (pa.types.is_floating(kind) and kind.bit_width > 16)
+    )  # fmt: skip
+
+
+def bits(column: pa.Array | pa.ChunkedArray, key: np.uint64 = _NULL) -> Array:
+    """64 bits for each value, uint64 [n]: equal for equal values, and for all nulls; of texts and lists a function with a key."""
     if isinstance(column, pa.ChunkedArray):
         column = pa.concat_arrays(column.chunks)
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        bits = np.zeros(len(column), np.uint64)
-        _mix_lists(bits, column.offsets.to_numpy().astype(np.int64), _bits(column.values, key), key)
-    elif pa.types.is_floating(kind) and kind.bit_width > 16:
-        bits = column.fill_null(0).to_numpy().view(f"u{kind.bit_width // 8}").astype(np.uint64)
-    elif pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind):
-        numbers = column if pa.types.is_integer(kind) else column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-        bits = numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
-    else:
+        found = np.zeros(len(column), np.uint64)
+        _mix_lists(found, column.offsets.to_numpy().astype(np.int64), bits(column.values, key), key)
+    elif not has_bits(kind):
         text = column.cast(pa.large_string() if not pa.types.is_binary(kind) else pa.large_binary())
         _, ends, content = text.buffers()
         offsets = np.frombuffer(ends, np.int64, len(text) + 1, 8 * text.offset) if len(text) else np.zeros(1, np.int64)
         values = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]] if content else np.empty(0, np.uint8)
-        bits = np.zeros(len(text), np.uint64)
-        _mix_lists(bits, offsets - offsets[0], values.astype(np.uint64), key)
-    return np.where(column.is_null().to_numpy(zero_copy_only=False), _NULL, bits) if column.null_count else bits
+        found = np.zeros(len(text), np.uint64)
+        _mix_lists(found, offsets - offsets[0], values.astype(np.uint64), key)
+    elif pa.types.is_floating(kind):
+        found = column.fill_null(0).to_numpy().view(f"u{kind.bit_width // 8}").astype(np.uint64, copy=False)
+    else:
+        numbers = column if pa.types.is_integer(kind) else column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+        found = numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64, copy=False).view(np.uint64)
+    return np.where(column.is_null().to_numpy(zero_copy_only=False), _NULL, found) if column.null_count else found
 
 
 @njit(cache=True, nogil=True)

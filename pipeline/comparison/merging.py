@@ -21,7 +21,7 @@ from pipeline.errors import Damaged
 from pipeline.tables import files as tables
 from pipeline.tables.changes import ROW
 
-ROWS = 2**17  # rows of each table in memory, at least, for each core
+ROWS = 2**18  # rows of each table in memory, at least, for each core
 Key = tuple[Any, ...] | None  # None: beyond all keys
 
 
@@ -58,9 +58,26 @@ class Side:
     def first(self, group: int) -> tuple[Any, ...]:
         """The key of the first row of a row group, by number."""
         if group not in self._first:
-            (rows,) = self._read([self.groups[group]], [key for key in self.keys if key != ROW], most=1)
-            self._first[group] = tuple(rows[key][0].as_py() for key in self.keys)
+            self._first[group] = self._smallest(self.groups[group]) or self._read_first(self.groups[group])
         return self._first[group]
+
+    def _smallest(self, group: _Group) -> Key:
+        """The first key by the statistics of a row group; None where they do not say it."""
+        about = self._version.footers[group.path].row_group(group.number)
+        columns = {column.path_in_schema: column.statistics for column in map(about.column, range(about.num_columns))}
+        found = list[Any]()
+        for key in self.keys:  # a column ascends within a row group where all keys before it are the same
+            stated = columns.get(key)
+            if not (stated and stated.has_min_max) or key in self._numbers:
+                return None
+            found.append(stated.min)
+            if stated.min != stated.max and len(found) < len(self.keys):
+                return None
+        return tuple(found)
+
+    def _read_first(self, group: _Group) -> tuple[Any, ...]:
+        (rows,) = self._read([group], [key for key in self.keys if key != ROW], most=1)
+        return tuple(rows[key][0].as_py() for key in self.keys)
 
     def between(self, begin: Key, end: Key) -> Iterator[pa.Table]:
         """The rows from key `begin` up to and without `end`, block by block."""
@@ -72,6 +89,8 @@ class Side:
             first = below(block, self.keys, begin)[0] if begin else 0
             if first < last:
                 yield block[first:last]
+            if last < len(block):
+                return
 
     def _read(self, groups: list[_Group], columns: list[str], most: int | None = None) -> Iterator[pa.Table]:
         """Blocks of row groups; with `most`, the first rows of the first one."""
@@ -123,7 +142,7 @@ def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterat
     keys, read = sides[0].keys, [side.between(begin, end) for side in sides]
     held = [side.empty() for side in sides]
     while True:
-        held = [rows if len(rows) else next(blocks, rows) for rows, blocks in zip(held, read, strict=True)]
+        held = [_filled(rows, blocks) for rows, blocks in zip(held, read, strict=True)]
         present = [rows for rows in held if len(rows)]
         if not present:
             return
@@ -131,6 +150,12 @@ def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterat
         ends = [below(rows, keys, limit)[1] if len(rows) else 0 for rows in held]
         yield held[0][: ends[0]], held[1][: ends[1]]
         held = [rows[end:] for rows, end in zip(held, ends, strict=True)]
+
+
+def _filled(rows: pa.Table, blocks: Iterator[pa.Table]) -> pa.Table:
+    """Rows and those that follow, so that what another version has in addition leaves no small blocks."""
+    more = next(blocks, None) if 2 * len(rows) < ROWS else None
+    return rows if more is None else pa.concat_tables([rows, more]) if len(rows) else more
 
 
 def _renumbered(column: pa.Array, numbers: Array) -> pa.Array:

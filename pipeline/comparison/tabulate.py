@@ -6,22 +6,21 @@ fingerprints of both.
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import groupby, pairwise
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kernels.cpu.parallel import cores, over_items
-from pipeline.comparison.blocks import whole
-from pipeline.comparison.difference import Comparison, TableDifference
-from pipeline.comparison.fingerprints import Fingerprints
+from kernels.cpu.parallel import cores
+from pipeline.comparison.blocks import KINDS, whole
+from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
@@ -59,19 +58,22 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     """
 
     def write(folder: Path) -> dict[str, Any]:
-        after, seconds, found = {**new}, 0.0, dict[str, ChangedFacts]()
+        after = {**new}
         if placed := write_coordinates(edges, folder) if edges else None:
             after[placed.name] = Version({file: digest_of_file(file) for file in tables.files(placed)})
         numbers, reason = _numbers(old, after)
         reasons = dict.fromkeys(old.keys() - after, "only the old run has it")
         reasons |= dict.fromkeys(after.keys() - old, "only the new run has it")
-        for name in sorted(old.keys() & after):
-            if why := reason or _why_not(name, old[name], after[name], numbers is not None):
-                reasons[name] = why
-            else:
-                changed = _Changes(name, old[name], after[name], numbers)
-                found[name] = changed.write(folder / f"{name}{changes.SUFFIX}")
-                seconds += changed.seconds
+        reasons |= {
+            name: why for name in old.keys() & after if (why := reason or _why_not(name, old[name], after[name], numbers))
+        }
+        wanted = sorted((old.keys() & after) - reasons.keys())
+        with ThreadPoolExecutor(cores()) as threads:
+            made = {name: _Changes(name, old[name], after[name], numbers, folder, threads) for name in wanted}
+            for name, parts in groupby(compared([one.comparison for one in made.values()]), lambda found: found[0].name):
+                made[name].take(part for _, part in parts)
+            found = {name: one.finished() for name, one in made.items()}
+        seconds = sum(one.seconds for one in made.values())
         if placed:
             shutil.rmtree(placed)
         proof = CheckFacts(rules=[*RULES], seconds=round(seconds, 6))
@@ -90,10 +92,10 @@ def _numbers(old: Versions, new: Versions) -> tuple[Numbers | None, str]:
         return None, "the ids of only one of the sources are strings"
 
 
-def _why_not(name: str, old: Version, new: Version, named: bool) -> str:
+def _why_not(name: str, old: Version, new: Version, numbers: Numbers | None) -> str:
     """Why two versions of a table cannot have a change table; empty if they can."""
     before, after = (
-        {column: version.schema.field(column).type for column in changes.compared(name, version.schema, named)}
+        {column: version.schema.field(column).type for column in changes.compared(name, version.schema, numbers is not None)}
         for version in (old, new)
     )
     for column, kind in after.items():
@@ -104,93 +106,103 @@ def _why_not(name: str, old: Version, new: Version, named: bool) -> str:
     return next((f"column {column} is gone" for column in before if column not in after), "")
 
 
-@dataclass
+class _File(NamedTuple):
+    """A file of a change table, read back."""
+
+    path: Path
+    moved: int  # by how much its rows move the fingerprint of the table
+    ends: list[tuple[Any, ...]]  # its first and last key; two equal ones if its keys do not ascend
+    seconds: float  # of reading it
+
+
 class _Changes:
-    """The change table of one table; `seconds` are those of its proof."""
+    """The change table of one table: each row group is a file, which a thread encodes, reads back and proves.
 
-    name: str
-    old: Version
-    new: Version
-    numbers: Numbers | None
-    seconds: float = 0.0
-    _held: list[pa.Table] = field(default_factory=list)
+    `seconds` are those of its proof.
+    """
 
-    def write(self, folder: Path) -> ChangedFacts:
-        """Write the files, and prove them, read back."""
-        comparison = Comparison(self.name, self.old, self.new, self.numbers)
-        prints = Fingerprints(len(comparison.columns.keys) + len(comparison.columns.values))
-        moved: list[int] = []
-        schema = changes.schema(self.name, self.old.schema, self.new.schema, self.numbers is not None)
-        folder.mkdir()
-        with tables.Files(folder, schema, changes.keys(self.name), cores()) as files:
+    def __init__(
+        self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, threads: ThreadPoolExecutor
+    ) -> None:
+        self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
+        self._name, self._versions, self._numbers, self._threads = name, (old, new), numbers, threads
+        self._schema = changes.schema(name, old.schema, new.schema, numbers is not None)
+        self._folder = parent / f"{name}{changes.SUFFIX}"
+        self._folder.mkdir()
+        self._held: list[pa.Table] = []
+        self._files: list[Future[_File]] = []
 
-            def take(rows: pa.Table) -> None:
-                self._held.append(self._ids(rows, Numbers.named).select(schema.names).cast(schema))
-                while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
-                    self._put(files, tables.ROWS_PER_GROUP)
+    def take(self, parts: Iterable[Part]) -> None:
+        """Write the rows of all parts; a file is in memory until it is encoded."""
+        for part in parts:
+            self.comparison.take(part)
+            self._held += [self._ids(rows, Numbers.named).select(self._schema.names).cast(self._schema) for rows in part.rows]
+            while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
+                self._put(tables.ROWS_PER_GROUP)
+        self._put()
 
-            found = comparison.run(take=take, prints=(prints, moved))
-            self._put(files)
-            if not files.paths:
-                files.begin(0)
-        paths = self._renamed(folder, files.paths)
-        started = time.perf_counter()
-        self._require(sum(moved), found, paths, prints)
-        self.seconds = time.perf_counter() - started
+    def finished(self) -> ChangedFacts:
+        """Wait for the files, and name them. Raises ProofFailed unless they make the new table of the old one."""
+        found, files = self.comparison.result(), [file.result() for file in self._files]
+        self._require(found, files)
+        self.seconds = sum(file.seconds for file in files)
+        # The files of several are named as by `pipeline.tables.files.published_names`.
+        mark = f"-{digest_of([[*side.files.values()] for side in self._versions])[:16]}" if len(files) > 1 else ""
+        for number, file in enumerate(files):
+            file.path.rename(self._folder / tables.file_name(number).replace(".parquet", f"{mark}.parquet"))
+        if not files:
+            tables.write_rows(self._folder / tables.file_name(0), self._schema, changes.keys(self._name), [])
         largest = {name: value for name, value in found.largest.items() if isfinite(value)}
-        counts = {kind: getattr(found, kind) for kind in ("added", "removed", "changed")}
+        counts = {kind: getattr(found, kind) for kind in KINDS}
         return ChangedFacts(rows=[*found.rows], **counts, columns=found.columns, largest=largest)
 
     def _ids(self, rows: pa.Table, replaced: Callable[[Numbers, pa.Array], pa.Array]) -> pa.Table:
         """The rows with other values in the columns of ids, if these are strings in the source."""
-        for place, name in enumerate(rows.schema.names if self.numbers else ()):
-            if self.numbers and changes.plain(name) in changes.ids(self.name):
-                rows = rows.set_column(place, name, replaced(self.numbers, whole(rows[name])))
+        for place, name in enumerate(rows.schema.names if self._numbers else ()):
+            if self._numbers and changes.plain(name) in changes.ids(self._name):
+                rows = rows.set_column(place, name, replaced(self._numbers, whole(rows[name])))
         return rows
 
-    def _put(self, files: tables.Files, most: int | None = None) -> None:
-        """Write the first held rows as a row group; all of them, which are the last ones, without `most`."""
-        if not any(map(len, self._held)):
-            return
-        rows = pa.concat_tables(self._held)
-        self._held = [rows[most:]] if most else []
-        (group,) = rows[:most].combine_chunks().to_batches()
-        files.write(files.rows // tables.ROWS_PER_FILE, group)
+    def _put(self, most: int | None = None) -> None:
+        """Let a thread write the first held rows; all of them, which are the last ones, without `most`."""
+        if any(map(len, self._held)):
+            rows = pa.concat_tables(self._held)
+            self._held = [rows[most:]] if most else []
+            if len(self._files) >= cores():
+                self._files[-cores()].result()
+            self._files.append(self._threads.submit(self._write, self._folder / f"{len(self._files)}", rows[:most]))
 
-    def _renamed(self, folder: Path, paths: Mapping[int, Path]) -> list[Path]:
-        """Name the files: those of several as `pipeline.tables.files.published_names`."""
-        mark = f"-{digest_of([[*side.files.values()] for side in (self.old, self.new)])[:16]}" if len(paths) > 1 else ""
-        return [
-            path.rename(folder / tables.file_name(number).replace(".parquet", f"{mark}.parquet"))
-            for number, path in sorted(paths.items())
-        ]
+    def _write(self, path: Path, rows: pa.Table) -> _File:
+        tables.write_rows(path, self._schema, changes.keys(self._name), rows.combine_chunks().to_batches())
+        del rows
+        started = time.perf_counter()
+        moved, ends = self._read(path)
+        return _File(path, moved, ends, time.perf_counter() - started)
 
-    def _require(self, moved: int, found: TableDifference, paths: list[Path], prints: Fingerprints) -> None:
-        """Raise ProofFailed unless the files make the new table of the old one, whose fingerprints differ by `moved`."""
-        places = [(path, group) for path in paths for group in range(pq.read_metadata(path).num_row_groups)]
-        read = over_items(places, lambda place: self._read(*place, prints), parallel=len(places) > 1)
-        ends = [end for _, keys in read for end in keys]
+    def _require(self, found: TableDifference, files: list[_File]) -> None:
+        """Raise ProofFailed unless the files make the new table of the old one."""
+        ends = [end for file in files for end in file.ends]
         if not all(below < above for below, above in pairwise(ends)) or (
             found.rows[0] - found.removed + found.added != found.rows[1]
         ):
-            raise ProofFailed(f"{self.name}{changes.SUFFIX}: its keys do not ascend, or its rows are not those of the two tables")
-        if (sum(by for by, _ in read) - moved) % 2**64:
-            raise ProofFailed(f"{self.name}{changes.SUFFIX}: does not make the new table of the old one")
+            raise ProofFailed(f"{self._folder.name}: its keys do not ascend, or its rows are not those of the two tables")
+        if (sum(file.moved for file in files) - self.comparison.moved) % 2**64:
+            raise ProofFailed(f"{self._folder.name}: does not make the new table of the old one")
 
-    def _read(self, path: Path, group: int, prints: Fingerprints) -> tuple[int, list[tuple[Any, ...]]]:
-        """By how much a row group moves the fingerprint, and its first and last key; two equal ones if its keys do not ascend."""
+    def _read(self, path: Path) -> tuple[int, list[tuple[Any, ...]]]:
+        """By how much a file moves the fingerprint, and its first and last key; two equal ones if its keys do not ascend."""
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            rows = self._ids(file.read_row_group(group, use_threads=False), Numbers.numbered)
-        keys = [rows[key].to_numpy() for key in changes.keys(self.name)]
+            rows = self._ids(file.read(use_threads=False), Numbers.numbered)
+        keys = [rows[key].to_numpy() for key in changes.keys(self._name)]
         less, equal = np.zeros(len(rows) - 1, bool), np.ones(len(rows) - 1, bool)
         for key in keys:
             less |= equal & (key[:-1] < key[1:])
             equal &= key[:-1] == key[1:]
         ends = [tuple(key[at] for key in keys) for at in ((0, -1) if len(rows) > 1 else (0,))]
-        sides = ((-1, changes.OLD, "removed"), (1, changes.NEW, "added"))
         moved = 0
-        for sign, mark, kind in sides:
+        for sign, mark, kind in ((-1, changes.OLD, "removed"), (1, changes.NEW, "added")):
             chosen = rows.filter(pc.is_in(rows["kind"], pa.array([kind, "changed"])))
-            names = [name for name in rows.schema.names if name in changes.keys(self.name) or name.startswith(mark)]
-            moved += sign * prints.of(chosen.select(names)) if len(chosen) else 0
+            names = [name for name in rows.schema.names if name in changes.keys(self._name) or name.startswith(mark)]
+            if len(chosen) and self.comparison.prints:
+                moved += sign * self.comparison.prints.of(chosen.select(names))
         return moved, ends if less.all() else [ends[0], ends[0]]

@@ -16,7 +16,7 @@ from pipeline.comparison import blocks, difference, merging, tabulate
 from pipeline.comparison.tabulate import tabulate_changes
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
-from pipeline.errors import ProofFailed
+from pipeline.errors import Damaged, ProofFailed
 from pipeline.inspection.runs import find_run
 from pipeline.run import run
 from pipeline.steps.publish import open_run
@@ -268,3 +268,13 @@ def test_ids_that_are_strings_are_the_keys(tmp_path, named):
     assert vertices.schema.names[0] == "vertex" and "old_id" not in vertices.schema.names
     units = {column["name"]: column["unit"] for column in published.facts["tables"]["sssp_changes"]["columns"]}
     assert units["vertex"] == units["old_predecessor"] == "the vertex in the source, whose ids are strings"
+
+
+def test_rows_out_of_order_are_not_skipped(tmp_path, monkeypatch):
+    for name in ("ROWS_PER_GROUP", "ROWS_PER_FILE"):
+        monkeypatch.setattr(tables, name, 2)
+    orders = [1, 2, 3, 4, 5, 6], [5, 6, 3, 4, 1, 2]
+    frames = [pa.table({"vertex": order, "labels": order}).cast(tables.schema("wcc", None)) for order in orders]
+    old, new = (version(tmp_path / str(n), "wcc", frame, 3) for n, frame in enumerate(frames))
+    with pytest.raises(Damaged, match="of 6 rows are in the order of the table's keys"):
+        difference.compare("wcc", old, new)

@@ -251,6 +251,8 @@ def test_a_difference_takes_no_memory_for_rows(tmp_path):
     tables_of = [pa.table({"vertex": vertices, "labels": vertices // 7 * 7 + (vertices % 1000 == n)}) for n in (0, 1)]
     old, new = (stored(tmp_path / str(n), "wcc", table) for n, table in enumerate(tables_of))
     size = tables_of[0].nbytes
+    few = [stored(tmp_path / f"few-{n}", "wcc", table[:2]) for n, table in enumerate(tables_of)]
+    assert difference.compare("wcc", *few).changed  # Numba is loaded
     del tables_of, vertices
     with grown() as growth:
         found = difference.compare("wcc", old, new, 3)
