@@ -17,9 +17,9 @@ from pipeline.comparison.tabulate import tabulate_changes
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
 from pipeline.errors import Damaged, ProofFailed
-from pipeline.inspection.runs import find_run
 from pipeline.run import run
 from pipeline.steps.publish import open_run
+from pipeline.steps.published.lookup import find_run
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import changes
