@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Barrier, BrokenBarrierError, Thread
+from threading import Lock, Thread
 from typing import TypeVar
 
 from kernels.distributed.communicator import Communicator, OverExchange, PeerLost, own_copies
@@ -12,8 +12,40 @@ Result = TypeVar("Result")
 DEADLINE = 600.0  # seconds that a rank may compute between two collectives before the others consider it lost
 
 
+class _Barrier:
+    """A barrier that can break. `threading.Barrier` wakes its threads one after the other, and takes twice as long with eight."""
+
+    def __init__(self, size: int, deadline: float):
+        self._size, self._deadline, self._broken = size, deadline, False
+        self._lock, self._waiting = Lock(), list[Lock]()  # one for each thread that waits
+
+    def wait(self) -> bool:
+        """Wait until all threads have come; false if one broke the barrier, or did not come within the deadline."""
+        mine = Lock()
+        mine.acquire()
+        with self._lock:
+            self._waiting.append(mine)
+            complete = len(self._waiting) == self._size
+        if complete or self._broken:
+            self._wake()
+        if not mine.acquire(timeout=self._deadline):
+            self.abort()
+        return not self._broken
+
+    def abort(self) -> None:
+        """End all threads' waiting, for ever."""
+        self._broken = True
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for thread in waiting:
+            thread.release()
+
+
 class _Thread(OverExchange):
-    def __init__(self, rank: int, outboxes: list[Sequence[Array]], barrier: Barrier):
+    def __init__(self, rank: int, outboxes: list[Sequence[Array]], barrier: _Barrier):
         self.rank, self.size = rank, len(outboxes)
         self._outboxes, self._barrier = outboxes, barrier
 
@@ -27,10 +59,8 @@ class _Thread(OverExchange):
         return received
 
     def _wait(self) -> None:
-        try:
-            self._barrier.wait()
-        except BrokenBarrierError:
-            raise PeerLost(f"rank {self.rank}: another rank ended or did not answer within the deadline") from None
+        if not self._barrier.wait():
+            raise PeerLost(f"rank {self.rank}: another rank ended or did not answer within the deadline")
 
 
 def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: float = DEADLINE) -> list[Result]:
@@ -45,7 +75,7 @@ def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: f
         PeerLost: If a rank called fewer collectives than the others, within the deadline.
         Exception: The root-cause error: that of the first rank, in rank order, that failed with anything but PeerLost.
     """
-    barrier = Barrier(size, timeout=deadline)
+    barrier = _Barrier(size, deadline)
     outboxes: list[Sequence[Array]] = [()] * size
 
     def run(rank: int) -> Result:
