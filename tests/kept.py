@@ -5,6 +5,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+# What is compiled serves every copy of the project, and is named after all that it is made of.
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphmill"
+
 
 def kept(path: Path, make: Callable[[Path], object]) -> Path:
     """Return `path`, made by one process while the others wait; if `make` raises, nothing is left."""

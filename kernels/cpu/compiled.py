@@ -18,7 +18,7 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         update_wrapper(self, function)
-        self.py_func, self._options = function, options  # Numba inlines `py_func` into a caller
+        self.py_func, self.options = function, options  # Numba inlines `py_func` into a caller
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -31,7 +31,7 @@ class Compiled:
         with _LOCK:
             if self._dispatcher is None:
                 with preparing():
-                    self._dispatcher = _numba().njit(**self._options)(self.py_func)
+                    self._dispatcher = _numba().njit(**self.options)(self.py_func)
         return self._dispatcher
 
     @property
@@ -48,10 +48,12 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def _numba() -> Any:
     """Import Numba; where a compiled function calls another one, it finds Numba's object."""
     import numba
-    from numba.core import event
+    from numba.core import caching, event
     from numba.extending import typeof_impl
 
     if Compiled not in typeof_impl.registry:
+        others = ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
+        numba.config.CACHE_LOCATOR_CLASSES = numba.config.CACHE_LOCATOR_CLASSES or f"kernels.cpu.cached.ByContent,{others}"
         event.register("numba:compiler_lock", _listener(event))  # which is held to compile, and to load from the cache
         typeof_impl.register(Compiled)(lambda function, context: typeof_impl(function.dispatcher, context))
     return numba

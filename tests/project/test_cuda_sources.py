@@ -13,7 +13,7 @@ from cuda.bindings import nvrtc
 from benchmarks.published import SOURCES as SOURCES_TO_COMPARE
 from kernels.gpu.loader import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
-from tests.kept import kept
+from tests.kept import CACHE, kept
 
 PUBLISHED = (f"{SOURCES_TO_COMPARE}{path.name}" for path in (ROOT / SOURCES_TO_COMPARE).glob("*.cu"))
 SOURCES = sorted([*(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu")), *PUBLISHED])
@@ -38,7 +38,7 @@ REGISTERS = re.compile(r"Compiling entry function '(\w+)'(?:(?!Compiling)[\s\S])
 INTEGERS = [kind for kind in C_NAMES if kind.kind == "i"]
 TYPES = {"EDGE": INTEGERS, "ROW": INTEGERS, "WEIGHT": list(C_NAMES)}
 INCLUDE = re.compile(r"""^\s*#\s*include\s*["<](.+)[">]""", re.MULTILINE)
-KEPT = ROOT.parent / "build" / "nvrtc"
+KEPT = CACHE / "nvrtc"
 
 
 def whole(source: str) -> str:
@@ -102,7 +102,7 @@ def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, st
 
 
 def report_of(source: str, arguments: list[str]) -> str:
-    """The compiler's report on a source that it takes; kept in build/nvrtc by all that it is made of, for it takes minutes."""
+    """The compiler's report on a source that it takes; kept by all that it is made of, for it takes minutes."""
 
     def make(report: Path) -> None:
         compiled, log = compile_source((ROOT / source).read_text(encoding="utf-8"), source, arguments)

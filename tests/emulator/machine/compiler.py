@@ -1,4 +1,4 @@
-"""Compiles CUDA sources to shared libraries, kept in build/emulator or EMULATED_CACHE under the hash of their inputs."""
+"""Compiles CUDA sources to shared libraries, kept in EMULATED_CACHE or the user's cache under the hash of their inputs."""
 
 import hashlib
 import os
@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 
 from tests.emulator.machine.translation import translate
+from tests.kept import CACHE as KEPT
 from tests.kept import kept
 
 HERE = Path(__file__).parent
-CACHE = Path(os.environ.get("EMULATED_CACHE", HERE.parents[2] / "build" / "emulator"))
+CACHE = Path(os.environ.get("EMULATED_CACHE", KEPT / "emulator"))
 # Kernels rely on two's complement and on access through pointers of other types, as NVRTC allows.
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE"),

@@ -1,0 +1,78 @@
+"""Functions that Numba keeps: compiled again where anything changes that they are made of, not for a copy of the project."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCES = {
+    "used.py": """
+from kernels.cpu.compiled import njit
+
+STEP = 3
+
+
+@njit(cache=True)
+def further(value):
+    return value + STEP
+""",
+    "user.py": """
+from kernels.cpu.compiled import njit
+from used import further
+
+
+@njit(cache=True, nogil=True)
+def twice(value):
+    return 2 * further(value)
+""",
+}
+
+
+@pytest.fixture
+def copy_of(tmp_path, monkeypatch):
+    """Write a copy of two modules, with a replaced text, and import the function that calls the other."""
+
+    def write(name: str, *change: str):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        for file, source in SOURCES.items():
+            text = source.replace(*change) if change else source
+            if not (folder / file).exists() or (folder / file).read_text() != text:  # Numba itself compares times
+                (folder / file).write_text(text)
+            sys.modules.pop(Path(file).stem, None)
+        monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+        importlib.invalidate_caches()
+        return importlib.import_module("user").twice
+
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield write
+    for file in SOURCES:
+        sys.modules.pop(Path(file).stem, None)
+
+
+def compiled(function) -> bool:
+    """Whether it was compiled, and not loaded."""
+    return bool(sum(function.dispatcher.stats.cache_misses.values()))
+
+
+def test_a_changed_constant_of_another_file_is_noticed(copy_of):
+    assert copy_of("one")(1) == 8
+    assert copy_of("one", "STEP = 3", "STEP = 4")(1) == 10
+
+
+def test_a_copy_of_the_project_compiles_nothing_again(copy_of):
+    for name, expected in (("one", True), ("two", False)):
+        function = copy_of(name)
+        assert function(1) == 8
+        assert compiled(function) == expected
+
+
+@pytest.mark.parametrize("change", [("value + STEP", "value - STEP"), ("cache=True, nogil=True", "cache=True")])
+def test_changed_code_and_options_are_noticed(copy_of, change):
+    first = copy_of("one")
+    first(1)
+    changed = copy_of("one", *change)
+    changed(1)
+    assert compiled(changed)
