@@ -70,4 +70,4 @@ def customise(order: Hierarchy | Array, graph: Graph) -> Hierarchy:
 
 def memory(num_vertices: int, num_arcs: int, gpu: bool = False) -> int:
     """Bytes that building a hierarchy takes at most for a road network, besides the graph."""
-    return 64 * num_vertices + 110 * num_arcs + (2 * SEARCHES + 90 * num_arcs if gpu else 0)
+    return 64 * num_vertices + 110 * num_arcs + (SEARCHES + 90 * num_arcs if gpu else 0)

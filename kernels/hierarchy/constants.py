@@ -3,7 +3,7 @@
 SHORTCUT = 256  # a shortcut per removed arc
 LEVEL = 64  # a level
 ENTRIES = 8  # vertices that a search may reach for each one that it may settle, besides those that it begins with
-HEAP = 4  # entries of its heap for each vertex that it may reach
 ARCS = 64  # arcs of its start that a search for a score begins with, at least if it has so many
 THREADS = 128  # of a block
-SEARCHES = 1 << 31  # bytes of a GPU's memory for the searches that run at a time
+TEAM = 32  # lanes of a search
+SEARCHES = 1 << 30  # bytes of a GPU's memory for the searches that run at a time, at most

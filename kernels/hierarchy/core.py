@@ -10,8 +10,8 @@ from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr, Graph
 
 _SMALL = 512  # vertices of a core that is never too dense
-# That contracting a vertex may need, on average, of all vertices; of those left, more by the square root of the graph's vertices for
-# each of these: so many streets cross the border of the part of a plane around each (measured on a thinned grid: 8 to 17 times so many).
+# Shortcuts that contracting a vertex may need, on average, of all vertices. Of those left it is as many more as there are streets
+# across the border of a vertex's part of the plane, the square root of its vertices. A thinned grid needs an eighth of that.
 _SHORTCUTS = 128
 _ARCS = 32  # of a contracted vertex, on average, in both directions; roads have 6
 

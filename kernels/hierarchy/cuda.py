@@ -8,10 +8,11 @@ import numpy as np
 
 from kernels.gpu.loader import launch, minus_ones, pointer
 from kernels.graph import Array
-from kernels.hierarchy.constants import ARCS, ENTRIES, HEAP, SEARCHES, THREADS
+from kernels.hierarchy.constants import ARCS, ENTRIES, SEARCHES, TEAM, THREADS
 from kernels.hierarchy.core import Core, Side, tails_of
 
 _SOURCE = "hierarchy/hierarchy.cu"
+_RESIDENT = 1024  # threads of a multiprocessor that search at a time
 _FEW = (
     64  # arcs that a search of most rows begins with at most; a depot with thousands must not enlarge the memory of all searches
 )
@@ -52,24 +53,22 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
     mirrored, kept = None, counts
     if core.symmetric:
         mirrored, kept = cupy.empty(len(side[0]), np.bool_), cupy.empty_like(counts)
-        _launch(core, "mirror", core.size, starts, side[0], counts, size, mirrored, kept)
+        _launch(core, "mirror", core.size * TEAM, starts, side[0], counts, size, mirrored, kept)
     offsets, made = _empty(core, kept)
     _launch(core, "compress", core.size, starts, *side, counts, pointer(mirrored), offsets, size, *made)
     return Side(offsets, *made)
 
 
 class _Memory:
-    """What `Search` of witnesses.cuh needs, for as many threads as there are items, or as fit."""
+    """What `Search` of witnesses.cuh needs, for as many teams as there are items, or as run or fit at a time."""
 
     def __init__(self, items: int, most: int, weights: np.dtype[Any]) -> None:
         places = 1 << (2 * most - 1).bit_length()
-        bytes_of_one = places * 24 + most * (4 + 12 * HEAP)
-        self.threads = -(-min(items, max(1, SEARCHES // bytes_of_one)) // THREADS) * THREADS
-        kinds = weights, weights, np.dtype(np.int32)
-        tables = [cupy.empty(self.threads * places, kind) for kind in kinds]
-        used = cupy.empty(self.threads * most, np.int32)
-        heap = [cupy.empty(self.threads * most * HEAP, kind) for kind in kinds[1:]]
-        self.arguments = minus_ones(self.threads * places, np.int32), *tables, used, *heap, np.int64(places), np.int64(most)
+        resident = cupy.cuda.Device().attributes["MultiProcessorCount"] * _RESIDENT // TEAM
+        self.threads = TEAM * max(1, min(items, resident, SEARCHES // (places * 8 + most * 36)))
+        teams = -(-self.threads // THREADS) * THREADS // TEAM
+        arrays = cupy.empty((teams, 3, most), weights), cupy.empty((teams, 3, most), np.int32)
+        self.arguments = minus_ones(teams * places, np.int64), *arrays, np.int64(places), np.int64(most)
 
 
 def _memory(items: int, most: int, core: Core) -> _Memory:

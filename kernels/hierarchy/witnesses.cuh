@@ -1,5 +1,9 @@
-/* Dijkstra's search for witnesses, of limited size, by one thread: kernels/hierarchy/witnesses.py, step by step, so that both
-   find the same. */
+/* Dijkstra's search for witnesses, of limited size, by the lanes of a warp: kernels/hierarchy/witnesses.py, vertex by vertex, so that
+   both find the same.
+
+   Lanes take the arcs of a vertex at the same time, whose heads differ. Entries are numbered in the order in which the CPU enters
+   them. There is no heap: lanes look through all entries for the nearest one that is open, of equally near ones that of the
+   smallest vertex. */
 #pragma once
 #include "gpu/device.cuh"
 
@@ -7,14 +11,19 @@
 template <typename Weight> struct Lengths {
     typedef uint64_t Type;
     static __device__ __forceinline__ uint64_t far() { return 1ull << 63; }
+    static __device__ __forceinline__ uint64_t bits(uint64_t length) { return length; }
+    static __device__ __forceinline__ uint64_t of_bits(uint64_t bits) { return bits; }
 };
 template <> struct Lengths<double> {
     typedef double Type;
     static __device__ __forceinline__ double far() { return __longlong_as_double(0x7ff0000000000000ll); }
+    static __device__ __forceinline__ uint64_t bits(double length) { return (uint64_t)__double_as_longlong(length); }
+    static __device__ __forceinline__ double of_bits(uint64_t bits) { return __longlong_as_double((int64_t)bits); }
 };
 template <> struct Lengths<float> : Lengths<double> {};
 
-typedef Lengths<WEIGHT>::Type Length;
+typedef Lengths<WEIGHT> Kind;
+typedef Kind::Type Length;
 
 struct Arcs {
     const int64_t* offsets;
@@ -22,138 +31,157 @@ struct Arcs {
     const Length* weights;
 };
 
-/* Memory for the search of each thread: `places` is a power of 2, and at least twice `most`. Keys are -1 between searches. */
-struct Memory {
-    int32_t* keys;
-    Length* lengths;
-    Length* through;
-    int32_t* middles;
-    int32_t* used;
-    Length* heap_lengths;
-    int32_t* heap_slots;
-    int64_t places, most;
+struct Place {
+    int32_t key;   /* vertex, or -1 between searches */
+    int32_t entry; /* its number */
 };
 
-struct Search {
-    int32_t* keys;
+/* Memory for the search of each team of lanes: `size` is a power of 2, and at least twice `most`. Lengths are three arrays, and
+   numbers three others, of `most` entries each. */
+struct Memory {
+    Place* places;
     Length* lengths;
-    Length* through;
-    int32_t* middles;
-    int32_t* used;
-    Length* heap_lengths;
-    int32_t* heap_slots;
-    int64_t mask;
-    int32_t count, size;
+    int32_t* numbers;
+    int64_t size, most;
+};
 
-    __device__ Search(const Memory& memory, int64_t thread)
-        : keys(memory.keys + thread * memory.places), lengths(memory.lengths + thread * memory.places),
-          through(memory.through + thread * memory.places), middles(memory.middles + thread * memory.places),
-          used(memory.used + thread * memory.most), heap_lengths(memory.heap_lengths + thread * memory.most * HEAP),
-          heap_slots(memory.heap_slots + thread * memory.most * HEAP), mask(memory.places - 1), count(0), size(0) {}
+__device__ __forceinline__ int64_t global_team() { return global_thread() / TEAM; }
+
+__device__ __forceinline__ int64_t num_teams() { return num_threads() / TEAM; }
+
+__device__ __forceinline__ uint32_t lanes_of_team() {
+    return TEAM == 32 ? FULL_WARP : ((1u << (TEAM & 31)) - 1) << (threadIdx.x % 32 / TEAM * TEAM);
+}
+
+/* The largest and the least value of a team's lanes. */
+__device__ __forceinline__ uint64_t largest(uint32_t team, uint64_t value) {
+    const uint32_t high = __reduce_max_sync(team, (uint32_t)(value >> 32));
+    const uint32_t low = __reduce_max_sync(team, (uint32_t)(value >> 32) == high ? (uint32_t)value : 0u);
+    return (uint64_t)high << 32 | low;
+}
+
+__device__ __forceinline__ uint64_t least(uint32_t team, uint64_t value) {
+    const uint32_t high = __reduce_min_sync(team, (uint32_t)(value >> 32));
+    const uint32_t low = __reduce_min_sync(team, (uint32_t)(value >> 32) == high ? (uint32_t)value : ~0u);
+    return (uint64_t)high << 32 | low;
+}
+
+struct Search {
+    Place* places;
+    Length *lengths, *through, *open; /* open: the length of an entry that is to be settled, or FAR */
+    int32_t *keys, *middles, *slots;
+    int64_t mask, most;
+    int32_t count, lane;
+    uint32_t team;
+
+    __device__ Search(const Memory& memory, int64_t number)
+        : places(memory.places + number * memory.size), lengths(memory.lengths + number * memory.most * 3),
+          through(lengths + memory.most), open(through + memory.most), keys(memory.numbers + number * memory.most * 3),
+          middles(keys + memory.most), slots(middles + memory.most), mask(memory.size - 1), most(memory.most), count(0),
+          lane(threadIdx.x % TEAM), team(lanes_of_team()) {}
+
+    /* The lanes of the team for which `value` holds, and how many of some lanes are before this one. */
+    __device__ __forceinline__ uint32_t voted(bool value) const { return __ballot_sync(team, value); }
+    __device__ __forceinline__ int32_t before(uint32_t lanes) const { return __popc(lanes & ((1u << (threadIdx.x & 31)) - 1)); }
 
     /* The place of `key`, or the empty place where it belongs. */
-    __device__ int32_t slot(int32_t key) const {
+    __device__ __forceinline__ int64_t slot(int32_t key) const {
         int64_t place = ((int64_t)key * 0x9e3779b1ll >> 7) & mask;
-        while (keys[place] >= 0 && keys[place] != key) {
+        while (places[place].key >= 0 && places[place].key != key) {
             place = (place + 1) & mask;
-        }
-        return (int32_t)place;
-    }
-
-    __device__ int32_t enter(int32_t key) {
-        const int32_t place = slot(key);
-        if (keys[place] < 0) {
-            keys[place] = key;
-            lengths[place] = through[place] = Lengths<WEIGHT>::far();
-            used[count++] = place;
         }
         return place;
     }
 
-    __device__ void push(Length length, int32_t entry) {
-        int32_t place = size++;
-        while (place) {
-            const int32_t above = (place - 1) >> 1;
-            if (heap_lengths[above] <= length) {
-                break;
-            }
-            heap_lengths[place] = heap_lengths[above];
-            heap_slots[place] = heap_slots[above];
-            place = above;
-        }
-        heap_lengths[place] = length;
-        heap_slots[place] = entry;
+    /* The entry of `key`, or -1. */
+    __device__ __forceinline__ int32_t entry_of(int32_t key) const {
+        const Place place = places[slot(key)];
+        return place.key >= 0 ? place.entry : -1;
     }
 
-    /* Remove the first entry. */
-    __device__ int32_t pop(Length* first) {
-        *first = heap_lengths[0];
-        const int32_t entry = heap_slots[0];
-        const Length length = heap_lengths[--size];
-        const int32_t moved = heap_slots[size];
-        int32_t place = 0;
-        for (int32_t below = 1; below < size; below = 2 * place + 1) {
-            below += below + 1 < size && heap_lengths[below + 1] < heap_lengths[below];
-            if (heap_lengths[below] >= length) {
-                break;
-            }
-            heap_lengths[place] = heap_lengths[below];
-            heap_slots[place] = heap_slots[below];
-            place = below;
+    /* The entries of the keys of active lanes, which differ. A new one is entered, or -1 if there are `limit` entries. */
+    __device__ int32_t enter(bool active, int32_t key, int64_t limit) {
+        __syncwarp(team);
+        int64_t place = active ? slot(key) : 0;
+        const bool known = active && places[place].key >= 0;
+        const int32_t entry = known ? places[place].entry : -1;
+        const uint32_t all = voted(active && !known);
+        if (all == 0) {
+            return entry;
         }
-        heap_lengths[place] = length;
-        heap_slots[place] = moved;
-        return entry;
+        const int32_t made = count + before(all);
+        const bool enters = active && !known && made < limit;
+        if (enters) {
+            while (atomicCAS(&places[place].key, -1, key) >= 0) {
+                place = (place + 1) & mask;
+            }
+            places[place].entry = made;
+            keys[made] = key;
+            slots[made] = (int32_t)place;
+            lengths[made] = through[made] = open[made] = Kind::far();
+        }
+        count += __popc(voted(enters));
+        __syncwarp(team);
+        return enters ? made : entry;
     }
 
     /* See `kernels.hierarchy.witnesses`; `chosen` may be missing. */
-    __device__ void run(const Arcs& arcs, const bool* chosen, int32_t avoid, int32_t settle, int32_t most) {
-        Length bound = 0;
+    __device__ void run(const Arcs& arcs, const bool* chosen, int32_t avoid, int32_t settle, int32_t limit) {
+        uint64_t bits = 0;
         int32_t pending = 0;
-        for (int32_t entry = 0; entry < count; ++entry) {
-            const int32_t place = used[entry];
-            if (through[place] < lengths[place]) {
-                bound = bound < through[place] ? through[place] : bound;
+        for (int32_t entry = lane; entry < count; entry += TEAM) {
+            if (through[entry] < lengths[entry]) {
+                bits = bits < Kind::bits(through[entry]) ? Kind::bits(through[entry]) : bits;
                 ++pending;
             }
         }
-        size = 0;
-        for (int32_t entry = 0; entry < count; ++entry) {
-            if (lengths[used[entry]] <= bound) {
-                push(lengths[used[entry]], used[entry]);
-            }
+        const Length bound = Kind::of_bits(largest(team, bits));
+        pending = __reduce_add_sync(team, pending);
+        for (int32_t entry = lane; entry < count; entry += TEAM) {
+            open[entry] = lengths[entry] <= bound ? lengths[entry] : Kind::far();
         }
-        while (size && settle && pending) {
-            Length length;
-            const int32_t settled = pop(&length);
-            if (length > lengths[settled]) {
-                continue;
-            }
-            --settle;
-            const int32_t near = keys[settled];
-            for (int64_t arc = arcs.offsets[near]; arc < arcs.offsets[near + 1]; ++arc) {
-                const int32_t head = arcs.heads[arc];
-                const Length total = length + arcs.weights[arc];
-                if (total > bound || (chosen && chosen[head]) || head == avoid) {
-                    continue;
-                }
-                int32_t place = slot(head);
-                if (keys[place] < 0 && count < most) {
-                    place = enter(head);
-                }
-                if (keys[place] == head && total < lengths[place] && size < HEAP * most) {
-                    pending -= total <= through[place] && through[place] < lengths[place];
-                    lengths[place] = total;
-                    push(total, place);
+        for (; settle && pending; --settle) {
+            Length length = Kind::far();
+            int32_t settled = -1;
+            for (int32_t entry = lane; entry < count; entry += TEAM) {
+                if (open[entry] < length || (settled >= 0 && open[entry] == length && keys[entry] < keys[settled])) {
+                    length = open[entry];
+                    settled = entry;
                 }
             }
+            bits = least(team, Kind::bits(length));
+            if (bits == Kind::bits(Kind::far())) {
+                break;
+            }
+            const bool first = Kind::bits(length) == bits;
+            const int32_t near = (int32_t)__reduce_min_sync(team, first ? (uint32_t)keys[settled] : ~0u);
+            if (first && keys[settled] == near) {
+                open[settled] = Kind::far();
+            }
+            length = Kind::of_bits(bits);
+            const int64_t end = arcs.offsets[near + 1];
+            for (int64_t begin = arcs.offsets[near]; begin < end; begin += TEAM) {
+                const int64_t arc = begin + lane;
+                const int32_t head = arc < end ? arcs.heads[arc] : avoid;
+                const Length total = arc < end ? length + arcs.weights[arc] : Kind::far();
+                const int32_t entry = enter(head != avoid && total <= bound && !(chosen && chosen[head]), head, limit);
+                const bool nearer = entry >= 0 && total < lengths[entry];
+                pending -= __popc(voted(nearer && total <= through[entry] && through[entry] < lengths[entry]));
+                if (nearer) {
+                    lengths[entry] = open[entry] = total;
+                }
+            }
+            __syncwarp(team);
         }
     }
 
     /* Forget all entries. */
     __device__ void clear() {
-        while (count) {
-            keys[used[--count]] = -1;
+        __syncwarp(team);
+        for (int32_t entry = lane; entry < count; entry += TEAM) {
+            places[slots[entry]].key = -1;
         }
+        count = 0;
+        __syncwarp(team);
     }
 };

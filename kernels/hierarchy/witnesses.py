@@ -10,7 +10,6 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
-from kernels.hierarchy.constants import HEAP
 
 _HASH = 0x9E3779B1
 
@@ -26,50 +25,50 @@ def slot(keys: Array, key: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _push(heap: Any, size: int, length: Any, slot: int) -> int:
-    lengths, slots = heap
-    place = size
-    while place:
-        above = (place - 1) >> 1
-        if lengths[above] <= length:
+def _raise(table: Any, heap: Any, spot: int) -> None:
+    """Move an entry of a heap up to where it belongs."""
+    keys, lengths, _ = table
+    places, spots = heap
+    place = places[spot]
+    while spot:
+        above = places[(spot - 1) >> 1]
+        if lengths[above] < lengths[place] or (lengths[above] == lengths[place] and keys[above] < keys[place]):
             break
-        lengths[place], slots[place] = lengths[above], slots[above]
-        place = above
-    lengths[place], slots[place] = length, slot
-    return size + 1
+        places[spot], spots[above] = above, spot
+        spot = (spot - 1) >> 1
+    places[spot], spots[place] = place, spot
 
 
 @njit(cache=True, nogil=True)
-def _pop(heap: Any, size: int) -> int:
-    """Remove the first entry, which stays readable at the place behind the last one."""
-    lengths, slots = heap
-    size -= 1
-    first, first_slot = lengths[0], slots[0]
-    length, slot = lengths[size], slots[size]
-    place = 0
-    while True:
-        below = 2 * place + 1
-        if below >= size:
+def _pop(table: Any, heap: Any, size: int) -> int:
+    """Remove the first entry, and return its place; `size` is the number of those that stay."""
+    keys, lengths, _ = table
+    places, spots = heap
+    first, place, spot, below = places[0], places[size], 0, 1
+    while below < size:
+        near, other = places[below], places[min(below + 1, size - 1)]
+        if lengths[other] < lengths[near] or (lengths[other] == lengths[near] and keys[other] < keys[near]):
+            near, below = other, below + 1
+        if lengths[place] < lengths[near] or (lengths[place] == lengths[near] and keys[place] < keys[near]):
             break
-        if below + 1 < size and lengths[below + 1] < lengths[below]:
-            below += 1
-        if lengths[below] >= length:
-            break
-        lengths[place], slots[place] = lengths[below], slots[below]
-        place = below
-    lengths[place], slots[place] = length, slot
-    lengths[size], slots[size] = first, first_slot
-    return size
+        places[spot], spots[near] = near, spot
+        spot, below = below, 2 * below + 1
+    places[spot], spots[place] = place, spot
+    spots[first] = -1
+    return first
 
 
 @njit(cache=True, nogil=True)
 def tables(size: int, weights: Array) -> Any:
-    """A table of at least `size` entries: vertices, lengths, lengths through chosen vertices, these; its used places; a heap."""
+    """A table of at least `size` entries: vertices, lengths, lengths through chosen vertices, these; its used places; a heap.
+
+    The heap has places of the table, and the table's places their spots in the heap, or -1.
+    """
     places = 64
     while places < 2 * size:
         places *= 2
     table = np.full(places, -1, np.int32), np.empty(places, weights.dtype), np.empty(places, weights.dtype)
-    heap = np.empty(HEAP * size, weights.dtype), np.empty(HEAP * size, np.int32)
+    heap = np.empty(size, np.int32), np.full(places, -1, np.int32)
     return table, np.empty(size, np.int32), np.empty(places, np.int32), heap
 
 
@@ -91,10 +90,11 @@ def witnesses(
 ) -> int:  # fmt: skip
     """Search from a vertex whose arcs are entered, past chosen vertices and `avoid`; return the number of entries.
 
-    It ends when witnesses undercut all paths through chosen vertices, or none can, or `settle` vertices are settled. It reaches
-    no more than `most` vertices.
+    The nearest vertex is settled next, of equally near ones that of the smallest number. The search ends when witnesses undercut
+    all paths through chosen vertices, or none can, or `settle` vertices are settled. It reaches no more than `most` vertices.
     """
     keys, lengths, through = table
+    places, spots = heap
     bound, size, pending = lengths.dtype.type(0), 0, 0
     for entry in range(count):
         if through[used[entry]] < lengths[used[entry]]:
@@ -102,12 +102,13 @@ def witnesses(
             pending += 1
     for entry in range(count):
         if lengths[used[entry]] <= bound:
-            size = _push(heap, size, lengths[used[entry]], used[entry])
+            places[size] = used[entry]
+            _raise(table, heap, size)
+            size += 1
     while size and settle and pending:
-        size = _pop(heap, size)
-        length, near = heap[0][size], keys[heap[1][size]]
-        if length > lengths[heap[1][size]]:
-            continue
+        size -= 1
+        settled = _pop(table, heap, size)
+        length, near = lengths[settled], keys[settled]
         settle -= 1
         for arc in range(offsets[near], offsets[near + 1]):
             head, total = heads[arc], length + weights[arc]
@@ -116,8 +117,15 @@ def witnesses(
             place = slot(keys, head)
             if keys[place] < 0 and count < most:
                 place, count = enter(table, used, count, head, far)
-            if keys[place] == head and total < lengths[place] and size < HEAP * most:
+            if keys[place] == head and total < lengths[place]:
                 pending -= total <= through[place] < lengths[place]
                 lengths[place] = total
-                size = _push(heap, size, total, place)
+                spot = spots[place]
+                if spot < 0:
+                    spot = size
+                    places[spot] = place
+                    size += 1
+                _raise(table, heap, spot)
+    for spot in range(size):
+        spots[places[spot]] = -1
     return count
