@@ -89,13 +89,15 @@ def of_all(graph: Graph, hierarchy: Hierarchy, count: int, clock: Clock) -> Time
 
 
 def of_cugraph(graph: Graph, source: int) -> Iterator[Timed]:
-    """The search of cuGraph from one source, if it is installed."""
+    """The search of cuGraph from one source."""
     from benchmarks.one_gpu import peers as gpu_peers
 
-    if gpu_peers.start():
+    if version := gpu_peers.start():
         way = gpu_peers.Pylibcugraph(graph, np.dtype(np.float64))
         timed = gpu_peers.race(way, "sssp", sssp(graph, source), [(source,)] * 2, 20.0)
-        yield f"pylibcugraph: sssp {timed.note}".strip(), 1, timed.milliseconds or float("nan")
+        yield f"pylibcugraph {version}: sssp {timed.note}".strip(), 1, timed.milliseconds or float("nan")
+    else:
+        yield peers.missing("cugraph")
 
 
 def compare(graph: Graph, hierarchy: Hierarchy, sources: Array) -> None:
@@ -149,7 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a network, such as 'grid 1024 x 1024'")
     parser.add_argument("--trees", type=int, action="append", default=[], help="trees of a batch; may be repeated")
     parser.add_argument("--sources", type=int, default=0, help="sources that are reduced (default: all, up to 300,000)")
-    parser.add_argument("--peers", action="store_true", help="also SciPy, pyroutingkit and pandana, where they are installed")
+    parser.add_argument("--peers", action="store_true", help="also SciPy, pyroutingkit, pandana and cuGraph, if installed")
     parser.add_argument("--cpu", action="store_true", help="measure the CPU even if there is a GPU")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
     options = parser.parse_args(arguments)
@@ -162,7 +164,7 @@ def main(arguments: list[str] | None = None) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only or ["New York"]:
         for what, count, milliseconds in of_network(name, options, gpu):
-            lines.append(f"| {name} | {what} | {count:,} | {milliseconds:,.4f} |")
+            lines.append(f"| {name} | {what} | {count:,} | {milliseconds:,.4f} |".replace(" 0 | nan |", "  |  |"))
             print(lines[-1], file=sys.stderr, flush=True)
             (options.out / f"trees-{'gpu' if gpu else 'cpu'}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

@@ -1,11 +1,12 @@
 """Other libraries on the same network: SciPy's searches, and the contraction hierarchies of pyroutingkit and pandana.
 
-Each is compared with our distances before it is timed. A library that is not installed is left out.
+Each is compared with our distances before it is timed. Of a library that is not installed the rows say so.
 """
 
 import os
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,16 +25,23 @@ def measure(graph: Graph, places: Array, sources: Array, targets: Array, expecte
     few = sources[:SEARCHES]
     size, out = graph.num_vertices, graph.out
     matrix = csr_array((out.weights, out.indices, out.offsets.astype(np.int32)), (size, size))
-    yield _timed("scipy: dijkstra", len(few), lambda: dijkstra(matrix, indices=few)[:, targets], expected[: len(few)])
+    name = f"scipy {version('scipy')}: dijkstra"
+    yield _timed(name, len(few), lambda: dijkstra(matrix, indices=few)[:, targets], expected[: len(few)])
     tails = np.repeat(np.arange(size), np.diff(out.offsets))
     for library, build in (("pyroutingkit", _routing_kit), ("pandana", _pandana)):
-        if find_spec(library):
-            start = time.perf_counter()
-            many = build(graph, tails, places)
-            yield f"{library}: its hierarchy", 1, 1000 * (time.perf_counter() - start)
-            yield _timed(
-                f"{library}: to {len(targets):,} targets", len(sources), lambda many=many: many(sources, targets), expected
-            )
+        if not find_spec(library):
+            yield missing(library)
+            continue
+        start = time.perf_counter()
+        many = build(graph, tails, places)
+        name = f"{library} {version(library)}"
+        yield f"{name}: its hierarchy", 1, 1000 * (time.perf_counter() - start)
+        yield _timed(f"{name}: to {len(targets):,} targets", len(sources), lambda many=many: many(sources, targets), expected)
+
+
+def missing(library: str) -> Timed:
+    """The row of a library that is not installed."""
+    return f"{library}: not installed", 0, float("nan")
 
 
 def _timed(what: str, count: int, call: Callable[[], Any], expected: Array) -> Timed:

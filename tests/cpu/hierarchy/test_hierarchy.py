@@ -115,6 +115,15 @@ def test_a_social_network_is_refused_with_figures():
         build_hierarchy(facebook())
 
 
+def test_what_is_left_of_a_large_grid_may_be_dense(monkeypatch):
+    """A limit that grows with the logarithm of the vertices for each that is left refused a grid of 24 million vertices."""
+    monkeypatch.setattr("kernels.hierarchy.core._SHORTCUTS", 8)
+    monkeypatch.setattr("kernels.hierarchy.core._SMALL", 16)
+    src, dst = np.array(grid_edges(120))[:, np.random.default_rng(1).random(28560) < 0.65]
+    graph = graph_of_edges(src, dst, np.random.default_rng(2).integers(1, 1000, len(src)), 14400)
+    assert build_hierarchy(graph).num_levels < 60
+
+
 def test_an_order_of_another_graph_is_refused():
     one, two = (graph_of_edges(np.arange(size), np.arange(1, size + 1), None, size + 1) for size in (3, 4))
     with pytest.raises(ValueError, match="the order has 4 vertices, the graph 5"):
