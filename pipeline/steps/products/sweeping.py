@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -74,22 +73,18 @@ class Sweeps:
     hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
     swept: Swept = field(default_factory=Swept, compare=False)  # of the task that holds this copy
 
-    @cached_property
+    @property
     def ids(self) -> Array:
         """External ids of the sources, int64 [S]."""
-        if self.given is not None:
-            return self.given
-        ids, rows_by_id, _, _ = open_vertices(self.graph)
-        found: Array = ids[rows_by_id]
-        return found
+        return self.part(range(self.count))[0] if self.given is None else self.given
 
-    @cached_property
-    def rows(self) -> Array:
-        """Their rows, index width [S]."""
-        _, rows_by_id, _, _ = open_vertices(self.graph)
+    def part(self, numbers: range) -> tuple[Array, Array]:
+        """External ids, int64 [k], and rows, index width [k], of a range of the sources: a task looks up its own only."""
+        ids, rows_by_id, _, _ = open_vertices(self.graph)
+        chosen = slice(numbers.start, numbers.stop)
         if self.given is None:
-            return rows_by_id
-        return np.array(rows_of_sources(self.graph, self.given.tolist()), rows_by_id.dtype)
+            return ids[rows_by_id[chosen]], rows_by_id[chosen]
+        return self.given[chosen], np.array(rows_of_sources(self.graph, self.given[chosen].tolist()), rows_by_id.dtype)
 
     @property
     def count(self) -> int:
@@ -134,13 +129,14 @@ class Sweeps:
         graph, clock = self.graph_at(place), Clock(place.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
         heads = None if self.targets is None else rows_of(graph, self.targets)
-        trees, first = self._trees(graph, place, self.rows[part.start : part.stop], predecessors, heads), part.start
+        ids, rows = self.part(part)
+        trees, first = self._trees(graph, place, rows, predecessors, heads), part.start
         try:
             while (batch := clock.timed(next)(trees, None)) is not None:
                 last = first + len(batch.sources)
                 self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds
-                yield self.ids[first:last], batch
+                yield ids[first - part.start : last - part.start], batch
                 first = last
         except Broken as broken:
             raise ProofFailed(str(broken)) from broken
