@@ -55,7 +55,7 @@ def _pop(table: Any, heap: Any, size: int) -> int:
         spot, below = below, 2 * below + 1
     places[spot], spots[place] = place, spot
     spots[first] = -1
-    return first
+    return int(first)
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,7 @@ from kernels.sssp.certificate import certify_sssp
 from kernels.trees.constants import GROUP, LANES
 from kernels.trees.sweeping import by_sweeps
 
-_MOST = 256  # trees of a batch: more are not faster
+_MOST, _MOST_ON_GPU = 256, 1024  # trees of a batch: more are not faster; on a GPU they share the time between two levels
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
     bytes_of_tree = 24 * max(1, graph.num_vertices)  # lengths, distances and predecessors, where 32 bits are not enough
     if is_cupy(graph):
         fits = free_bytes() // 2 // bytes_of_tree
-        return max(1, min(_MOST, fits // GROUP * GROUP or fits))
+        return max(1, min(_MOST_ON_GPU, fits // GROUP * GROUP or fits))
     at_once = LANES * cores() if hierarchy is not None and hierarchy.exact else 1
     return max(at_once, min(_MOST, 2**30 // bytes_of_tree) // at_once * at_once)
 
