@@ -1,8 +1,8 @@
 /* A round of contraction: kernels/hierarchy/cpu.py with a thread for each row, and TEAM lanes of a warp for each search.
 
-   A row's new arcs are a function of the previous round, so no team waits for another one, and the order of arcs is the CPU's.
-   Searches are limited to a few dozen vertices. At the end of the contraction there are few rows with many arcs, and the time of a
-   search counts: lanes share its arcs. At the beginning thousands run at a time, in memory that fits in the cache.
+   A row's new arcs are a function of the previous round, so no team waits for another, and the order of arcs is the CPU's.
+   Searches are limited to a few dozen vertices. At the end of the contraction few rows are left, with many arcs, and the time of
+   one search counts: lanes share its arcs. At the beginning thousands run at a time, in memory that fits in the cache.
    Arrays [n] are of the core's vertices. WEIGHT is the type of a sum of weights, of which lengths have the bits. */
 #include "hierarchy/witnesses.cuh"
 

@@ -1,5 +1,5 @@
-/* Dijkstra's search for witnesses, of limited size, by the lanes of a warp: kernels/hierarchy/witnesses.py, vertex by vertex, so that
-   both find the same.
+/* Dijkstra's search for witnesses, of limited size, by the lanes of a warp: kernels/hierarchy/witnesses.py, vertex by vertex, so
+   that both find the same.
 
    Lanes take the arcs of a vertex at the same time, whose heads differ. Entries are numbered in the order in which the CPU enters
    them. There is no heap: lanes look through all entries for the nearest one that is open, of equally near ones that of the
