@@ -4,14 +4,14 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kernels.arrays import is_cupy_array
-from kernels.graph import Array, Csr
+from kernels.graph import OFFSET, Array, Csr
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -87,6 +87,25 @@ def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) ->
 
     over_items(parts, of_range)
     return made
+
+
+def differences(values: Array) -> Array:
+    """`values[1:] - values[:-1]` of NumPy or CuPy, on all cores: the numbers of arcs of rows from their offsets."""
+    return elementwise(np.subtract, values[1:], values[:-1], dtype=values.dtype)
+
+
+def running_sums(counts: Array, dtype: DTypeLike = OFFSET) -> Array:
+    """The sums before each of `counts` [n], integers or truth values of NumPy, and that of all of them: [n + 1], on all cores."""
+    sums, parts = np.zeros(len(counts) + 1, dtype), [slice(*part) for part in ranges(len(counts))]
+    before = accumulate(over_items(parts, lambda part: int(counts[part].sum())), initial=0)
+
+    def of_range(part: slice, before: int) -> None:
+        inside = sums[1:][part]
+        np.cumsum(counts[part], dtype=sums.dtype, out=inside)
+        inside += before
+
+    over_items(zip(parts, before, strict=False), lambda each: of_range(*each))
+    return sums
 
 
 def assign(target: Array, places: Array, values: Array) -> None:

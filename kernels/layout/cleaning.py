@@ -3,6 +3,7 @@
 import numpy as np
 
 from kernels.arrays import is_cupy_array
+from kernels.cpu.parallel import elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.rules import Edges, Rules
@@ -39,7 +40,7 @@ def clean(
     arcs = sort_arcs(len(ids), src, dst, weights, rules, None if dropped is None else between)
     if dropped is not None:
         dropped += [Edges(ids[part.src], ids[part.dst], part.weights) for part in between]
-    return ids, arcs, int(np.count_nonzero(src == dst))
+    return ids, arcs, int(np.count_nonzero(elementwise(np.equal, src, dst, dtype=np.bool_)))
 
 
 def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:

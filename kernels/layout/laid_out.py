@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import differences, elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Edges
@@ -36,7 +34,7 @@ class LaidOut:
 
     def degrees(self, direction: str) -> Array:
         """Numbers of arcs of the own rows, int64 [n]; "in" of a symmetric graph is "out"."""
-        degrees = np.diff(self.directions.get(direction, self.directions["out"]).offsets)
+        degrees = differences(self.directions.get(direction, self.directions["out"]).offsets)
         if not self.by_position:
             return degrees
         return elementwise(lambda positions: degrees[positions], self.positions, dtype=degrees.dtype)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.parallel import elementwise, inverse
+from kernels.cpu.parallel import differences, elementwise, inverse
 from kernels.distributed import partition
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
@@ -38,7 +38,7 @@ def lay_out(
     directions = {"out": arcs}
     if not rules.both and (into := in_rows(arcs)) is not arcs:
         directions["in"] = into
-    degrees = [np.diff(csr.offsets) for csr in directions.values()]
+    degrees = [differences(csr.offsets) for csr in directions.values()]
     if window is None:
         order = np.arange(len(ids), dtype=index_dtype(len(ids)), like=ids)
     else:

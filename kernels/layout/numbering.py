@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_items, ranges
+from kernels.cpu.parallel import Range, over_items, ranges, running_sums
 from kernels.graph import ID, Array, index_dtype
 
 _SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many slots per id that is read
@@ -28,8 +28,14 @@ def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array
     seen = np.zeros(len(span), np.bool_)
     seen[declared.start - span.start : declared.stop - span.start] = True
     over_items(ranges(len(src)), lambda part: _mark(src, dst, span.start, *part, seen))
-    ids = np.flatnonzero(seen).astype(ID, copy=False) + span.start
-    table = np.cumsum(seen, dtype=index_dtype(len(ids))) - 1  # NumPy keeps the type
+    table = running_sums(seen, index_dtype(len(span)))  # how many ids are smaller
+    ids = np.empty(table[-1], ID)
+
+    def list_ids(part: Range) -> None:
+        np.add(np.flatnonzero(seen[slice(*part)]), span.start + part[0], out=ids[table[part[0]] : table[part[1]]])
+
+    over_items(ranges(len(span)), list_ids)
+    table = table.astype(index_dtype(len(ids)), copy=False)
     return ids, _looked_up(table, src, span.start), _looked_up(table, dst, span.start)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import elementwise, over_items, ranges
 from kernels.graph import Array, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 
@@ -23,29 +24,43 @@ def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
 
         return cuda.by_degree_in_windows(degrees, window, before)
     order = np.empty(len(degrees), index_dtype(len(degrees)))
-    _put_all(degrees, WARP_DEGREE, int(degrees.max(initial=0)), window, before % window, order)
+    parts = ranges(len(degrees))
+    wide = np.flatnonzero(elementwise(lambda degrees: degrees >= WARP_DEGREE, degrees, dtype=np.bool_))
+    order[: len(wide)] = wide[np.argsort(-degrees[wide], kind="stable")]
+    if window < len(degrees) + before % window:
+        _put_windows(degrees, window, before % window, order, len(wide))
+        return order
+    counts = np.array(over_items(parts, lambda part: _counts(degrees, *part)))  # [ranges, degrees]
+    per_degree = counts.sum(axis=0)
+    free = len(wide) + per_degree[::-1].cumsum()[::-1] - per_degree + counts.cumsum(axis=0) - counts
+    over_items(range(len(parts)), lambda part: _put(degrees, *parts[part], order, free[part]))
     return order
 
 
 @njit(cache=True, nogil=True)
-def _put_all(degrees: Array, limit: int, most: int, window: int, before: int, order: Array) -> None:
-    put = _put(degrees, 0, len(degrees), limit, max(most, limit), order, 0)
+def _put_windows(degrees: Array, window: int, before: int, order: Array, put: int) -> None:
     for begin in range(-before, len(degrees), window):
-        put = _put(degrees, max(begin, 0), min(begin + window, len(degrees)), 0, limit - 1, order, put)
+        part = max(begin, 0), min(begin + window, len(degrees))
+        free = _counts(degrees, *part)
+        for degree in range(WARP_DEGREE - 1, -1, -1):
+            free[degree], put = put, put + free[degree]
+        _put(degrees, *part, order, free)
 
 
 @njit(cache=True, nogil=True)
-def _put(degrees: Array, begin: int, end: int, least: int, most: int, order: Array, put: int) -> int:
-    """Write the positions `begin..end-1` of degree `least..most` to `order` from index `put` on; return the next index."""
-    free = np.zeros(most - least + 2, np.int64)  # first the counts per degree, then the next index per degree
+def _counts(degrees: Array, begin: int, end: int) -> Array:
+    """How many of the positions `begin..end-1` have each degree below that of a warp."""
+    counts = np.zeros(WARP_DEGREE, np.int64)
+    for degree in degrees[begin:end]:
+        if degree < WARP_DEGREE:
+            counts[degree] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _put(degrees: Array, begin: int, end: int, order: Array, free: Array) -> None:
+    """Write the positions `begin..end-1` to `order`, each to the index that is `free` for its degree, if this has one."""
     for position in range(begin, end):
-        if least <= degrees[position] <= most:
-            free[most - degrees[position] + 1] += 1
-    free[0] = put
-    for degree in range(1, len(free)):
-        free[degree] += free[degree - 1]
-    for position in range(begin, end):
-        if least <= degrees[position] <= most:
-            order[free[most - degrees[position]]] = position
-            free[most - degrees[position]] += 1
-    return int(free[-1])
+        if degrees[position] < WARP_DEGREE:
+            order[free[degrees[position]]] = position
+            free[degrees[position]] += 1

@@ -4,7 +4,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_rows
+from kernels.cpu.parallel import elementwise, over_rows, running_sums
 from kernels.graph import OFFSET, Array, Csr
 
 
@@ -20,8 +20,8 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
         from kernels.layout import cuda
 
         return cuda.take_rows(by_position, order, row_of_position)
-    offsets = np.zeros(len(order) + 1, OFFSET)
-    np.cumsum(np.diff(by_position.offsets)[order], out=offsets[1:])
+    begins, ends = by_position.offsets[:-1], by_position.offsets[1:]
+    offsets = running_sums(elementwise(lambda rows: ends[rows] - begins[rows], order, dtype=OFFSET))
     arcs = int(offsets[-1])
     weights = None if by_position.weights is None else np.empty(arcs, by_position.weights.dtype)
     dtype = by_position.indices.dtype if row_of_position is None else row_of_position.dtype

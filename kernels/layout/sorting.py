@@ -9,13 +9,14 @@ References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache consciou
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy, unsigned
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows
+from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.rules import Edges, Rules
@@ -100,7 +101,7 @@ def _sorted(num_rows: int, arcs: _Arcs, ascending: bool, rules: Rules | None = N
     length = int(starts[-1])
     tails, indices, weights = np.empty(length, row), np.empty(length, row), np.empty(length if len(given) else 0, given.dtype)
     dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
-    offsets = np.zeros(num_rows + 1, OFFSET)
+    degrees = np.zeros(num_rows, OFFSET)
     over_items(range(len(counts)), lambda part: arcs.deal(shift, *arcs.ranges[part], given, free[part], *dealt))
 
     def sort(bucket: int) -> int:
@@ -112,17 +113,22 @@ def _sorted(num_rows: int, arcs: _Arcs, ascending: bool, rules: Rules | None = N
             stay, *listed = _keep_lightest(*own, rules.both)
             if dropped is not None:
                 dropped.append(Edges(listed[0], listed[1], None if arcs.weights is None else listed[2]))
-        _count_tails(own[0][:stay], offsets[1:])
+        _count_tails(own[0][:stay], degrees)
         return stay
 
-    kept = 0
-    for start, stay in zip(starts.tolist(), over_items(range(len(starts) - 1), sort), strict=False):
-        if kept < start:
-            indices[kept : kept + stay] = indices[start : start + stay]
-            weights[kept : kept + stay] = weights[start : start + stay]
-        kept += stay
-    np.cumsum(offsets, out=offsets)
-    return Csr(offsets, indices[:kept], None if arcs.weights is None else weights[:kept])
+    stay = over_items(range(len(starts) - 1), sort)
+    ends = [*accumulate(stay, initial=0)]
+    if ends[-1] < length:  # close the gaps; tails are not needed any more
+        kept = tails[: ends[-1]], np.empty(ends[-1] if len(given) else 0, given.dtype)
+
+        def close_up(bucket: int) -> None:
+            part, begin = slice(ends[bucket], ends[bucket + 1]), starts[bucket]
+            for target, source in zip(kept, (indices, weights), strict=True):
+                target[part] = source[begin : begin + stay[bucket]]
+
+        over_items(range(len(stay)), close_up)
+        indices, weights = kept
+    return Csr(running_sums(degrees), indices, None if arcs.weights is None else weights)
 
 
 @njit(cache=True, nogil=True)

@@ -30,7 +30,7 @@ from pipeline.runtime.needs import Shape, require_space
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
-from pipeline.store.arrays import Background, save_array
+from pipeline.store.arrays import Background
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
@@ -155,20 +155,21 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     kept: dict[str, Csr] | None = {} if place.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
     stored = []
     with Background() as background:
-        save = background.save if place.backend == "gpu" else save_array
         for number in part.parts:
+            if kept is None:
+                background.finish()  # the next shard needs the memory
             rows, directions, parallel = part.rows(number), {}, 0
             for name in part.directions:
                 arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
-                directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, save)
+                directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, background.save)
                 if kept is not None:
                     kept[name] = arcs.csr
                 if name == "out" and layout.parallel_arcs == "keep":
                     parallel = parallel_arcs(arcs.csr)
-            if kept is None:
-                background.finish()  # as others read them, and the next shard needs the memory
             stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
         write_vertices(folder, part, ranks)
+        if kept is None:
+            background.finish()  # as they are read
         dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
         del part, arcs
         shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kernels.cpu.parallel import differences
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
@@ -44,7 +45,7 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
         lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
         lanes.validate(part.num_vertices)
         return Direction(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
-    degrees = csr.offsets[1:] - csr.offsets[:-1]
+    degrees = differences(csr.offsets)
     block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
     groups = block, wide - block, len(degrees) - wide
     return Direction(save_rows(folder, number, direction, csr, save), groups, 0, weight)

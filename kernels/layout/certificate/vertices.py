@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.certificate.rules import Broken
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import differences, elementwise
 from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.graph import ID, OFFSET, Array, Csr, Graph
 
@@ -24,7 +24,7 @@ class HeldRows(NamedTuple):
 
     def degrees(self, csr: Csr) -> Array:
         """Numbers of arcs of the own rows."""
-        return np.diff(csr.offsets[: self.num_own + 1])
+        return differences(csr.offsets[: self.num_own + 1])
 
 
 def held_rows(graph: Graph | Shard, ranks: Communicator) -> HeldRows:
