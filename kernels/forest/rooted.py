@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernels.arrays import is_cupy_array
-from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import elementwise
+from kernels.arrays import frozen, is_cupy_array
+from kernels.cpu.parallel import elementwise, over_items, ranges
 from kernels.graph import NO_ROW, Array
 
-BYTES_PER_VERTEX = {"cpu": 72, "gpu": 160}  # of memory that rooting a forest and checking it take at most
+BYTES_PER_VERTEX = {"cpu": 88, "gpu": 160}  # of memory that rooting a forest and checking it take at most
 RULES = (
     "each edge of the forest connects one vertex with its parent, and has its weight",
     "a vertex is one deeper than its parent, in the same tree",
@@ -45,12 +44,15 @@ def root_forest(src: Array, dst: Array, labels: Array, num_vertices: int) -> Roo
 
 
 def _by_leaves(src: Array, dst: Array, labels: Array, num_vertices: int) -> tuple[Array, Array, Array]:
-    """`parent`, `edge` and `depth` of a `RootedForest` on the CPU, leaf by leaf."""
-    parent, edge, depth, order = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(4))
-    is_root = np.zeros(num_vertices, np.bool_)
-    is_root[labels] = True
-    _peel(src, dst, is_root, parent, edge, order)
-    _descend(parent, order, depth)
+    """`parent`, `edge` and `depth` of a `RootedForest` on all cores, leaf by leaf."""
+    from kernels.forest.rooting import count, descend, peel  # imports Numba
+
+    parent, edge, depth = (np.full(num_vertices, NO_ROW, src.dtype) for _ in range(3))
+    degree, link, is_root = np.zeros_like(parent), np.zeros_like(parent), np.zeros(num_vertices, np.bool_)
+    ends, of_edges, of_vertices = (frozen(src), frozen(dst)), ranges(len(src)), ranges(num_vertices)
+    over_items(of_edges, lambda part: count(*ends, frozen(labels), *part, is_root, degree, link))
+    over_items(of_vertices, lambda part: peel(*ends, is_root, *part, degree, link, parent, edge))
+    over_items(of_vertices, lambda part: descend(parent, *part, depth))
     return parent, edge, depth
 
 
@@ -124,40 +126,3 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
         return int(found.argmin())
     # Each vertex below another one names an edge that ends at both; two vertices that name one edge would be each other's parent.
     return -1 if int(np.count_nonzero(forest.parent != NO_ROW)) == len(src) else 0
-
-
-@njit(cache=True, nogil=True)
-def _peel(src: Array, dst: Array, is_root: Array, parent: Array, edge: Array, order: Array) -> None:
-    """Remove a leaf that is not a root as long as there is one: the other end of its only edge is its parent.
-
-    Of the edges that a vertex still has, their count and the exclusive or of their numbers are kept: of one edge, its number.
-    """
-    degree, link = np.zeros_like(parent), np.zeros_like(parent)
-    for number in range(len(src)):
-        for vertex in (src[number], dst[number]):
-            degree[vertex] += 1
-            link[vertex] ^= number
-    count = 0
-    for first in range(len(parent)):
-        vertex = first
-        while degree[vertex] == 1 and not is_root[vertex]:
-            number = link[vertex]
-            above = src[number] + dst[number] - vertex
-            parent[vertex], edge[vertex], order[count] = above, number, vertex
-            count += 1
-            degree[vertex] = 0
-            degree[above] -= 1
-            link[above] ^= number
-            vertex = above
-
-
-@njit(cache=True, nogil=True)
-def _descend(parent: Array, order: Array, depth: Array) -> None:
-    """Fill the depths: `order` has each vertex before its parent, and NO_ROW behind them."""
-    for vertex in range(len(parent)):
-        if parent[vertex] < 0:
-            depth[vertex] = 0
-    for place in range(len(order) - 1, -1, -1):
-        vertex = order[place]
-        if vertex >= 0:
-            depth[vertex] = depth[parent[vertex]] + 1

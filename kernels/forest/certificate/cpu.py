@@ -13,7 +13,7 @@ from kernels.answers import Forest
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, arc_ends, arc_weight, require_array, require_labels, require_rows
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import elementwise, over_rows
+from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
 from kernels.forest.certificate.hierarchy import Hierarchy
@@ -98,7 +98,11 @@ def _require_tree_labels(graph: Graph, src: Array, dst: Array, keys: Array, labe
     differ = elementwise(lambda src, dst: labels[src] != labels[dst], src, dst, dtype=np.bool_)
     if differ.any():
         raise Broken(reasons.labels_differ(graph, src, dst, labels, _least(differ, keys)))
-    classes = int(np.count_nonzero(labels == np.arange(graph.num_vertices)))
+
+    def classes_of(part: Range) -> int:
+        return int(np.count_nonzero(labels[slice(*part)] == np.arange(*part, dtype=labels.dtype)))
+
+    classes = sum(over_items(ranges(len(labels)), classes_of))
     trees = graph.num_vertices - len(src)
     if classes != trees:
         raise Broken(reasons.too_few_labels(classes, trees))
