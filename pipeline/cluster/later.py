@@ -14,7 +14,7 @@ from pipeline.cluster.start import require_startable, started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.early import hide_pandas
+from pipeline.runtime.early import hide_pandas, load_kernels
 from pipeline.signals import beside, cleaned
 from pipeline.store.code import Code
 
@@ -112,5 +112,6 @@ class StartedLater:
 
 def _load(place: Place, modules: Sequence[str]) -> None:
     hide_pandas()
-    for name in (*modules, "numba" if place.backend == "cpu" else "cupy"):
+    load_kernels(place.backend)
+    for name in modules:
         import_module(name)

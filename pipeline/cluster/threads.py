@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib import import_module
 
 from kernels.cpu.parallel import cores
 from kernels.distributed import threads
@@ -11,6 +10,7 @@ from kernels.distributed.threads import on_daemon_thread
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.early import load_kernels
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.code import Code
 
@@ -26,7 +26,7 @@ class LocalThreads:
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
-        on_daemon_thread(partial(import_module, "numba" if backend == "cpu" else "cupy"))
+        on_daemon_thread(partial(load_kernels, backend))
 
     def release(self) -> None:
         """See `RunCluster.release`: nothing to end."""

@@ -2,10 +2,12 @@
 
 import sys
 from functools import partial
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 
 from kernels.gpu.devices import create_context, obstacle
 from pipeline.config.run import RunConfig
+from pipeline.runtime.backend import Backend
 from pipeline.signals import beside
 
 
@@ -43,3 +45,29 @@ def hide_pandas() -> None:
         pyarrow.scalar(0)
     finally:
         sys.meta_path.remove(finder)
+
+
+def load_kernels(backend: Backend) -> None:
+    """Import what compiles kernels: CuPy, or Numba with all that it would import when the first function is called.
+
+    Numba looks for SciPy's linear algebra, which takes a fifth of a second to import and no kernel uses; NumPy's functions that
+    need it, other than `cov` and `corrcoef`, still look for it when they are compiled.
+    """
+    if backend == "gpu":
+        import_module("cupy")
+        return
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+    from numba.np import linalg
+
+    with global_compiler_lock:
+        require, linalg.ensure_blas = linalg.ensure_blas, _no_blas
+        try:
+            cpu_target.typing_context.refresh()
+            cpu_target.target_context.refresh()
+        finally:
+            linalg.ensure_blas = require
+
+
+def _no_blas() -> None:
+    raise ImportError("not looked for yet")
