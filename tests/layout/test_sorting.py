@@ -6,6 +6,8 @@ import pytest
 from kernels.cpu import parallel
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.layout import sorting
+from kernels.layout.numbering import number
+from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import Edges, Rules
 
 
@@ -68,3 +70,24 @@ def test_digits_are_sorted_in_the_order_of_the_items(low, high, items):
     sort_by_digits(keys, values, low, high)
     np.testing.assert_array_equal(values, order)
     np.testing.assert_array_equal(keys, expected)
+
+
+@pytest.mark.parametrize("step", [1, 3, 10**6])
+def test_vertices_are_numbered_by_several_threads(step):
+    random = np.random.default_rng(step)
+    src, dst = 7 + step * random.integers(0, 500, (2, 400))
+    declared = range(5, 25)
+    ids, *ends = number(src, dst, declared)
+    expected, places = np.unique(np.concatenate([src, dst, declared]), return_inverse=True)
+    assert np.array_equal(ids, expected)
+    assert np.array_equal(np.concatenate(ends), places[:800])
+
+
+@pytest.mark.parametrize("window", [1, 64, 999, 1000, 2**62])
+@pytest.mark.parametrize("before", [0, 70])
+def test_rows_are_ordered_by_degree_by_several_threads(window, before):
+    random = np.random.default_rng(window % 1000)
+    degrees = np.where(random.random(1000) < 0.1, random.integers(32, 90, 1000), random.integers(0, 32, 1000))
+    places, narrow = np.arange(1000), degrees < 32
+    expected = np.lexsort((places, -degrees, narrow * ((places + before % window) // window), narrow))
+    assert np.array_equal(by_degree_in_windows(degrees, window, before), expected)

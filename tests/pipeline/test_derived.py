@@ -12,6 +12,7 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from kernels.cpu import parallel
 from kernels.forest.rooted import RootedForest, root_forest, wrong_vertex
 from pipeline.config.loading import run_config
 from pipeline.errors import ProofFailed
@@ -103,6 +104,22 @@ def test_a_table_of_several_files_and_row_groups(tmp_path, monkeypatch):
     for table, rows in whole.items():
         assert len(tables.files(parts / table)) == 7
         assert tables.read(parts / table).equals(rows)
+
+
+def test_several_threads_root_a_forest_as_one_does(monkeypatch):
+    random = np.random.default_rng(6)
+    edges = np.array([(random.integers(max(0, i - 3), i), i) for i in range(1, 3000)])
+    src, dst = np.sort(random.permutation(3000)[edges], axis=1).T.astype(np.int32)
+    labels = np.zeros(len(src), np.int32)
+    alone = root_forest(src, dst, labels, 3000)
+    assert wrong_vertex(alone, src, dst, labels) == -1
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 3)
+    together = root_forest(src, dst, labels, 3000)
+    for field in dataclasses.fields(RootedForest):
+        assert np.array_equal(getattr(together, field.name), getattr(alone, field.name)), field.name
+    labels[:] = 3000  # which is no vertex of the tree
+    assert wrong_vertex(root_forest(src, dst, labels, 3001), src, dst, labels) >= 0
 
 
 def test_a_wrong_row_of_a_rooted_forest_is_found():
