@@ -102,9 +102,9 @@ class Graph:
     @cached_property
     def positions(self) -> Array:
         """Position of each row in the ascending order of external ids (index width) [V]: the inverse of `rows_by_id`."""
-        from kernels.cpu.parallel import inverse
-
-        return inverse(self.rows_by_id)
+        positions = np.empty_like(self.rows_by_id)
+        positions[self.rows_by_id] = np.arange(self.num_vertices, dtype=positions.dtype, like=positions)
+        return positions
 
     def validate(self) -> None:
         """Raise ValueError with the first broken rule: both directions, the ids, and the order within a row."""

@@ -157,12 +157,16 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
         runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))  # ranks read their parts
 
+        begun: list[object] = []
+
         def begins() -> None:
             require_fit(config, backend)
             cluster.prepare(backend)
-            beside(partial(import_module, "pipeline.report.page"))  # and all that draws
+            begun.append(True)
 
         edges, graph, sources = read(config, call, runtime, begins, target)
+        if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
+            beside(partial(import_module, "pipeline.report.page"))
 
         answers, proofs, derived = _solved(config, call, edges, graph, sources, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)

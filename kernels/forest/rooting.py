@@ -9,7 +9,8 @@ from kernels.graph import NO_ROW, Array
 def count(src: Array, dst: Array, labels: Array, begin: int, end: int, is_root: Array, degree: Array, link: Array) -> None:
     """Count the edges of each vertex, and add their numbers up by exclusive or: of one edge, this is its number."""
     for number in range(begin, end):
-        is_root[labels[number]] = True
+        if not is_root[labels[number]]:  # most edges have the same label: threads that all write to it wait for each other
+            is_root[labels[number]] = True
         for vertex in (src[number], dst[number]):
             add(degree, vertex, 1)
             exclusive_or(link, vertex, number)

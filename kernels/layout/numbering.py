@@ -67,7 +67,9 @@ def _looked_up(table: Array, ids: Array, first: int) -> Array:
 @njit(cache=True, nogil=True)
 def _mark(src: Array, dst: Array, first: int, begin: int, end: int, seen: Array) -> None:
     for edge in range(begin, end):
-        seen[src[edge] - first] = seen[dst[edge] - first] = True
+        for place in (src[edge] - first, dst[edge] - first):
+            if not seen[place]:  # threads that all write to a hub wait for each other
+                seen[place] = True
 
 
 @njit(cache=True, nogil=True)

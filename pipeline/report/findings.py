@@ -180,7 +180,7 @@ class Findings:
         return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
     def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
-        labels, sizes = component_sizes(answer, self._vertices)
+        labels, sizes = component_sizes(answer)
         one, several = ("community", "communities") if algorithm.name == "communities" else ("component", "components")
         if not len(sizes):
             return f"no {one}: the graph has no vertex"

@@ -99,10 +99,10 @@ def out_degree(graph: Folder, source: int) -> int:
 def default_source(graph: Folder) -> int | None:
     """External id of the vertex of highest out-degree, the smallest id among equals; None if the graph is empty."""
     ids, _, out_degrees, _ = open_vertices(graph)
-    best: tuple[int, int] | None = None
-    for first in range(0, len(ids), _BLOCK):
+
+    def best_from(first: int) -> tuple[int, int]:
         degrees = out_degrees[first : first + _BLOCK]
         most = degrees.max()
-        found = (-int(most), int(ids[first : first + _BLOCK][degrees == most].min()))
-        best = min(best or found, found)
-    return None if best is None else best[1]
+        return -int(most), int(ids[first : first + _BLOCK][degrees == most].min())
+
+    return min(over_items(range(0, len(ids), _BLOCK), best_from), default=(0, None))[1]

@@ -1,12 +1,13 @@
 """How the stored graph is written: the vertices, slice by slice, and one direction of a shard at a time."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from kernels.cpu.parallel import differences
+from kernels.cpu.parallel import differences, elementwise
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Csr, index_dtype
@@ -46,7 +47,10 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
         lanes.validate(part.num_vertices)
         return Direction(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
     degrees = differences(csr.offsets)
-    block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
+    block, wide = (
+        int(np.count_nonzero(elementwise(partial(np.less_equal, degree), degrees, dtype=np.bool_)))
+        for degree in (BLOCK_DEGREE, WARP_DEGREE)
+    )
     groups = block, wide - block, len(degrees) - wide
     return Direction(save_rows(folder, number, direction, csr, save), groups, 0, weight)
 

@@ -1,10 +1,12 @@
 """The conversion between columns as arrays and the rows of a table."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
 
+from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import fetch
@@ -26,11 +28,24 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def as_arrays(table: pa.Table) -> list[Array]:
-    """Columns of a table, -1 for a null. Raises ProofFailed where a nullable column has a negative value."""
+    """Columns of a table, -1 for a null, on all cores. Raises ProofFailed where a nullable column has a negative value."""
     return [_as_array(field, column) for field, column in zip(table.schema, table.columns, strict=True)]
 
 
 def _as_array(field: pa.Field, column: pa.ChunkedArray) -> Array:
+    if column.num_chunks < 2:
+        return _of_chunk(field, column)
+    array = np.empty(len(column), dtype_of(field.type))
+    ends = accumulate(map(len, column.chunks))
+
+    def copy(chunk: pa.Array, end: int) -> None:
+        array[end - len(chunk) : end] = _of_chunk(field, pa.chunked_array([chunk]))
+
+    over_items(zip(column.chunks, ends, strict=True), lambda each: copy(*each))
+    return array
+
+
+def _of_chunk(field: pa.Field, column: pa.ChunkedArray) -> Array:
     array: Array = (column.fill_null(pa.scalar(NO_ID, field.type)) if field.nullable else column).to_numpy()
     if field.nullable and int(np.count_nonzero(array < 0)) != column.null_count:
         raise ProofFailed(f"column {field.name} has a negative value")

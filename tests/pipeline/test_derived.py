@@ -118,7 +118,7 @@ def test_several_threads_root_a_forest_as_one_does(monkeypatch):
     together = root_forest(src, dst, labels, 3000)
     for field in dataclasses.fields(RootedForest):
         assert np.array_equal(getattr(together, field.name), getattr(alone, field.name)), field.name
-    labels[:] = 3000  # which is no vertex of the tree
+    labels[:] = 3000  # outside the tree
     assert wrong_vertex(root_forest(src, dst, labels, 3001), src, dst, labels) >= 0
 
 

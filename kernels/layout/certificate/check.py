@@ -22,7 +22,7 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
         if name == "out" or held.into is not held.out:
             require(ranks, malformed(name, csr, held, index_dtype(claim.vertices)))
             degrees = to_host(held.degrees(csr))
-        same = np.array_equal(degrees, to_host(stated))
+        same = len(degrees) == len(stated) and elementwise(np.equal, degrees, to_host(stated), dtype=np.bool_).all()
         require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
     vertices = Vertices(graph, held, ranks)
     require(ranks, _differs("vertices", claim.vertices, int(held.bounds[-1])))
@@ -146,7 +146,8 @@ def malformed(name: str, csr: Csr, held: HeldRows, index: np.dtype[Any]) -> str:
     offsets, arcs, weights = csr.offsets, len(csr.indices), held.out.weights
     if offsets.dtype != OFFSET or len(offsets) <= held.num_own:
         return f"{name}-offsets are {len(offsets)} of type {offsets.dtype} for {held.num_own} rows"
-    if int(offsets[0]) != 0 or int(offsets[-1]) != arcs or not bool((offsets[1:] >= offsets[:-1]).all()):
+    ascends = elementwise(np.greater_equal, offsets[1:], offsets[:-1], dtype=np.bool_)
+    if int(offsets[0]) != 0 or int(offsets[-1]) != arcs or not bool(ascends.all()):
         return f"{name}-offsets do not ascend from 0 to {arcs}"
     if csr.indices.dtype != index:
         return f"{name}-indices are {csr.indices.dtype}, not {index}"

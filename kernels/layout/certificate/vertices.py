@@ -59,7 +59,7 @@ class Vertices:
             self.has_arcs = elementwise(lambda rows: has_arcs[rows], self.rows, dtype=np.bool_)
         else:
             self.ids, self.rows, self.has_arcs = self._by_position(graph, has_arcs)
-        later = self.ids[1:] > self.ids[:-1]
+        later = elementwise(np.greater, self.ids[1:], self.ids[:-1], dtype=np.bool_)
         wrong = np.flatnonzero(~later)[:1]
         require(ranks, f"ids do not ascend with the positions, after vertex {int(self.ids[int(wrong[0])])}" if len(wrong) else "")
         firsts, lasts = (np.concatenate(ranks.gather(end)) for end in (self.ids[:1], self.ids[-1:]))

@@ -70,13 +70,13 @@ def distance_chart(source: int | str, distance: pa.ChunkedArray, unit: str = "su
     return histogram(Caption(f"Distances from {source}", f"distance ({unit})", per, sentence), edges, counts, integer)
 
 
-def component_sizes(answer: Folder, vertices: Vertices) -> tuple[Array, Array]:
-    """Labels, ascending, and numbers of vertices of the components of a table; a label is the id of one of the vertices."""
-    labels = tables.read(answer.path, columns=["labels"])["labels"]
-    found = of_parts(lambda chunk: vertices.positions(chunk.to_numpy()), labels.chunks)
-    sizes = np.bincount(np.concatenate(found)) if found else np.empty(0, np.int64)
-    present = np.flatnonzero(sizes)
-    return vertices.ids[present], sizes[present]
+def component_sizes(answer: Folder) -> tuple[Array, Array]:
+    """Labels, ascending, and numbers of vertices of the components of a table."""
+    parts = of_parts(lambda chunk: chunk.value_counts(), tables.read(answer.path, columns=["labels"])["labels"].chunks)
+    labels, counts = (np.concatenate([part.field(name).to_numpy() for part in parts]) for name in ("values", "counts"))
+    order = np.argsort(labels)
+    first = np.flatnonzero(np.append(True, np.diff(labels[order]) > 0)[: len(labels)])
+    return labels[order][first], np.add.reduceat(counts[order], first) if len(first) else counts
 
 
 def component_chart(title: str, sizes: Array, plural: str) -> Chart | None:
