@@ -1,15 +1,15 @@
 """Random histories of a graph: files of changes applied one after the other, compared with runs over the changed source.
 
 As a command: `python -m tests.pipeline.changes.histories 1000 50 [FIRST] --processes 16` prints every difference, and ends with
-counts.
+counts and the number with which the next command goes on.
 """
 
 import argparse
 import sys
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -167,13 +167,19 @@ def main() -> int:
     parser.add_argument("files", type=int)
     parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("--processes", type=int, default=1)
-    asked, count = parser.parse_args(), 0
+    parser.add_argument("--seconds", type=float, default=np.inf, help="after which no further history begins")
+    asked, count, played, started = parser.parse_args(), 0, 0, time.monotonic()
     with ProcessPoolExecutor(asked.processes, get_context("spawn")) as processes:
         seeds = range(asked.first, asked.first + asked.histories)
-        for faults in processes.map(partial(faults_of, asked.files), seeds):
-            count += len(faults)
+        playing = [processes.submit(faults_of, asked.files, seed) for seed in seeds]
+        while played < len(playing) and not playing[played].cancelled():
+            faults = playing[played].result()
+            played, count = played + 1, count + len(faults)
             print("".join(f"{fault}\n" for fault in faults), end="", flush=True)
-    print(f"{asked.histories} histories of {asked.files} files: {count} differences")
+            if time.monotonic() - started > asked.seconds:
+                for later in playing:
+                    later.cancel()
+    print(f"{played} histories of {asked.files} files: {count} differences; next {asked.first + played}")
     return count
 
 
