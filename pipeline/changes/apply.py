@@ -28,7 +28,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph, open_vertices
-from pipeline.store.manifest import Folder, link_or_copy, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, Written, link_or_copy, make, unsealed
 from pipeline.store.names import Names, open_names
 
 
@@ -52,7 +52,7 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
     """Apply a file of changes to a stored graph, and prove the result.
 
     Args:
-        before: The newest state, whose files are linked into the new folder.
+        before: The newest state, whose files have been checked, and are linked into the new folder.
         edges: The edge list of the source, which has the names of ids that are strings.
 
     Returns:
@@ -70,10 +70,10 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
         )
     opened: list[Graph] = []
 
-    def write(folder: Path) -> dict[str, Any]:
+    def write(folder: Path) -> Written:
         facts, graph = _Applied(before, edges, asked, layout, runtime.backend).write(folder)
         opened.append(graph)
-        return facts.stored()
+        return Written(facts.stored(), {}, _linked(folder, before))
 
     facts = GraphFacts.of(before)
     number = facts.state.number + 1 if facts.state else 1
@@ -84,6 +84,12 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
         graph = opened[0] if opened else open_graph(changed, runtime.backend)
         runtime.cluster.open_graphs.keep(changed, runtime.backend, graph)
     return changed
+
+
+def _linked(folder: Path, before: Folder) -> dict[str, FileEntry]:
+    """The files of the state before that are still linked into the new folder."""
+    pairs = {name: (folder / name, before.path / name) for name in before.manifest.files}
+    return {name: before.manifest.files[name] for name, pair in pairs.items() if pair[0].exists() and Path.samefile(*pair)}
 
 
 def layout_of(graph: Folder) -> LayoutConfig:

@@ -14,8 +14,10 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from stat import S_ISREG
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kernels.cpu.parallel import over_items
@@ -77,10 +79,11 @@ class Folder:
 
 
 class Written(NamedTuple):
-    """The facts of a step, and the digests that some of its files, by name, must have."""
+    """The facts of a step, and what is known of some of its files, by name."""
 
     facts: dict[str, Any]
-    digests: dict[str, str]
+    digests: dict[str, str]  # that files must have
+    checked: Mapping[str, FileEntry] = MappingProxyType({})  # of files that are hard links to files which this run has checked
 
 
 def unsealed(step: str, facts: Mapping[str, Any]) -> Manifest:
@@ -105,15 +108,18 @@ def read(path: Path) -> Folder:
         raise Damaged(f"{file_of(path)}: no readable manifest ({error})") from error
 
 
-def find(folders: Iterable[Path], digest: str) -> Folder | None:
-    """The first folder whose manifest has this digest, with all files checked; None if there is none. Raises Damaged."""
+def find(folders: Iterable[Path], digest: str, unread: str = "") -> Folder | None:
+    """The first folder whose manifest has this digest, with all files checked; None if there is none. Raises Damaged.
+
+    Of files whose names match `unread`, only the sizes are checked.
+    """
     for path in folders:
         try:
             folder = read(path)
         except Damaged:
             continue
         if folder.digest == digest:
-            check(folder)
+            check(folder, unread)
             return folder
     return None
 
@@ -133,8 +139,8 @@ def _content(path: Path) -> bytes:
         return file.read()
 
 
-def check(folder: Folder) -> None:
-    """Compare every file with its manifest: names, sizes, SHA-256. Raises Damaged with the first difference."""
+def check(folder: Folder, unread: str = "") -> None:
+    """Compare every file with its manifest: names, sizes, SHA-256 unless the name matches `unread`. Raises Damaged."""
     path = folder.path
     try:
         found = set(_names(folder.path)) - {file_of(folder.path).name}
@@ -147,8 +153,8 @@ def check(folder: Folder) -> None:
                 raise Damaged(f"{path}: is not a file")
             if status.st_size != entry.bytes:
                 raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
-        paths = [folder.path / name for name in folder.manifest.files]
-        for path, entry, found_now in zip(paths, folder.manifest.files.values(), digests_of_files(paths), strict=True):
+        read = {folder.path / name: entry for name, entry in folder.manifest.files.items() if not fnmatch(name, unread)}
+        for (path, entry), found_now in zip(read.items(), digests_of_files([*read]), strict=True):
             if found_now != entry.sha256:
                 raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
     except OSError as error:
@@ -188,8 +194,8 @@ def make(
         fresh = unfinished / "new"
         fresh.mkdir(0o700)
         written = write(fresh)
-        facts, digests = written if isinstance(written, Written) else (written, {})
-        files = entries(fresh)
+        facts, digests, checked = written if isinstance(written, Written) else Written(written, {})
+        files = entries(fresh, checked)
         for name, digest in digests.items():
             if files[name].sha256 != digest:
                 raise Damaged(f"{path / name}: was not written as it is in memory")
@@ -204,14 +210,12 @@ def make(
     return Folder(path, manifest)
 
 
-def entries(folder: Path) -> dict[str, FileEntry]:
-    """Sizes and digests of all files below `folder`."""
+def entries(folder: Path, known: Mapping[str, FileEntry] = MappingProxyType({})) -> dict[str, FileEntry]:
+    """Sizes and digests of all files below `folder`, by names in their order; those that are known are not read."""
     names = sorted(_names(folder))
-    paths = [folder / name for name in names]
-    return {
-        name: FileEntry(path.stat().st_size, digest)
-        for name, path, digest in zip(names, paths, digests_of_files(paths), strict=True)
-    }
+    paths = {name: folder / name for name in names if name not in known}
+    found = dict(zip(paths, digests_of_files([*paths.values()]), strict=True))
+    return {name: FileEntry(paths[name].stat().st_size, found[name]) if name in paths else known[name] for name in names}
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -15,10 +15,10 @@ import pytest
 from pipeline.changes import change, compaction
 from pipeline.command import app
 from pipeline.config.run import RunConfig
-from pipeline.errors import AlreadyApplied, BadConfig, BadInput, ProofFailed
+from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed
 from pipeline.run import run
 from pipeline.steps.products.commands import matrix_into
-from pipeline.store import deltas, manifest
+from pipeline.store import deltas, digests, manifest
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
@@ -205,6 +205,31 @@ def test_a_night_writes_about_as_much_as_its_changes(path, tmp_path):
     state, written, changes = changed(path, tmp_path, range(1, 100, 2))
     assert written == {"changes-00001.arrow"}
     assert state.manifest.files["changes-00001.arrow"].bytes <= 3 * changes.stat().st_size
+
+
+def test_the_stored_graph_is_checked_once_and_the_edges_are_not_read(out, monkeypatch):
+    read, true = [], digests._digest_of_block
+
+    def noted(block):
+        read.append(block[0])
+        return true(block)
+
+    monkeypatch.setattr(digests, "_digest_of_block", noted)
+    monkeypatch.setattr(compaction, "SHARE", 100)
+    with pytest.raises(InterruptedError):
+        change(out, file_of(out, CHANGES), call=stopping("wcc"))
+    graph = manifest.read(out / "steps" / "graph")
+    stored = {graph.path / name for name in graph.manifest.files}
+    assert sorted(path for path in read if path in stored) == sorted(stored)
+    others = {path.name for path in read if path not in stored}
+    assert others <= {"changes.csv", "changes-00001.arrow", "new-vertices.npy", tables.file_name(0)}
+    assert not [path for path in read if path.parent == out / "steps" / "edges"]
+    state = manifest.read(out / "steps" / "graph-1")
+    manifest.check(state)
+    rows = graph.path / "rows_by_id.npy"
+    rows.write_bytes(rows.read_bytes()[::-1])
+    with pytest.raises(Damaged, match=re.escape(rows.name)):
+        change(out, file_of(out, CHANGES))
 
 
 def test_only_shards_with_many_changes_are_written_anew(path, tmp_path):
