@@ -44,16 +44,21 @@ def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, f
 def shift_offsets(old: Array, rows: Array, before: Array, offsets: Array) -> None:
     """As `cpu.shift_offsets`."""
     arguments = old, np.int64(len(old) - 1), rows, np.int64(len(rows)), before, np.int64(len(offsets)), offsets
-    launch(_SOURCE, "shift_offsets", MERGE_THREADS, len(offsets), *arguments, ROW=rows.dtype)
+    blocks = -(-len(offsets) // MERGE_THREADS)
+    launch(_SOURCE, "shift_offsets", MERGE_THREADS, None, *arguments, blocks=blocks, plain=True, ROW=rows.dtype)
 
 
 def move(csr: Csr, changes: Changes, places: Array, before: Array, made: Csr) -> None:
     """As `cpu.move`."""
-    tiles = max(1, -(-len(csr.indices) // _TILE))  # a graph without arcs has a tile for what is inserted
-    firsts = cupy.searchsorted(places, cupy.arange(tiles + 1, dtype=OFFSET) * _TILE)
-    firsts[-1] = len(places)
+    arcs, width = len(csr.indices), csr.indices.dtype
     weight_bytes = np.int32(0 if csr.weights is None else csr.weights.itemsize)
-    old: tuple[Any, ...] = csr.indices, pointer(csr.weights), weight_bytes, np.int64(len(csr.indices))
-    added = changes.heads, pointer(changes.weights), changes.kinds, places, before, firsts
     results = made.indices, pointer(made.weights)
-    launch(_SOURCE, "move_arcs", MERGE_THREADS, None, *old, *added, *results, blocks=tiles, plain=True, ROW=csr.indices.dtype)
+    if arcs:
+        tiles = -(-arcs // _TILE)
+        firsts = cupy.searchsorted(places, cupy.arange(tiles + 1, dtype=OFFSET) * _TILE)
+        old: tuple[Any, ...] = csr.indices, pointer(csr.weights), weight_bytes, np.int64(arcs)
+        arguments = *old, changes.kinds, places, before, firsts, *results
+        launch(_SOURCE, "move_arcs", MERGE_THREADS, None, *arguments, blocks=tiles, plain=True, ROW=width)
+    if len(changes):
+        added = changes.heads, pointer(changes.weights), weight_bytes, changes.kinds, np.int64(len(changes)), places, before
+        launch(_SOURCE, "put_arcs", MERGE_THREADS, len(changes), *added, *results, ROW=width)

@@ -1,8 +1,9 @@
 /* Sorted changes merged into the sorted rows of a CSR: every arc moves by what the changes before it add.
 
-   `find_places`: a thread per change searches its row. `shift_offsets`: a thread per row searches the changes. `move_arcs`: a
-   block moves a tile of MERGE_THREADS * MERGE_ITEMS arcs; it notes in shared memory where its changes insert and delete, and the
-   sum of these notes up to an arc, with `before` of the tile's first change, is the arc's shift. An insertion writes its own arc.
+   `find_places`: a thread per change searches its row. `shift_offsets`: a block's rows share the search of its first and last row
+   in the changes. `move_arcs`: a block moves a tile of MERGE_THREADS * MERGE_ITEMS arcs; the shift of an arc is what the changes up
+   to it add, so each thread looks up the changes of its MERGE_ITEMS arcs. However many changes are at one place, such as those of
+   rows without arcs, they are passed over by a search. `put_arcs`: a thread per change writes the arc that it inserts or updates.
 
    kinds: -1 deletes, 0 updates, 1 inserts (layout/merging/changes.py). before[c]: the sum of the kinds before change c.
    Weights are moved as words of `weight_bytes` (0, 4 or 8). ROW is the type of a row. */
@@ -39,9 +40,15 @@ extern "C" __global__ void __launch_bounds__(MERGE_THREADS) find_places(
 extern "C" __global__ void __launch_bounds__(MERGE_THREADS) shift_offsets(
     const int64_t* old, int64_t old_rows, const ROW* rows, int64_t num_changes, const int64_t* before, int64_t length,
     int64_t* offsets) {
-    for (int64_t row = global_thread(); row < length; row += num_threads()) {
-        const int64_t change = first_not(0, num_changes, [=](int64_t c) { return rows[c] < row; });
-        offsets[row] = old[min(row, old_rows)] + before[change];
+    __shared__ int64_t ends[2];
+    const int64_t begin = (int64_t)blockIdx.x * MERGE_THREADS, row = begin + threadIdx.x;
+    if (threadIdx.x < 2) {
+        const int64_t end = begin + threadIdx.x * (MERGE_THREADS - 1);
+        ends[threadIdx.x] = first_not(0, num_changes, [=](int64_t c) { return rows[c] < end; });
+    }
+    __syncthreads();
+    if (row < length) {
+        offsets[row] = old[min(row, old_rows)] + before[first_not(ends[0], ends[1], [=](int64_t c) { return rows[c] < row; })];
     }
 }
 
@@ -57,76 +64,58 @@ __device__ __forceinline__ void move_words(
     }
 }
 
-template <typename Word>
-__device__ __forceinline__ void add_words(
-    const Word* added, Word* target, const signed char* kinds, const int64_t* places, const int64_t* before, int64_t first,
-    int64_t last) {
-    for (int64_t change = first + threadIdx.x; change < last; change += MERGE_THREADS) {
+extern "C" __global__ void __launch_bounds__(MERGE_THREADS) put_arcs(
+    const ROW* heads, const void* weights, int weight_bytes, const signed char* kinds, int64_t num_changes, const int64_t* places,
+    const int64_t* before, ROW* out_indices, void* out_weights) {
+    for (int64_t change = global_thread(); change < num_changes; change += num_threads()) {
         if (kinds[change] >= 0) {
-            target[places[change] + before[change]] = added[change];
+            const int64_t place = places[change] + before[change];
+            out_indices[place] = heads[change];
+            if (weight_bytes == 4) {
+                ((uint32_t*)out_weights)[place] = ((const uint32_t*)weights)[change];
+            } else if (weight_bytes == 8) {
+                ((uint64_t*)out_weights)[place] = ((const uint64_t*)weights)[change];
+            }
         }
     }
 }
 
 extern "C" __global__ void __launch_bounds__(MERGE_THREADS) move_arcs(
-    const ROW* indices, const void* weights, int weight_bytes, int64_t num_arcs, const ROW* heads, const void* added_weights,
-    const signed char* kinds, const int64_t* places, const int64_t* before, const int64_t* firsts, ROW* out_indices,
-    void* out_weights) {
-    __shared__ int shifts[PADDED(TILE) + 2];
+    const ROW* indices, const void* weights, int weight_bytes, int64_t num_arcs, const signed char* kinds, const int64_t* places,
+    const int64_t* before, const int64_t* firsts, ROW* out_indices, void* out_weights) {
+    __shared__ int shifts[PADDED(TILE)];
     __shared__ uint32_t gone[TILE / 32];
-    __shared__ int sums[MERGE_THREADS / 32];
     const int64_t begin = (int64_t)blockIdx.x * TILE, first = firsts[blockIdx.x], last = firsts[blockIdx.x + 1];
-    const int count = (int)min((int64_t)TILE, num_arcs - begin), lane = threadIdx.x & 31, warp = threadIdx.x / 32;
-    for (int i = threadIdx.x; i < PADDED(TILE) + 2; i += MERGE_THREADS) {
-        shifts[i] = 0;
-    }
-    for (int i = threadIdx.x; i < TILE / 32; i += MERGE_THREADS) {
-        gone[i] = 0;
-    }
-    __syncthreads();
-    for (int64_t change = first + threadIdx.x; change < last; change += MERGE_THREADS) {
-        const int place = (int)(places[change] - begin), kind = kinds[change];
-        if (kind > 0) {
-            atomicAdd(&shifts[PADDED(place)], 1);
-        } else {
-            atomicOr(&gone[place / 32], 1u << (place & 31));
-            if (kind < 0) {
-                atomicAdd(&shifts[PADDED(place + 1)], -1);
+    const int64_t shift = before[first], mine = begin + threadIdx.x * MERGE_ITEMS;
+    const int count = (int)min((int64_t)TILE, num_arcs - begin);
+    int64_t change = first_not(first, last, [=](int64_t c) { return places[c] < mine; });
+    int64_t next = change < last ? places[change] : num_arcs;
+    uint32_t deleted = 0;
+    int sum = (int)(before[change] - shift);
+    for (int i = 0; i < MERGE_ITEMS; ++i) {
+        const int64_t arc = mine + i;
+        if (next == arc && arc < num_arcs) {
+            ++change;
+            if (change < last && places[change] == arc) { /* of several at a place the last one may be the arc's own */
+                change = first_not(change, last, [=](int64_t c) { return places[c] <= arc; });
             }
+            deleted |= (uint32_t)(kinds[change - 1] < 0) << i;
+            sum = (int)(before[change] - shift);
+            next = change < last ? places[change] : num_arcs;
         }
+        shifts[PADDED(threadIdx.x * MERGE_ITEMS + i)] = sum;
+    }
+    /* a word of `gone` has the bits of two threads */
+    deleted <<= threadIdx.x % 2 * MERGE_ITEMS;
+    deleted |= __shfl_xor_sync(FULL_WARP, deleted, 1);
+    if (threadIdx.x % 2 == 0) {
+        gone[threadIdx.x / 2] = deleted;
     }
     __syncthreads();
-    if (last > first) { /* shifts: from notes to their sums */
-        int* const mine = shifts + threadIdx.x * (MERGE_ITEMS + 1);
-        int sum = 0;
-        for (int i = 0; i < MERGE_ITEMS; ++i) {
-            sum += mine[i];
-            mine[i] = sum;
-        }
-        const int up_to = sum_up_to_lane(sum);
-        if (lane == 31) {
-            sums[warp] = up_to;
-        }
-        __syncthreads();
-        int earlier = up_to - sum;
-        for (int other = 0; other < warp; ++other) {
-            earlier += sums[other];
-        }
-        for (int i = 0; i < MERGE_ITEMS; ++i) {
-            mine[i] += earlier;
-        }
-        __syncthreads();
-    }
-    const int64_t shift = before[first];
     move_words(indices, out_indices, begin, count, shifts, gone, shift);
-    add_words(heads, out_indices, kinds, places, before, first, last);
     if (weight_bytes == 4) {
-        uint32_t* const out = (uint32_t*)out_weights;
-        move_words((const uint32_t*)weights, out, begin, count, shifts, gone, shift);
-        add_words((const uint32_t*)added_weights, out, kinds, places, before, first, last);
+        move_words((const uint32_t*)weights, (uint32_t*)out_weights, begin, count, shifts, gone, shift);
     } else if (weight_bytes == 8) {
-        uint64_t* const out = (uint64_t*)out_weights;
-        move_words((const uint64_t*)weights, out, begin, count, shifts, gone, shift);
-        add_words((const uint64_t*)added_weights, out, kinds, places, before, first, last);
+        move_words((const uint64_t*)weights, (uint64_t*)out_weights, begin, count, shifts, gone, shift);
     }
 }
