@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernels.cpu.parallel import inverse
+from kernels.cpu.parallel import elementwise, inverse
 from kernels.graph import ID, OFFSET, Array, Graph, index_dtype
-from kernels.layout.merging.pairs import find, repeated
+from kernels.layout.merging.pairs import find, repeated, sorted_pairs
 from kernels.layout.rules import Edges
 from pipeline.changes.reading import DELETE, INSERT, OPERATIONS, UPDATE, Listed
 from pipeline.runtime.backend import Backend, bring, fetch
@@ -53,12 +53,12 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
         BadInput: The first row that cannot be applied, unless such rows are counted.
     """
     ops, vertices = listed.ops, graph.num_vertices
-    ends = [_rows_of(graph, of_end, backend) for of_end in ids]
+    ends = np.split(_rows_of(graph, np.concatenate(ids), backend), 2)
     _, (first, second) = _numbered(ids, ends, vertices, np.ones(len(ops), np.bool_))
     was, weights = _edges_of(graph, ends, backend)
     wrong = {
         "unknown_vertex": ((ends[0] < 0) | (ends[1] < 0)) & ((ops != INSERT) | (np.minimum(*ids) < 0)),
-        "repeated": repeated(first, second, rules.both),
+        "repeated": fetch(repeated(bring(first, backend), bring(second, backend), rules.both)),
         "missing_edge": ~was & (ops != INSERT),
         "existing_edge": was & (ops == INSERT),
         "no_weights": (ops == UPDATE) if listed.weights is None else np.zeros(len(ops), np.bool_),
@@ -72,7 +72,8 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
         raise listed.bad(row, f"{listed.shown(row)}: {next(REASONS[name] for name, mask in wrong.items() if mask[row])}")
     new_ids, (src, dst) = _numbered(ids, ends, vertices, left)
     applied = np.flatnonzero(left & ((src != dst) | rules.keep_self_loops))
-    order = applied[np.argsort(src[applied] * (vertices + len(new_ids)) + dst[applied], kind="stable")]
+    tails, heads = (bring(of_end[applied], backend) for of_end in (src, dst))
+    order = applied[fetch(sorted_pairs(tails, heads, vertices + len(new_ids)))]
     puts, given = ops != DELETE, None
     if listed.weights is not None and weights is not None:
         fits = weights.dtype.kind == "f" or int(listed.weights.max(initial=0)) <= np.iinfo(weights.dtype).max
@@ -92,7 +93,12 @@ def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:
     if not graph.num_vertices or not len(ids):
         return np.full(len(ids), -1, OFFSET)
     ascending, wanted = graph.ids[graph.rows_by_id], bring(ids, backend)
-    places = np.minimum(np.searchsorted(ascending, wanted), graph.num_vertices - 1)
+
+    def place(part: Array) -> Array:
+        found: Array = np.minimum(np.searchsorted(ascending, part), graph.num_vertices - 1)
+        return found
+
+    places = elementwise(place, wanted, dtype=OFFSET)
     rows = graph.rows_by_id[places].astype(OFFSET)
     rows[ascending[places] != wanted] = -1
     return fetch(rows)
@@ -116,7 +122,10 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
 def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int, left: Array) -> tuple[Array, list[Array]]:
     """The new ids of the rows that are `left`, ascending, and numbers of all ends: rows, then the places of new ids."""
     new = np.unique(np.concatenate([of_end[(rows < 0) & left] for of_end, rows in zip(ids, ends, strict=True)])).astype(ID)
-    numbers = [np.where(rows < 0, vertices + np.searchsorted(new, of_end), rows) for of_end, rows in zip(ids, ends, strict=True)]
+    numbers = [rows.copy() for rows in ends]
+    for of_end, own in zip(ids, numbers, strict=True):
+        unknown = np.flatnonzero(own < 0)
+        own[unknown] = vertices + np.searchsorted(new, of_end[unknown])
     return new, numbers
 
 

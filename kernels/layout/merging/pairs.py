@@ -72,6 +72,11 @@ def repeated(src: Array, dst: Array, both: bool) -> Array:
     return found
 
 
+def sorted_pairs(src: Array, dst: Array, numbers: int) -> Array:
+    """The places of pairs of int64 numbers below `numbers` in ascending order, equal ones as they are: integer [C]."""
+    return _sorted(src * numbers + dst, numbers)[0]
+
+
 def _keys(changes: PairChanges, positions: Array) -> Array:
     """Numbers that order pairs of rows as arcs are ordered, int64."""
     return changes.rows.astype(np.int64) * len(positions) + positions[changes.indices]
