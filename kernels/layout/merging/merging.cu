@@ -1,9 +1,10 @@
 /* Sorted changes merged into the sorted rows of a CSR: every arc moves by what the changes before it add.
 
-   `find_places`: a thread per change searches its row. `shift_offsets`: a block's rows share the search of its first and last row
-   in the changes. `move_arcs`: a block moves a tile of MERGE_THREADS * MERGE_ITEMS arcs; the shift of an arc is what the changes up
-   to it add, so each thread looks up the changes of its MERGE_ITEMS arcs. However many changes are at one place, such as those of
-   rows without arcs, they are passed over by a search. `put_arcs`: a thread per change writes the arc that it inserts or updates.
+   `find_places`: a thread per change searches its row. `shift_offsets`: a block's rows share the search of its first and last
+   row in the changes. `move_arcs`: a block moves a tile of MERGE_THREADS * MERGE_ITEMS arcs; the shift of an arc is what the
+   changes up to it add, so each thread looks up the changes of its MERGE_ITEMS arcs. However many changes are at one place, such
+   as those of rows without arcs, they are passed over by a search. `put_arcs`: a thread per change writes the arc that it inserts
+   or updates.
 
    kinds: -1 deletes, 0 updates, 1 inserts (layout/merging/changes.py). before[c]: the sum of the kinds before change c.
    Weights are moved as words of `weight_bytes` (0, 4 or 8). ROW is the type of a row. */
