@@ -77,17 +77,15 @@ def filled_holes(starts: Array, places: Array, degrees: Array) -> tuple[Array, A
 
     Args:
         starts (int64 [R + 1]): First deleted entry of each of R lists.
-        places (int64 [K]): Deleted places of each list, in any order.
+        places (int64 [K]): Deleted places of each list, in any order: the first hole gets the first entry.
         degrees (int64 [R]): Entries of each list before.
 
     Returns:
         owner, target, source: int64 [M]: the list of each entry that moves, its new place and its old one.
     """
     owner, kept = owners_of(starts), degrees - np.diff(starts)
-    keys, _ = sorted_keys((owner << HALF) | places)
-    place = keys & np.int64(2**32 - 1)
-    behind = place >= kept[owner]  # among the last entries of a list, which it loses
+    behind = places >= kept[owner]  # among the last entries of a list, which it loses
     stays = ones(len(owner), np.bool_, owner)
-    stays[starts[owner[behind]] + place[behind] - kept[owner[behind]]] = False
+    stays[starts[owner[behind]] + places[behind] - kept[owner[behind]]] = False
     moved = np.flatnonzero(stays)
-    return owner[~behind], place[~behind], kept[owner[moved]] + moved - starts[owner[moved]]
+    return owner[~behind], places[~behind], kept[owner[moved]] + moved - starts[owner[moved]]

@@ -1,4 +1,4 @@
-"""Batches in slotted pages, against a replay of their arcs one by one; the store's arrays after them."""
+"""Batches in slotted pages, against a replay of their arcs one by one; the store's index and pages after them."""
 
 import numpy as np
 
@@ -28,7 +28,9 @@ def run(like, name: str, unique: bool, weight=np.int32, size: int = 40, check=No
         assert delete(store, as_batch(like, src, dst)) == replay.delete(src, dst)
         assert len(store.words) == before  # deletions do not allocate
         require_same(store, replay, check)
-    return [host(each) for each in (store.words, store.slots, store.index, *([] if weight is None else [store.weights]))]
+    return [
+        host(each) for each in (store.words[store.slots], store.index, *([] if weight is None else [store.weights[store.slots]]))
+    ]
 
 
 def require_same(store: PageStore, replay: Replay, check) -> None:

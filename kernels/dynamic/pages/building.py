@@ -10,6 +10,7 @@ from kernels.dynamic.pages.constants import HEADER_WORDS
 from kernels.dynamic.pages.layout import most_in_first, pages_of, place_of, slot_words
 from kernels.graph import Array
 
+REFILL = 0.7  # of the pages into which the lists of an overflowing page are laid out
 _EXTRA_WORDS = 3  # of a vertex besides its neighbours: its degree and its slot
 
 
@@ -26,6 +27,11 @@ class Plan(NamedTuple):
         return int(self.pages[-1])
 
 
+def words_of_lists(fill: float, page_size: int) -> int:
+    """The most words of lists in a page that is filled to a share."""
+    return min(int(fill * page_size), page_size - HEADER_WORDS)
+
+
 def plan_pages(degrees: Array, page_size: int, fill: float, breaks: Array | None = None) -> Plan:
     """Put lists into pages in order, as many as fit a share `fill` of each, at least one.
 
@@ -38,7 +44,7 @@ def plan_pages(degrees: Array, page_size: int, fill: float, breaks: Array | None
     """
     number, cost = len(degrees), offsets_of(degrees + _EXTRA_WORDS)
     places = np.arange(number, dtype=np.int64, like=cost)
-    limit = min(int(fill * page_size), page_size - HEADER_WORDS)
+    limit = words_of_lists(fill, page_size)
     ends = np.searchsorted(cost, cost[:-1] + limit, side="right") - 1
     jump = np.empty(number + 1, np.int64, like=cost)
     jump[:-1] = np.maximum(ends, places + 1)

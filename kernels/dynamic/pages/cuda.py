@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.dynamic.arrays import owners_of
-from kernels.dynamic.pages.constants import LOOKUP_THREADS, PAGE_THREADS
+from kernels.dynamic.pages.constants import LOOKUP_THREADS
 from kernels.gpu.loader import launch, pointer
 
 _SOURCE = "dynamic/pages/pages.cu"
@@ -22,27 +21,6 @@ def expand(store: Any, located: Any, offsets: Any, heads: Any, weights: Any) -> 
     words, of_weights = store.addresses
     lists = located.pages, located.words, offsets, np.int64(len(offsets) - 1), np.int64(len(heads))
     _launch("expand", store, len(heads), words, pointer(of_weights), np.int32(store.page_size), *lists, heads, pointer(weights))
-
-
-def find_arcs(store: Any, runs: Any, parts: Any, limits: Any, places: Any) -> None:
-    """As `kernels.find_arcs`."""
-    found, owners = runs.located, owners_of(parts)
-    lists = found.pages, found.words, found.degrees, parts, owners, np.int64(len(owners)), runs.starts
-    threads = 32 * len(owners)
-    _launch("find_arcs", store, threads, store.addresses[0], np.int32(store.page_size), *lists, runs.heads, limits, places)
-
-
-def rewrite_pages(
-    store: Any, numbers: Any, firsts: Any, slots: Any, heads: Any, weights: Any, deleted: Any, overflows: Any
-) -> None:
-    """As `kernels.rewrite_pages`."""
-    words, of_weights = store.addresses
-    given = numbers, firsts, slots, pointer(heads), pointer(weights), pointer(deleted), overflows
-    arguments = words, pointer(of_weights), np.int32(store.page_size), *given
-    launch(
-        _SOURCE, "rewrite_pages", PAGE_THREADS, None, *arguments, blocks=len(numbers), shared=16 * store.page_size, plain=True,
-        WEIGHT=_weight(store),
-    )  # fmt: skip
 
 
 def _launch(name: str, store: Any, items: int, *arguments: Any) -> None:

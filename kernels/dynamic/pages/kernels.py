@@ -7,7 +7,6 @@ import numpy as np
 from kernels.arrays import is_cupy_array
 from kernels.dynamic.arrays import offsets_of
 from kernels.dynamic.contract import Lists
-from kernels.dynamic.pages.layout import pages_of
 from kernels.dynamic.pages.store import PageStore
 from kernels.graph import Array
 
@@ -23,14 +22,6 @@ class Located(NamedTuple):
     def taken(self, kept: Array) -> "Located":
         """Those of places, or where a mask is true."""
         return Located(*(column[kept] for column in self))
-
-
-class Runs(NamedTuple):
-    """Sorted distinct arcs, by source."""
-
-    starts: Array  # int64 [R + 1]: first arc of each source
-    located: Located  # of the R sources
-    heads: Array  # int32 [K]
 
 
 def locate(store: PageStore, vertices: Array) -> Located:
@@ -52,31 +43,6 @@ def expand(store: PageStore, located: Located) -> Lists:
     if total:
         _backend(store).expand(store, located, offsets, heads, weights)
     return Lists(offsets, heads, weights)
-
-
-def find_arcs(store: PageStore, runs: Runs, limits: Array) -> Array:
-    """The last place below its limit at which each arc is in its source's list, or -1: int64 [K]."""
-    places = np.empty(len(runs.heads), np.int64, like=limits)
-    places.fill(-1)
-    if len(places):
-        parts = offsets_of(pages_of(runs.located.degrees, store.page_size))
-        _backend(store).find_arcs(store, runs, parts, limits, places)
-    return places
-
-
-def rewrite_pages(store: PageStore, numbers: Array, firsts: Array, slots: Array, columns: tuple[Any, Any, Any]) -> Array:
-    """Insert or delete arcs of lists that are not large; whether each page was left as it is, for want of words: bool [T].
-
-    Args:
-        numbers (int32 [T]): Pages.
-        firsts (int64 [T + 1]): First arc of each page.
-        slots (int32 [K]): Of the arcs' sources, ascending within a page.
-        columns: Heads (int32 [K]) and weights to insert, or places (int64 [K]) to delete; the others are None.
-    """
-    overflows = np.zeros(len(numbers), np.bool_, like=firsts)
-    if len(numbers):
-        _backend(store).rewrite_pages(store, numbers, firsts, slots, *columns, overflows)
-    return overflows
 
 
 def _backend(store: PageStore) -> Any:

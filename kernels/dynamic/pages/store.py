@@ -97,6 +97,11 @@ class PageStore:
         """Free the pages of slots."""
         self.free = np.concatenate([self.free, slots[::-1]])
 
+    def clear(self, slots: Array) -> None:
+        """Set all words and weights of pages to 0."""
+        for pool in (self.words,) if self.weights is None else (self.words, self.weights):
+            pool[slots] = 0
+
     def replace_order(self, slots: Array) -> None:
         """Set the order of the pages, and make the index from them."""
         self.set_order(slots, index_of(self.words, slots))

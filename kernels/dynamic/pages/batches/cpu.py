@@ -1,4 +1,4 @@
-"""Batches of insertions and deletions in slotted pages, on CPU and GPU to the same bytes.
+"""Batches in slotted pages on the CPU.
 
 A batch is sorted by (source, head). Insertions take two phases, as in cuSTINGER: pages with enough free words are rewritten in
 place; the lists of the others, the overflow, are laid out again with their new arcs in new pages, which are partly filled.
@@ -14,14 +14,13 @@ import numpy as np
 
 from kernels.dynamic.arrays import filled_holes, keys_of, offsets_of, ones, owners_of, run_starts, sorted_keys
 from kernels.dynamic.contract import Batch, Counts, Lists, taken
-from kernels.dynamic.pages.building import plan_pages, write_pages
+from kernels.dynamic.pages.batches.compiled import Runs, find_arcs, rewrite_pages
+from kernels.dynamic.pages.building import REFILL, plan_pages, write_pages
 from kernels.dynamic.pages.constants import HEADER_WORDS
-from kernels.dynamic.pages.kernels import Located, Runs, expand, find_arcs, locate, rewrite_pages
+from kernels.dynamic.pages.kernels import Located, expand, locate
 from kernels.dynamic.pages.layout import most_in_first, pages_of, place_of
 from kernels.dynamic.pages.store import PageStore
 from kernels.graph import Array
-
-_REFILL = 0.7  # of the pages into which the lists of an overflowing page are laid out
 
 
 class _Sorted(NamedTuple):
@@ -40,7 +39,7 @@ class _Sorted(NamedTuple):
 
 
 def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
-    """Insert arcs between vertices that exist."""
+    """As `kernels.dynamic.pages.batches.insert`."""
     arcs = _sort(store, batch)
     existing = (arcs.located.pages >= 0) & (locate(store, arcs.batch.dst).pages >= 0)
     missing = len(existing) - int(existing.sum())
@@ -63,7 +62,7 @@ def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
 
 
 def delete(store: PageStore, batch: Batch) -> Counts:
-    """Delete arcs; of parallel ones as many of the last as the batch names."""
+    """As `kernels.dynamic.pages.batches.delete`."""
     arcs = _sort(store, batch)
     asked = len(arcs.starts)
     arcs = arcs.taken(arcs.located.pages >= 0)
@@ -126,7 +125,7 @@ def _append_to_large(store: PageStore, arcs: _Sorted) -> None:
     old, new = pages_of(degrees, size), pages_of(degrees + counts, size)
     first = runs.located.pages.astype(np.int64)
     taken_slots = store.take(int((new - old).sum()))
-    _clear(store, taken_slots)
+    store.clear(taken_slots)
     before = offsets_of(new - old)
     owner = owners_of(runs.starts)
     place = degrees[owner] + np.arange(len(src), dtype=np.int64, like=src) - runs.starts[owner]
@@ -176,7 +175,7 @@ def _lay_out_again(store: PageStore, arcs: _Sorted) -> None:
     vertices = store.words.reshape(-1)[old_slots[owner] * store.page_size + store.page_size - 1 - 2 * number]
     old = expand(store, locate(store, vertices))
     lists = _joined(vertices, old, arcs.batch)
-    plan = plan_pages(np.diff(lists.offsets), store.page_size, _REFILL, breaks[:-1])
+    plan = plan_pages(np.diff(lists.offsets), store.page_size, REFILL, breaks[:-1])
     first_groups = plan.group[breaks[:-1]]
     ends = np.concatenate([first_groups[1:], plan.group[-1:] + 1])
     made = plan.pages[ends] - plan.pages[first_groups]
@@ -247,9 +246,3 @@ def _write(store: PageStore, places: Array, batch: Batch) -> None:
     store.words.reshape(-1)[places] = batch.dst
     if store.weights is not None:
         store.weights.reshape(-1)[places] = batch.weights
-
-
-def _clear(store: PageStore, slots: Array) -> None:
-    store.words[slots] = 0
-    if store.weights is not None:
-        store.weights[slots] = 0

@@ -1,0 +1,321 @@
+/* Batches in slotted pages: pages of small lists. A block has one page and the batch's arcs of its lists, all in shared memory.
+
+   A warp takes the arcs of one source: to insert, those that its list has are duplicates; to delete, the last of parallel arcs
+   are chosen. Then notes say where arcs are inserted and deleted, their sums by how much every word moves, and the words that
+   move are written. Lists keep their order; insertions are appended. A page that would be too small is left as it is, and
+   planned anew: FULL (the overflow list of cuSTINGER's two phases). `lay_out` then writes its lists to several pages, with space
+   for the new arcs.
+
+   WEIGHT is the type of weights. HEADER_WORDS, PAGE_THREADS: ../constants.py; states and counters: batches.cuh.
+
+   Green, Bader: cuSTINGER (HPEC 2016). */
+#include "dynamic/pages/batches/batches.cuh"
+
+#define WARPS (PAGE_THREADS / 32)
+#define MOST_WORDS 2048 /* of a page */
+
+/* A page in shared memory. */
+struct Loaded {
+    int32_t* page; /* in the pool */
+    WEIGHT* weights;
+    int* old; /* its words */
+    WEIGHT* old_weights;
+    int* shifts;
+    int* sums; /* of 32 shifts each */
+    int size, count, end;
+    __device__ int start(int slot) const { return old[size - 2 - 2 * slot]; }
+    __device__ int behind(int slot) const { return slot + 1 < count ? start(slot + 1) : end; }
+    __device__ int shift(int word) const { return shifts[word] + (word < 32 ? 0 : sums[word / 32 - 1]); }
+};
+
+__device__ Loaded load(const Pages& pages, int64_t number, uint64_t* memory, int* sums) {
+    const int size = pages.size;
+    int* const old = (int*)(pages.weights ? memory + size : memory);
+    Loaded loaded{pages.words(number), pages.weights ? pages.weights_of(number) : nullptr, old, (WEIGHT*)memory, old + size, sums,
+                  size, 0, 0};
+    __syncthreads();
+#pragma unroll 4
+    for (int i = threadIdx.x; i < size; i += PAGE_THREADS) {
+        old[i] = loaded.page[i];
+        loaded.shifts[i] = 0;
+        if (loaded.weights) {
+            loaded.old_weights[i] = loaded.weights[i];
+        }
+    }
+    __syncthreads();
+    loaded.count = old[0];
+    loaded.end = old[1] + 1;
+    return loaded;
+}
+
+/* From notes at words to their inclusive sums, by rows of 32 words. */
+__device__ void sum_shifts(const Loaded& loaded) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, rows = (loaded.size + 31) / 32;
+    for (int row = warp; row < rows; row += WARPS) {
+        const int word = row * 32 + lane;
+        const int sum = sum_up_to_lane(word < loaded.size ? loaded.shifts[word] : 0);
+        if (word < loaded.size) {
+            loaded.shifts[word] = sum;
+        }
+        if (lane == 31) {
+            loaded.sums[row] = sum;
+        }
+    }
+    __syncthreads();
+    if (warp == 0) {
+        int earlier = 0;
+        for (int first = 0; first < rows; first += 32) {
+            const int sum = earlier + sum_up_to_lane(first + lane < rows ? loaded.sums[first + lane] : 0);
+            if (first + lane < rows) {
+                loaded.sums[first + lane] = sum;
+            }
+            earlier = __shfl_sync(FULL_WARP, sum, 31);
+        }
+    }
+    __syncthreads();
+}
+
+/* Write words that move; deleted ones are negative. `old` has the new degrees. */
+__device__ void write_moved(const Loaded& loaded) {
+    const int new_end = loaded.end + loaded.shift(loaded.end);
+    for (int i = HEADER_WORDS + threadIdx.x; i < loaded.end; i += PAGE_THREADS) {
+        const int shift = loaded.shift(i);
+        if (loaded.old[i] >= 0 && shift != 0) {
+            loaded.page[i + shift] = loaded.old[i];
+            if (loaded.weights) {
+                loaded.weights[i + shift] = loaded.old_weights[i];
+            }
+        }
+        if (i >= new_end) {
+            loaded.page[i] = 0;
+            if (loaded.weights) {
+                loaded.weights[i] = 0;
+            }
+        }
+    }
+    for (int slot = threadIdx.x; slot < loaded.count; slot += PAGE_THREADS) {
+        const int start = loaded.start(slot), moved = start + loaded.shift(start);
+        loaded.page[loaded.size - 2 - 2 * slot] = moved;
+        loaded.page[moved] = loaded.old[start];
+    }
+    if (threadIdx.x == 0) {
+        loaded.page[1] = new_end - 1;
+    }
+}
+
+/* Call `take(slot, first arc, end)` by a warp for the arcs of each list. */
+template <typename Take>
+__device__ void for_lists(const Arcs& arcs, const int32_t* slots, int64_t first, int64_t last, Take take) {
+    for (int64_t arc = first + threadIdx.x / 32; arc < last; arc += WARPS) {
+        if (slots[arc] >= 0 && (arc == first || slots[arc - 1] != slots[arc])) {
+            take(slots[arc], arc, arcs.end_of_source(arc, last));
+        }
+    }
+}
+
+/* The pages of lists of `degree(slot)` neighbours: as many lists in each as fit `limit` words, at least one, as plan_pages does.
+   `place(slot, page, pages of the list, whether it begins a page)` is called in order. One thread. */
+template <typename Degree, typename Place>
+__device__ int plan(int count, int size, int limit, Degree degree, Place place) {
+    int pages = 0, free = 0;
+    for (int slot = 0; slot < count; ++slot) {
+        const int cost = degree(slot) + 3;
+        const bool begins = slot == 0 || cost > free;
+        const int of_list = begins ? (int)pages_of(degree(slot), size) : 1;
+        pages += begins ? of_list : 0;
+        free = begins ? limit - cost : free - cost;
+        place(slot, pages - of_list, of_list, begins);
+    }
+    return pages;
+}
+
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS) insert_into_pages(
+    const uint64_t* addresses, const uint64_t* weights, int size, int limit, const uint64_t* keys, int64_t number, int bits,
+    const int64_t* firsts, const int32_t* slots, const WEIGHT* added, bool unique, const int32_t* touched,
+    const int64_t* num_touched, signed char* states, int32_t* widths, int32_t* full, int64_t* counters) {
+    extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
+    __shared__ int sums[MOST_WORDS / 32];
+    __shared__ int of_warps[WARPS];
+    __shared__ int inserted;
+    const Pages pages{addresses, weights, nullptr, 0, size};
+    const Arcs arcs{keys, number, bits};
+    const int thread = threadIdx.x, lane = thread & 31;
+    for (int64_t item = blockIdx.x; item < *num_touched; item += gridDim.x) {
+        const int64_t page = touched[item], first = firsts[page], last = firsts[page + 1];
+        const Loaded loaded = load(pages, page, memory, sums);
+        if (thread == 0) {
+            inserted = 0;
+        }
+        if (unique) {
+            for_lists(arcs, slots, first, last, [&](int slot, int64_t begin, int64_t end) {
+                const int start = loaded.start(slot), degree = loaded.old[start];
+                const int32_t source = arcs.source(begin);
+                for (int place = lane; place < degree; place += 32) {
+                    const int64_t arc = arcs.find_key(begin, end, arcs.key(source, loaded.old[start + 1 + place]));
+                    if (arc >= 0 && states[arc] == NEW) {
+                        states[arc] = DUPLICATE;
+                    }
+                }
+            });
+        }
+        __syncthreads();
+        for (int64_t arc = first + thread; arc < last; arc += PAGE_THREADS) {
+            if (states[arc] == NEW) {
+                atomicAdd(&inserted, 1);
+                atomicAdd(&loaded.shifts[loaded.behind(slots[arc])], 1);
+                atomicAdd(&loaded.old[loaded.start(slots[arc])], 1);
+            }
+        }
+        __syncthreads();
+        if (inserted == 0) {
+            continue;
+        }
+        if (inserted > size - 2 * loaded.count - loaded.end) {
+            if (thread == 0) {
+                full[atomicAdd((uint64_t*)counters + FULL, 1ull)] = (int32_t)page;
+                const auto degree = [&](int slot) { return loaded.old[loaded.start(slot)]; };
+                const int made = plan(loaded.count, size, limit, degree, [](int, int, int, bool) {});
+                widths[page] = made;
+                atomicAdd((uint64_t*)counters + PAGES, (uint64_t)(made - 1));
+            }
+            continue;
+        }
+        sum_shifts(loaded);
+        write_moved(loaded);
+        int earlier = 0;
+        for (int64_t tile = first; tile < last; tile += PAGE_THREADS) {
+            const int64_t arc = tile + thread;
+            const bool takes = arc < last && states[arc] == NEW;
+            const uint32_t lanes = __ballot_sync(FULL_WARP, takes);
+            if (lane == 0) {
+                of_warps[thread / 32] = __popc(lanes);
+            }
+            __syncthreads();
+            int rank = earlier + __popc(lanes & ((1u << lane) - 1));
+            for (int warp = 0; warp < WARPS; ++warp) {
+                rank += warp < thread / 32 ? of_warps[warp] : 0;
+                earlier += of_warps[warp];
+            }
+            if (takes) { /* words move by the arcs of the lists before, which the rank includes */
+                const int word = loaded.behind(slots[arc]) + rank;
+                loaded.page[word] = arcs.head(arc);
+                if (weights) {
+                    loaded.weights[word] = added[arc];
+                }
+                states[arc] = APPLIED;
+            }
+            __syncthreads();
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS) delete_from_pages(
+    const uint64_t* addresses, const uint64_t* weights, int size, const uint64_t* keys, int64_t number, int bits,
+    const int64_t* firsts, const int32_t* slots, const int32_t* touched, const int64_t* num_touched, signed char* states) {
+    extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
+    __shared__ int sums[MOST_WORDS / 32];
+    const Pages pages{addresses, weights, nullptr, 0, size};
+    const Arcs arcs{keys, number, bits};
+    const int lane = threadIdx.x & 31;
+    for (int64_t item = blockIdx.x; item < *num_touched; item += gridDim.x) {
+        const int64_t page = touched[item], first = firsts[page], last = firsts[page + 1];
+        const Loaded loaded = load(pages, page, memory, sums);
+        for_lists(arcs, slots, first, last, [&](int slot, int64_t begin, int64_t end) {
+            const int start = loaded.start(slot), degree = loaded.old[start];
+            const int32_t source = arcs.source(begin);
+            for (int behind = degree; behind > 0; behind -= 32) { /* from the end: the last of parallel arcs are deleted */
+                const int place = behind - 1 - lane;
+                const uint64_t key = place < 0 ? 0 : arcs.key(source, loaded.old[start + 1 + place]);
+                int64_t arc = place < 0 ? -1 : arcs.find_key(begin, end, key);
+                const uint32_t equal = __match_any_sync(FULL_WARP, (unsigned long long)arc);
+                if (arc >= 0) {
+                    while (arc < end && keys[arc] == key && states[arc] != NEW) {
+                        ++arc;
+                    }
+                    arc += __popc(equal & ((1u << lane) - 1));
+                }
+                __syncwarp();
+                if (arc >= 0 && arc < end && keys[arc] == key) {
+                    states[arc] = APPLIED;
+                    loaded.old[start + 1 + place] = -1 - loaded.old[start + 1 + place];
+                    atomicAdd(&loaded.shifts[start + 2 + place], -1);
+                    atomicAdd(&loaded.old[start], -1);
+                }
+                __syncwarp();
+            }
+        });
+        __syncthreads();
+        sum_shifts(loaded);
+        if (loaded.shift(loaded.end) < 0) {
+            write_moved(loaded);
+        }
+    }
+}
+
+/* Write the lists of FULL pages, without their new arcs, to the pages that take their places, and the index of these. The new
+   pages are zero. */
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS) lay_out(
+    const uint64_t* addresses, const uint64_t* weights, int size, int limit, const uint64_t* new_addresses,
+    const uint64_t* new_weights, const int32_t* widths, const int64_t* ends, const int64_t* firsts, const int32_t* slots,
+    const signed char* states, const int32_t* full, int32_t* new_index, int32_t* relaid, int64_t* counters) {
+    extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page; three words for each list */
+    __shared__ int sums[MOST_WORDS / 32];
+    const Pages pages{addresses, weights, nullptr, 0, size};
+    const int64_t page = full[blockIdx.x], start = ends[page] - widths[page];
+    const Loaded loaded = load(pages, page, memory, sums);
+    int* const places = loaded.shifts + size; /* of each list: page, slot, word of the degree */
+    for (int64_t arc = firsts[page] + threadIdx.x; arc < firsts[page + 1]; arc += PAGE_THREADS) {
+        if (states[arc] == NEW) {
+            atomicAdd(&loaded.shifts[slots[arc]], 1);
+        }
+    }
+    for (int i = threadIdx.x; i < size; i += PAGE_THREADS) { /* the first of the new pages has the old one's memory */
+        loaded.page[i] = 0;
+        if (weights) {
+            loaded.weights[i] = 0;
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int word = 0, slot_there = 0;
+        const auto degree = [&](int slot) { return loaded.old[loaded.start(slot)] + loaded.shifts[slot]; };
+        plan(loaded.count, size, limit, degree, [&](int slot, int made, int of_list, bool begins) {
+            const int32_t vertex = loaded.old[size - 1 - 2 * slot];
+            slot_there = begins ? 0 : slot_there + 1;
+            word = begins ? HEADER_WORDS : word;
+            places[3 * slot] = made;
+            places[3 * slot + 1] = slot_there;
+            places[3 * slot + 2] = word;
+            word += 1 + loaded.old[loaded.start(slot)];
+            int32_t* const words = (int32_t*)new_addresses[start + made];
+            words[0] = slot_there + 1;
+            words[1] = word - 1;
+            words[2] = of_list > 1;
+            if (begins && of_list == 1) {
+                relaid[atomicAdd((uint64_t*)counters + RELAID, 1ull)] = (int32_t)(start + made);
+            }
+            for (int part = 0; begins && part < of_list; ++part) {
+                int32_t* const index = new_index + 3 * (start + made + part);
+                index[0] = vertex;
+                index[1] = of_list > 1 ? part : -1;
+                index[2] = of_list > 1 ? of_list : -1;
+            }
+        });
+    }
+    __syncthreads();
+    for (int slot = threadIdx.x / 32; slot < loaded.count; slot += WARPS) {
+        const int from = loaded.start(slot), to = places[3 * slot + 2], there = places[3 * slot + 1];
+        const int64_t number = start + places[3 * slot];
+        int32_t* const words = (int32_t*)new_addresses[number];
+        for (int i = threadIdx.x & 31; i <= loaded.old[from]; i += 32) {
+            words[to + i] = loaded.old[from + i];
+            if (weights && i > 0) {
+                ((WEIGHT*)new_weights[number])[to + i] = loaded.old_weights[from + i];
+            }
+        }
+        if ((threadIdx.x & 31) == 0) {
+            words[size - 1 - 2 * there] = loaded.old[size - 1 - 2 * slot];
+            words[size - 2 - 2 * there] = to;
+        }
+    }
+}
