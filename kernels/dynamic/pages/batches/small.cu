@@ -11,6 +11,7 @@
    Green, Bader: cuSTINGER (HPEC 2016). */
 #include "dynamic/pages/batches/batches.cuh"
 
+#define RESIDENT 12 /* blocks of a processor, which their registers must allow */
 #define WARPS (PAGE_THREADS / 32)
 #define MOST_WORDS 2048 /* of a page */
 
@@ -129,7 +130,7 @@ __device__ int plan(int count, int size, int limit, Degree degree, Place place) 
     return pages;
 }
 
-extern "C" __global__ void __launch_bounds__(PAGE_THREADS) insert_into_pages(
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into_pages(
     const uint64_t* addresses, const uint64_t* weights, int size, int limit, const uint64_t* keys, int64_t number, int bits,
     const int64_t* firsts, const int32_t* slots, const WEIGHT* added, bool unique, const int32_t* touched,
     const int64_t* num_touched, signed char* states, int32_t* widths, int32_t* full, int64_t* counters) {
@@ -167,17 +168,15 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS) insert_into_pages(
             }
         }
         __syncthreads();
-        if (inserted == 0) {
-            continue;
+        const bool fits = inserted <= size - 2 * loaded.count - loaded.end;
+        if (inserted > 0 && !fits && thread == 0) {
+            full[atomicAdd((uint64_t*)counters + FULL, 1ull)] = (int32_t)page;
+            const auto degree = [&](int slot) { return loaded.old[loaded.start(slot)]; };
+            const int made = plan(loaded.count, size, limit, degree, [](int, int, int, bool) {});
+            widths[page] = made;
+            atomicAdd((uint64_t*)counters + PAGES, (uint64_t)(made - 1));
         }
-        if (inserted > size - 2 * loaded.count - loaded.end) {
-            if (thread == 0) {
-                full[atomicAdd((uint64_t*)counters + FULL, 1ull)] = (int32_t)page;
-                const auto degree = [&](int slot) { return loaded.old[loaded.start(slot)]; };
-                const int made = plan(loaded.count, size, limit, degree, [](int, int, int, bool) {});
-                widths[page] = made;
-                atomicAdd((uint64_t*)counters + PAGES, (uint64_t)(made - 1));
-            }
+        if (inserted == 0 || !fits) {
             continue;
         }
         sum_shifts(loaded);
@@ -209,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS) insert_into_pages(
     }
 }
 
-extern "C" __global__ void __launch_bounds__(PAGE_THREADS) delete_from_pages(
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from_pages(
     const uint64_t* addresses, const uint64_t* weights, int size, const uint64_t* keys, int64_t number, int bits,
     const int64_t* firsts, const int32_t* slots, const int32_t* touched, const int64_t* num_touched, signed char* states) {
     extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
