@@ -6,6 +6,7 @@ What was applied is known from the published state alone: the names and digests 
 import logging
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -18,6 +19,7 @@ from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stoppe
 from pipeline.ingest.source import Source, identify, reading
 from pipeline.run import Call, run
 from pipeline.steps.published.target import LATEST
+from pipeline.store.digests import Remembered
 from pipeline.store.facts import StateFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
@@ -52,8 +54,9 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
     has_run = (config.output / link).is_symlink()
     published = newest(config.output, link).run if has_run else execute(partial(run, config, call))
     options = {key: getattr(config, key) for key in _OPTIONS}
+    remembered = config.output / "steps" / "arrivals.json"
     while True:
-        source, waiting = call("arrivals", next_arrival, folder, RunFacts.of(published).graph.state)
+        source, waiting = call("arrivals", next_arrival, folder, RunFacts.of(published).graph.state, remembered)
         if source is None:
             log.info("arrivals: all files of %s are applied; %s is %s", folder, link, published.path.name)
             return published
@@ -65,12 +68,13 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
             raise Stopped(f"{type(error).__name__}: {error}. {source.url} was not applied{behind}{_ADVICE}") from error
 
 
-def next_arrival(folder: str, state: StateFacts | None) -> tuple[Source | None, int]:
+def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tuple[Source | None, int]:
     """The first file by name, in the order of code points, that the state of a graph has not had; None if it has had all.
 
     Args:
         folder: A folder of this machine, or the URL of one.
         state: None for a graph as its source has it.
+        remembered: The file that keeps the digests of applied files, so that each is read again only after it was written.
 
     Returns:
         The file, and how many are waiting.
@@ -83,9 +87,11 @@ def next_arrival(folder: str, state: StateFacts | None) -> tuple[Source | None, 
     listed, applied = arrived(folder), dict[str, set[str]]()
     for name, digest in zip(state.files, state.applied, strict=True) if state else ():
         applied.setdefault(name, set()).add(digest)
+    digests = Remembered(remembered)
     for source in listed:
-        if source.name in applied and identify(source, None) not in applied[source.name]:
+        if source.name in applied and _digest_of(source, digests) not in applied[source.name]:
             raise Stopped(f"{source.url}: has changed since it was applied{_ADVICE}")
+    digests.save()
     waiting = [source for source in listed if source.name not in applied]
     last = max((source.name for source in listed if source.name in applied), default="")
     if waiting and waiting[0].name < last:
@@ -93,6 +99,13 @@ def next_arrival(folder: str, state: StateFacts | None) -> tuple[Source | None, 
             f"{waiting[0].url}: arrived when {last}, which sorts behind it, was applied{_ADVICE}; a new name puts it last"
         )
     return (waiting[0] if waiting else None), len(waiting)
+
+
+def _digest_of(source: Source, digests: Remembered) -> str:
+    if source.local is None:
+        return identify(source, None)
+    with reading(source):
+        return digests.digest_of(source.local)
 
 
 def arrived(folder: str) -> list[Source]:

@@ -5,6 +5,8 @@ its blocks of `BLOCK` bytes, of which the last may be shorter, so that many core
 """
 
 import hashlib
+import json
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,19 +50,47 @@ class Unwritten:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = self._look()
+        self._seen = _look(path)
 
     def __bool__(self) -> bool:
-        return bool(self._seen) and self._look() == self._seen
+        return bool(self._seen) and _look(self._path) == self._seen
 
-    def _look(self) -> tuple[int, ...]:
+
+class Remembered:
+    """Digests of files, which a JSON file keeps: a file that was not written since is not read again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._asked = path, dict[str, list[int | str]]()
         try:
-            status = self._path.stat()
-        except OSError:
-            return ()
-        if abs(time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns)) < _RECENT:
-            return ()
-        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+            self._known: dict[str, list[int | str]] = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            self._known = {}
+
+    def digest_of(self, file: Path) -> str:
+        """The digest of a file."""
+        unwritten, known = Unwritten(file), self._known.get(str(file), [])
+        digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten._seen) else digest_of_file(file)
+        if unwritten:
+            self._asked[str(file)] = [*unwritten._seen, digest]
+        return digest
+
+    def save(self) -> None:
+        """Keep the digests that were asked for."""
+        if self._asked != self._known:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+            unfinished.write_text(json.dumps(self._asked), encoding="utf-8")
+            unfinished.replace(self._path)
+
+
+def _look(path: Path) -> tuple[int, ...]:
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    if abs(time.time_ns() - max(status.st_ctime_ns, status.st_mtime_ns)) < _RECENT:
+        return ()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def digest_of_file(path: Path) -> str:

@@ -142,7 +142,7 @@ def test_a_source_that_changes_before_the_layout_is_refused(change, shards, tmp_
 def test_a_source_that_changes_during_the_layout_is_refused(age, tmp_path, monkeypatch):
     write(tmp_path / "source")
     edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work")
-    clock = store.Unwritten._look.__globals__["time"].time_ns
+    clock = store.Unwritten.__init__.__globals__["time"].time_ns
     monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: clock() + age)  # the file was written long ago
     read = pipeline.steps.layout.read_edges
 
@@ -159,7 +159,7 @@ def test_a_source_that_changes_during_the_layout_is_refused(age, tmp_path, monke
 @pytest.mark.parametrize("written", [False, True])
 def test_a_run_hashes_a_source_again_only_if_it_was_written(written, tmp_path, monkeypatch):
     write(tmp_path / "source")
-    clock = store.Unwritten._look.__globals__["time"].time_ns
+    clock = store.Unwritten.__init__.__globals__["time"].time_ns
     monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: clock() + 10**10)
     held, again = HeldEdges(keeps=False), []
     edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)

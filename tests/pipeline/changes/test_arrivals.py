@@ -1,5 +1,7 @@
 """Files of changes that arrive in a folder, or in object storage: their order, and what stops them."""
 
+import time
+
 import fsspec
 import pytest
 
@@ -7,6 +9,7 @@ from pipeline.changes.arrivals import apply_arrivals, arrived
 from pipeline.config.loading import load_run
 from pipeline.errors import BadConfig, Stopped
 from pipeline.run import directly
+from pipeline.store import digests
 from pipeline.store.facts.run import RunFacts
 
 RUN = 'output = "out"\nstages = ["wcc"]\nbackend = "cpu"\n[graph]\nsource = "edges.csv"\n'
@@ -59,6 +62,26 @@ def test_what_was_applied_may_neither_change_nor_come_again(network):
     with (folder / "3.csv").open("a") as file:
         file.write("insert,1,96\n")
     with pytest.raises(Stopped, match=r"3\.csv: has changed since it was applied; mend it or move it away"):
+        applied(config)
+
+
+def test_applied_files_are_read_again_only_if_they_were_written(network, monkeypatch):
+    folder, config = network
+    assert applied(config) == ["1.csv", "3.csv"]
+    clock, read, digest_of = time.time_ns, list[str](), digests.digest_of_file
+    monkeypatch.setattr(time, "time_ns", lambda: clock() + 10**10)  # what was written just before may be written again unseen
+    monkeypatch.setattr(digests, "digest_of_file", lambda path: read.append(path.name) or digest_of(path))
+    for names in (["1.csv", "3.csv"], []):
+        assert applied(config) == ["1.csv", "3.csv"]
+        assert read == names
+        read.clear()
+    with (folder / "3.csv").open("a") as file:
+        file.write("insert,1,96\n")
+    with pytest.raises(Stopped, match=r"3\.csv: has changed since it was applied"):
+        applied(config)
+    assert read == ["3.csv"]
+    (config.output / "steps" / "arrivals.json").write_text("{")
+    with pytest.raises(Stopped, match=r"3\.csv: has changed since it was applied"):
         applied(config)
 
 
