@@ -82,10 +82,10 @@ class _Work:
         keys, number = cupy.empty(self.number, np.uint64), np.int64(self.number)
         columns = (column.astype(np.int32, copy=False) for column in (batch.src, batch.dst))
         self.launch("large", "pack_arcs", self.number, *columns, number, np.int32(store.num_rows), np.int32(bits), keys)
-        weighted = store.weights is not None and batch.weights is not None
-        keys, order = sort(keys, cupy.arange(self.number, dtype=np.uint32) if weighted else None, 0, 2 * bits)
+        weights = None if store.weights is None else batch.weights
+        keys, order = sort(keys, None if weights is None else cupy.arange(self.number, dtype=np.uint32), 0, 2 * bits)
         self.arcs = keys, number, np.int32(bits)
-        self.weights = batch.weights[order] if weighted and order is not None else batch.weights if weighted else None
+        self.weights = weights if weights is None or order is None else weights[order]
         self.found, self.slots = (cupy.empty(self.number, np.int32) for _ in range(2))
         self.states, self.counters = cupy.empty(self.number, np.int8), cupy.zeros(COUNTERS, np.int64)
         self.sums: Any = None
@@ -121,8 +121,8 @@ class _Work:
         self.launch("large", "find_vertices", self.number, words, index, pages, size, *self.arcs, *how, *results)
         self.firsts = cupy.empty(store.num_pages + 1, np.int64)
         self.widths, self.small, self.large = (cupy.empty(store.num_pages, np.int32) for _ in range(3))
-        results = self.firsts, self.widths, self.small, self.large, self.counters
-        self.launch("large", "find_pages", store.num_pages + 1, index, pages, *self.arcs, *results)
+        lists = self.firsts, self.widths, self.small, self.large, self.counters
+        self.launch("large", "find_pages", store.num_pages + 1, index, pages, *self.arcs, *lists)
 
     def search_large(self, turn: int = 0, places: Any = None) -> None:
         """Find duplicates in large lists, or, to delete them, the places of arcs that have `turn` equal ones before them."""
@@ -197,13 +197,12 @@ class _Work:
         """Move the last neighbours of large lists to the places of deleted ones."""
         (words, weights, size), index, number = self.pages(), self.store.index, self.arcs[1]
         holes, gone = (cupy.zeros(self.number, np.int8) for _ in range(2))
-        given = words, index, number, self.firsts, self.sums, self.found, places, self.states
-        self.launch("large", "mark_holes", self.number, *given, holes, gone)
-        targets = cupy.empty(self.number, np.int64)
-        given = number, self.firsts, self.found, places, holes, np.cumsum(holes, dtype=np.int64)
-        self.launch("large", "list_holes", self.number, *given, targets)
-        given = words, weights, index, size, number, self.firsts, self.sums, self.found
-        self.launch("large", "fill_holes", self.number, *given, gone, np.cumsum(gone, dtype=np.int64), targets)
+        lists = self.firsts, self.sums, self.found
+        self.launch("large", "mark_holes", self.number, words, index, number, *lists, places, self.states, holes, gone)
+        targets, sums = cupy.empty(self.number, np.int64), np.cumsum(holes, dtype=np.int64)
+        self.launch("large", "list_holes", self.number, number, self.firsts, self.found, places, holes, sums, targets)
+        moved = gone, np.cumsum(gone, dtype=np.int64), targets
+        self.launch("large", "fill_holes", self.number, words, weights, index, size, number, *lists, *moved)
         self._finish_large(inserts=False)
 
     def _finish_large(self, inserts: bool) -> None:

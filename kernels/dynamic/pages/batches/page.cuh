@@ -1,0 +1,99 @@
+/* A page in shared memory, of which a block has one: loading it, and writing the words that move.
+
+   WEIGHT is the type of weights. HEADER_WORDS, PAGE_THREADS: ../constants.py. */
+#pragma once
+
+#include "dynamic/pages/batches/batches.cuh"
+
+#define RESIDENT 12 /* blocks of a processor, which their registers must allow */
+#define WARPS (PAGE_THREADS / 32)
+#define MOST_WORDS 2048 /* of a page */
+
+/* A page in shared memory. */
+struct Loaded {
+    int32_t* page; /* in the pool */
+    WEIGHT* weights;
+    int* old; /* its words */
+    WEIGHT* old_weights;
+    int* shifts;
+    int* sums; /* of 32 shifts each */
+    int size, count, end;
+    __device__ int start(int slot) const { return old[size - 2 - 2 * slot]; }
+    __device__ int behind(int slot) const { return slot + 1 < count ? start(slot + 1) : end; }
+    __device__ int shift(int word) const { return shifts[word] + (word < 32 ? 0 : sums[word / 32 - 1]); }
+};
+
+__device__ Loaded load(const Pages& pages, int64_t number, uint64_t* memory, int* sums) {
+    const int size = pages.size;
+    int* const old = (int*)(pages.weights ? memory + size : memory);
+    Loaded loaded{pages.words(number), pages.weights ? pages.weights_of(number) : nullptr, old, (WEIGHT*)memory, old + size, sums,
+                  size, 0, 0};
+    __syncthreads();
+#pragma unroll 4
+    for (int i = threadIdx.x; i < size; i += PAGE_THREADS) {
+        old[i] = loaded.page[i];
+        loaded.shifts[i] = 0;
+        if (loaded.weights) {
+            loaded.old_weights[i] = loaded.weights[i];
+        }
+    }
+    __syncthreads();
+    loaded.count = old[0];
+    loaded.end = old[1] + 1;
+    return loaded;
+}
+
+/* From notes at words to their inclusive sums, by rows of 32 words. */
+__device__ void sum_shifts(const Loaded& loaded) {
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, rows = (loaded.size + 31) / 32;
+    for (int row = warp; row < rows; row += WARPS) {
+        const int word = row * 32 + lane;
+        const int sum = sum_up_to_lane(word < loaded.size ? loaded.shifts[word] : 0);
+        if (word < loaded.size) {
+            loaded.shifts[word] = sum;
+        }
+        if (lane == 31) {
+            loaded.sums[row] = sum;
+        }
+    }
+    __syncthreads();
+    if (warp == 0) {
+        int earlier = 0;
+        for (int first = 0; first < rows; first += 32) {
+            const int sum = earlier + sum_up_to_lane(first + lane < rows ? loaded.sums[first + lane] : 0);
+            if (first + lane < rows) {
+                loaded.sums[first + lane] = sum;
+            }
+            earlier = __shfl_sync(FULL_WARP, sum, 31);
+        }
+    }
+    __syncthreads();
+}
+
+/* Write words that move; deleted ones are negative. `old` has the new degrees. */
+__device__ void write_moved(const Loaded& loaded) {
+    const int new_end = loaded.end + loaded.shift(loaded.end);
+    for (int i = HEADER_WORDS + threadIdx.x; i < loaded.end; i += PAGE_THREADS) {
+        const int shift = loaded.shift(i);
+        if (loaded.old[i] >= 0 && shift != 0) {
+            loaded.page[i + shift] = loaded.old[i];
+            if (loaded.weights) {
+                loaded.weights[i + shift] = loaded.old_weights[i];
+            }
+        }
+        if (i >= new_end) {
+            loaded.page[i] = 0;
+            if (loaded.weights) {
+                loaded.weights[i] = 0;
+            }
+        }
+    }
+    for (int slot = threadIdx.x; slot < loaded.count; slot += PAGE_THREADS) {
+        const int start = loaded.start(slot), moved = start + loaded.shift(start);
+        loaded.page[loaded.size - 2 - 2 * slot] = moved;
+        loaded.page[moved] = loaded.old[start];
+    }
+    if (threadIdx.x == 0) {
+        loaded.page[1] = new_end - 1;
+    }
+}
