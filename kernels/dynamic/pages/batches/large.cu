@@ -1,9 +1,9 @@
 /* Batches in slotted pages: the sorted keys, the pages that they touch, the order of the pages, and large lists.
 
-   `find_vertices` and `find_pages` have a thread per arc and per page. `search_large` has a warp per touched page of a large list,
-   which searches the batch for each neighbour, so a list is read once however many of its arcs change. Insertions are appended
-   behind the last neighbour; after deletions the last neighbours fill the holes. Which page is where in the order follows from the
-   sums `ends` of `widths`, the number of pages that take the place of each.
+   `find_vertices` and `find_pages` have a thread per arc and per page. `search_large` has a warp per touched page of a large
+   list, which searches the batch for each neighbour, so a list is read once however many of its arcs change. Insertions are
+   appended behind the last neighbour; after deletions the last neighbours fill the holes. Which page is where in the order
+   follows from the sums `ends` of `widths`, the number of pages that take the place of each.
 
    WEIGHT is the type of weights. LOOKUP_THREADS: ../constants.py; states and counters: batches.cuh. */
 #include "dynamic/pages/batches/batches.cuh"
