@@ -106,19 +106,9 @@ extern "C" __global__ void accumulate(const int64_t* offsets, const ROW* indices
             if (of_row >> lane & 1) {
                 const Value paths = all.values.at(entry);
                 if (round > 1 && sum.number > 0) {
-                    double share = sum.number * paths.number;
-                    for (int32_t exponent = sum.exponent + paths.exponent; exponent < 0 && share > 0; exponent++) {
-                        share *= LOW;
-                    }
-                    dependency = (int64_t)rint(share * units);
+                    dependency = dependency_of(paths, sum, units);
                 }
-                if (exponents && paths.number > 1) {
-                    add(sum, {1 / paths.number * HIGH, -paths.exponent - 1});
-                } else {
-                    add(sum, {1 / paths.number, -paths.exponent});
-                }
-                scale_down(sum);
-                all.values.set(entry, sum, control);
+                all.values.set(entry, coefficient_of(paths, sum, exponents), control);
             }
             dependency = sum_of_warp(dependency);
             if (lane == 0 && dependency) {

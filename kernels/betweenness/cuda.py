@@ -1,4 +1,8 @@
-"""Betweenness on the GPU: as many groups of 32 sources at a time as fit, two cooperative launches for each (betweenness.cu)."""
+"""Betweenness on the GPU.
+
+Where a search has few levels, or arcs have weights: as many groups of 32 sources at a time as fit, two cooperative launches for
+each (betweenness.cu). Otherwise a block for each source (deep.cu).
+"""
 
 from typing import Any, NamedTuple
 
@@ -6,8 +10,9 @@ import cupy
 import numpy as np
 
 from kernels.answers import Betweenness
-from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, LANES, THREADS
+from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, LANES, MOST_THREADS, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
+from kernels.bfs import bfs
 from kernels.gpu.loader import free_bytes, launch, pointer, to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
@@ -15,6 +20,8 @@ from kernels.sssp import sssp
 _SOURCE = "betweenness/betweenness.cu"
 _BYTES = 32  # of a source at a row, at most: value, exponent, level, distance
 _MOST_BYTES = 8 << 30  # for all groups
+_DEEP = 48  # levels from which a block takes a source
+_TRIED = 4  # sources whose levels are counted
 _OVERFLOW, _NO_LENGTH = 5, 3  # words of Control: uint32, int64
 
 
@@ -50,20 +57,43 @@ def solve(graph: Graph, parameters: Parameters) -> Betweenness:
     units = scale(graph.num_vertices, len(sources), graph.symmetric)
     totals = cupy.zeros(graph.num_vertices, np.int64)
     weighted = parameters.weights and graph.out.weights is not None
+    starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
+    levels = 0 if weighted else max((int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()), default=0)
+    (_by_blocks if levels >= _DEEP else _by_groups)(graph, weighted, starting, 2.0**units.bits, totals)
+    return Betweenness(totals * units.factor, len(sources))
+
+
+def _by_blocks(graph: Graph, weighted: bool, sources: Array, units: float, totals: Array) -> None:
+    """Add the dependencies of sources to totals, by lengths in arcs, with a block for each source."""
+    num_rows, row, into = graph.num_vertices, graph.out.indices.dtype, None if graph.symmetric else graph.into
+    fit = free_bytes() // 2 // ((16 + row.itemsize + 8) * (num_rows + 1))
+    blocks = max(1, min(fit, len(sources)))
+    processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    memory = cupy.empty((blocks, num_rows, 2)), cupy.empty((blocks, num_rows), row), cupy.empty((blocks, num_rows + 1), OFFSET)
+    reverse = (into.offsets, into.indices) if into else (pointer(None), pointer(None))
+    asked = sources, np.int64(len(sources)), np.int64(num_rows), *memory, np.float64(units), totals
+    launch(
+        "betweenness/deep.cu", "from_each", THREADS if blocks > processors else MOST_THREADS, None,
+        graph.out.offsets, graph.out.indices, *reverse, *asked, blocks=blocks, plain=True, ROW=row,
+    )  # fmt: skip
+
+
+def _by_groups(graph: Graph, weighted: bool, sources: Array, units: float, totals: Array) -> None:
+    """Add the dependencies of sources to totals, by groups of LANES sources."""
     into = Side.of(graph.into)
     sides = into, into if graph.symmetric else Side.of(graph.out)
     fit = min(free_bytes() // 2, _MOST_BYTES) // (LANES * _BYTES * max(graph.num_vertices, 1) + 1)
     step = LANES * max(1, min(fit, -(-len(sources) // LANES)))
+    num_rows = max(int(np.searchsorted(side.arcs.offsets, side.arcs.offsets[-1:])[0]) for side in sides)  # others have no arcs
     for begin in range(0, len(sources), step):
         some = sources[begin : begin + step]
         distances = _distances(graph, some) if weighted else None
         for wide in (False, True):
-            words = _add(sides, some, distances, (2.0**units.bits, totals), wide)
+            words = _add(sides, some, distances, (units, totals[:num_rows]), wide)
             if words[_NO_LENGTH] >= 0:
                 raise ArithmeticError(NO_LENGTH.format(graph.ids[int(words[_NO_LENGTH])]))
             if not words.view(np.uint32)[_OVERFLOW]:
                 break
-    return Betweenness(totals * units.factor, len(sources))
 
 
 def _distances(graph: Graph, sources: Array) -> Array:

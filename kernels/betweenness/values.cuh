@@ -4,11 +4,9 @@
    entries there in arrays of values, levels and distances. */
 #pragma once
 
-#include "gpu/device.cuh"
+#include "betweenness/number.cuh"
 
-#define HIGH 0x1p512
-#define LOW 0x1p-512
-static_assert(SPAN == 512, "HIGH and LOW are 2^SPAN and 2^-SPAN");
+#define AT_ONCE 4 // numbers for which a lane waits at the same time
 
 struct Control {
     uint32_t barrier;
@@ -17,32 +15,6 @@ struct Control {
     uint32_t overflow; // whether a value needs an exponent, and there are none
     int64_t no_length; // a row that an arc without length reaches, or -1
 };
-
-struct Value {
-    double number; // 0: no value
-    int32_t exponent;
-};
-
-/* As _plus of cpu.py. */
-__device__ __forceinline__ void add(Value& sum, Value other) {
-    if (other.number == 0) {
-        return;
-    }
-    if (sum.number == 0) {
-        sum = other;
-        return;
-    }
-    if (other.exponent > sum.exponent) {
-        const Value less = sum;
-        sum = other;
-        other = less;
-    }
-    if (other.exponent == sum.exponent) {
-        sum.number += other.number;
-    } else if (other.exponent == sum.exponent - 1) {
-        sum.number += other.number * LOW;
-    }
-}
 
 /* Values of all places; without exponents where none is needed. */
 struct Values {
@@ -62,12 +34,6 @@ struct Values {
         numbers[entry] = value.number;
     }
 };
-
-__device__ __forceinline__ void scale_down(Value& value) {
-    if (value.number >= HIGH) {
-        value = {value.number * LOW, value.exponent + 1};
-    }
-}
 
 /* Arcs of one direction. Rows of more than ARCS_OF_A_SUM arcs are `large`; row i of these has the parts from `parts[i]` on. */
 struct Side {
@@ -112,7 +78,23 @@ __device__ Value sum_of_part(const Side& side, const Places& all, const uint32_t
                 hit = wanted & (!all.distances ? frontier[group + other] : other != (ROW)row ? ~0u : 0);
             }
         }
-        for (uint32_t left = __ballot_sync(FULL_WARP, hit != 0); left; left &= left - 1) {
+        uint32_t left = __ballot_sync(FULL_WARP, hit != 0);
+        while (left && !all.distances && !all.values.exponents) {
+            double numbers[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                const int from = left ? __ffs(left) - 1 : LANES - 1;
+                const int64_t place = group + __shfl_sync(FULL_WARP, other, from);
+                const uint32_t sources = __shfl_sync(FULL_WARP, hit, from);
+                numbers[i] = left && (sources >> lane & 1) ? all.values.numbers[place * LANES + lane] : 0;
+                left &= left - 1;
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                sum.number += numbers[i];
+            }
+        }
+        for (; left; left &= left - 1) {
             const int from = __ffs(left) - 1;
             const int64_t place = group + __shfl_sync(FULL_WARP, other, from);
             const uint32_t sources = __shfl_sync(FULL_WARP, hit, from);
@@ -137,6 +119,7 @@ __device__ Value sum_of_part(const Side& side, const Places& all, const uint32_t
             }
         }
     }
+    scale_down(sum); // as it has no exponent otherwise
     return sum;
 }
 

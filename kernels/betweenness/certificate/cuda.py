@@ -5,6 +5,7 @@ import math
 import cupy
 import numpy as np
 
+from kernels.bfs import bfs
 from kernels.betweenness.certificate.constants import BLOCK, LONG_ROW, WIDTH, WORDS
 from kernels.certificate.rules import Broken, name_of
 from kernels.gpu.loader import free_bytes, launch, pointer
@@ -15,6 +16,8 @@ from kernels.sssp.certificate import certify_sssp
 _BYTES = 25  # of a source at a row, at most
 _MOST_BYTES = 8 << 30
 _ROUNDS = 4  # word of the control
+_DEEP = 48  # levels from which a block takes a source
+_TRIED = 4  # sources whose levels are counted
 
 
 def paths_from(graph: Graph, weights: bool, sources: Array, drawn: Array) -> tuple[float, int, float]:
@@ -22,14 +25,31 @@ def paths_from(graph: Graph, weights: bool, sources: Array, drawn: Array) -> tup
 
     Raises Broken where a distance is wrong.
     """
+    weighted = weights and graph.out.weights is not None
+    starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
+    levels = 0 if weighted else max((int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()), default=0)
+    if levels >= _DEEP:
+        return _follow_by_blocks(graph, starting, drawn)
     fit = min(free_bytes() // 2, _MOST_BYTES) // (WIDTH * _BYTES * max(graph.num_vertices, 1))
-    step = WIDTH * max(1, min(fit, -(-len(sources) // WIDTH)))
+    step = WIDTH * max(1, min(fit, -(-len(starting) // WIDTH)))
     found = [
-        _follow(graph, weights and graph.out.weights is not None, sources[begin : begin + step], drawn)
-        for begin in range(0, len(sources), step)
+        _follow(graph, weighted, starting[begin : begin + step], drawn) for begin in range(0, len(starting), step)
     ]
     sums, rounds, logarithms = zip((0.0, 0, 0.0), *found, strict=True)
     return math.fsum(sums), max(rounds), max(logarithms)
+
+
+def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float, int, float]:
+    num_rows, row, count = graph.num_vertices, graph.out.indices.dtype, len(sources)
+    blocks = max(1, min(free_bytes() // 2 // ((32 + row.itemsize) * (num_rows + 1)), count))
+    processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    weights, logarithms, levels = cupy.empty(count), cupy.empty(count), cupy.empty(count, np.int64)
+    arcs = graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices
+    memory = cupy.empty((blocks, num_rows, 4)), cupy.empty((blocks, num_rows), row)
+    asked = drawn, sources, np.int64(count), np.int64(num_rows), *memory, weights, logarithms, levels
+    launch("betweenness/certificate/follow_deep.cu", "follow_from_each", BLOCK if blocks > processors else 1024, None,
+           *arcs, *asked, blocks=blocks, plain=True, ROW=row)  # fmt: skip
+    return float(weights.sum()), int(levels.max()), float(logarithms.max())
 
 
 def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array) -> tuple[float, int, float]:

@@ -7,27 +7,7 @@
 
    Encoding: row r of group g is at place g V + r; `done` and `fresh` have a bit for each source there, `logarithms` and `means`
    WIDTH entries. `fresh` are those of the last round and of this one, in turn. */
-#include "gpu/device.cuh"
-
-/* Of some paths: the largest logarithm of a number, the sum of all numbers over it, and the sum of their weights over it. */
-struct Sum {
-    double most;
-    double paths;
-    double weight;
-
-    __device__ __forceinline__ void add(double logarithm, double times, double weighs) {
-        if (logarithm > most) {
-            const double smaller = exp(most - logarithm);
-            paths = paths * smaller + times;
-            weight = weight * smaller + weighs;
-            most = logarithm;
-        } else if (times > 0) {
-            const double share = exp(logarithm - most);
-            paths += times * share;
-            weight += weighs * share;
-        }
-    }
-};
+#include "betweenness/certificate/sum.cuh"
 
 /* `control` is the barrier's word, whether rounds 0, 1 and 2, modulo 3, found a row, and the number of rounds. */
 extern "C" __global__ void follow(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const ROW* long_rows,

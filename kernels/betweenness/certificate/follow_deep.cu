@@ -1,0 +1,118 @@
+/* As follow.cu, by a block for each source, for graphs of many levels, without weights.
+
+   Method: a thread takes a row of the level, or a warp if the row has more than NARROW arcs. It adds what the neighbours of the
+   level before weigh, and finds those that are not reached. A level ends with the block's barrier.
+
+   Encoding: a level is -1 where a row is not reached. Each block has an entry for every row, and a queue of rows. */
+#include "betweenness/certificate/sum.cuh"
+
+struct alignas(32) Entry {
+    double logarithm;
+    double mean;
+    int32_t level;
+};
+
+/* Of each source: the sum of the mean weights, the largest logarithm, and the number of levels. `into` is null as in deep.cu. */
+extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_t* offsets, const ROW* indices,
+    const int64_t* into_offsets, const ROW* into_indices, const double* drawn, const int64_t* sources, int64_t num_sources,
+    int64_t num_rows, Entry* entries, ROW* queue, double* weights, double* logarithms, int64_t* levels) {
+    __shared__ uint64_t length;
+    __shared__ double of_warps[2][32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    entries += blockIdx.x * num_rows;
+    queue += blockIdx.x * num_rows;
+    for (int64_t number = blockIdx.x; number < num_sources; number += gridDim.x) {
+        const ROW source = (ROW)sources[number];
+        for (int64_t row = threadIdx.x; row < num_rows; row += blockDim.x) {
+            entries[row].level = -1;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            entries[source] = {0, 0, 0};
+            queue[0] = source;
+            length = 1;
+        }
+        __syncthreads();
+        int64_t begin = 0, end = 1;
+        int32_t level = 0;
+        double weight = 0, most = 0;
+        for (; begin < end; level++) {
+            // each `step`-th arc from `first` on
+            const auto add_tails = [&](ROW row, int64_t first, int64_t step) {
+                const int64_t start = into_offsets[row], stop = into_offsets[row + 1];
+                Sum sum = {-1.0 / 0.0, 0, 0};
+                for (int64_t arc = start + first; arc < stop; arc += step) {
+                    const ROW tail = into_indices[arc];
+                    const Entry entry = entries[tail];
+                    if (entry.level == level - 1 && entry.level >= 0 && (arc == start || into_indices[arc - 1] != tail)) {
+                        sum.add(entry.logarithm, 1, entry.mean + (tail == source ? 0 : drawn[tail]));
+                    }
+                }
+                return sum;
+            };
+            const auto find_heads = [&](ROW row, int64_t first, int64_t step) {
+                for (int64_t arc = offsets[row] + first; arc < offsets[row + 1]; arc += step) {
+                    const ROW head = indices[arc];
+                    if (entries[head].level < 0 && atomicCAS(&entries[head].level, -1, level + 1) == -1) {
+                        queue[append(&length)] = head;
+                    }
+                }
+            };
+            const auto set = [&](ROW row, Sum sum) {
+                if (level) {
+                    entries[row].logarithm = sum.most + log(sum.paths);
+                    entries[row].mean = sum.weight / sum.paths;
+                    most = entries[row].logarithm > most ? entries[row].logarithm : most;
+                    weight += entries[row].mean;
+                }
+            };
+            for (int64_t base = begin + threadIdx.x - lane; base < end; base += blockDim.x) {
+                const bool has = base + lane < end;
+                const ROW row = has ? queue[base + lane] : source;
+                const bool wide = has && (offsets[row + 1] - offsets[row] > NARROW || into_offsets[row + 1] - into_offsets[row] > NARROW);
+                if (has && !wide) {
+                    set(row, add_tails(row, 0, 1));
+                    find_heads(row, 0, 1);
+                }
+                __syncwarp();
+                for (uint32_t left = __ballot_sync(FULL_WARP, wide); left; left &= left - 1) {
+                    const ROW shared = __shfl_sync(FULL_WARP, row, __ffs(left) - 1);
+                    Sum sum = add_tails(shared, lane, 32);
+                    for (int step = 16; step > 0; step >>= 1) {
+                        const double logarithm = __shfl_xor_sync(FULL_WARP, sum.most, step);
+                        const double paths = __shfl_xor_sync(FULL_WARP, sum.paths, step);
+                        sum.add(logarithm, paths, __shfl_xor_sync(FULL_WARP, sum.weight, step));
+                    }
+                    if (lane == 0) {
+                        set(shared, sum);
+                    }
+                    find_heads(shared, lane, 32);
+                }
+            }
+            __syncthreads();
+            begin = end;
+            end = (int64_t)length;
+            __syncthreads();
+        }
+        weight = sum_of_warp(weight);
+        for (int step = 16; step > 0; step >>= 1) {
+            const double other = __shfl_xor_sync(FULL_WARP, most, step);
+            most = other > most ? other : most;
+        }
+        if (lane == 0) {
+            of_warps[0][warp] = weight;
+            of_warps[1][warp] = most;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            for (int other = 1; other < blockDim.x / 32; other++) {
+                weight += of_warps[0][other];
+                most = of_warps[1][other] > most ? of_warps[1][other] : most;
+            }
+            weights[number] = weight;
+            logarithms[number] = most;
+            levels[number] = level;
+        }
+        __syncthreads();
+    }
+}
