@@ -1,7 +1,7 @@
 """Betweenness on the GPU.
 
-Where a search has few levels, or arcs have weights: as many groups of 32 sources at a time as fit, two cooperative launches for
-each (betweenness.cu). Otherwise a block for each source (deep.cu).
+Where a search has few levels: as many groups of 32 sources at a time as fit, two cooperative launches for each (shallow.cu).
+Otherwise a block for each source (deep.cu).
 """
 
 from typing import Any, NamedTuple
@@ -10,19 +10,16 @@ import cupy
 import numpy as np
 
 from kernels.answers import Betweenness
-from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, LANES, MOST_THREADS, THREADS
+from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
 from kernels.bfs import bfs
-from kernels.gpu.loader import free_bytes, launch, pointer, to_host
+from kernels.gpu.loader import free_bytes, launch, minus_ones, pointer, to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
 
-_SOURCE = "betweenness/betweenness.cu"
-_BYTES = 32  # of a source at a row, at most: value, exponent, level, distance
 _MOST_BYTES = 8 << 30  # for all groups
-_DEEP = 48  # levels from which a block takes a source
 _TRIED = 4  # sources whose levels are counted
-_OVERFLOW, _NO_LENGTH = 5, 3  # words of Control: uint32, int64
+_FAILED, _NO_LENGTH = 5, 3  # words of Control: uint32, int64
 
 
 class Side(NamedTuple):
@@ -56,79 +53,80 @@ def solve(graph: Graph, parameters: Parameters) -> Betweenness:
     sources = rows_of(parameters, graph.ids)
     units = scale(graph.num_vertices, len(sources), graph.symmetric)
     totals = cupy.zeros(graph.num_vertices, np.int64)
-    weighted = parameters.weights and graph.out.weights is not None
     starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
-    levels = 0 if weighted else max((int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()), default=0)
-    (_by_blocks if levels >= _DEEP else _by_groups)(graph, weighted, starting, 2.0**units.bits, totals)
+    levels = [int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
+    if levels:
+        add = _by_groups if max(levels) + 2 < MOST_ROUNDS else _by_blocks
+        add(graph, parameters.weights and graph.out.weights is not None, starting, 2.0**units.bits, totals)
     return Betweenness(totals * units.factor, len(sources))
 
 
 def _by_blocks(graph: Graph, weighted: bool, sources: Array, units: float, totals: Array) -> None:
-    """Add the dependencies of sources to totals, by lengths in arcs, with a block for each source."""
-    num_rows, row, into = graph.num_vertices, graph.out.indices.dtype, None if graph.symmetric else graph.into
-    fit = free_bytes() // 2 // ((16 + row.itemsize + 8) * (num_rows + 1))
-    blocks = max(1, min(fit, len(sources)))
-    processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    memory = cupy.empty((blocks, num_rows, 2)), cupy.empty((blocks, num_rows), row), cupy.empty((blocks, num_rows + 1), OFFSET)
-    reverse = (into.offsets, into.indices) if into else (pointer(None), pointer(None))
-    asked = sources, np.int64(len(sources)), np.int64(num_rows), *memory, np.float64(units), totals
-    launch(
-        "betweenness/deep.cu", "from_each", THREADS if blocks > processors else MOST_THREADS, None,
-        graph.out.offsets, graph.out.indices, *reverse, *asked, blocks=blocks, plain=True, ROW=row,
-    )  # fmt: skip
+    """Add the dependencies of sources to totals, with a block for each source."""
+    num_rows, row, (into, out) = graph.num_vertices, graph.out.indices.dtype, (graph.into, graph.out)
+    processors, sums = cupy.cuda.Device().attributes["MultiProcessorCount"], distance_dtype(out.weights if weighted else None)
+    fit = free_bytes() // 2 // ((16 + 2 * row.itemsize + weighted * sums.itemsize) * num_rows)
+    step = max(1, min(fit, len(sources))) if weighted else len(sources)
+    blocks = max(1, min(fit, step, 8 * processors))
+    arcs = [(side.offsets, side.indices, pointer(side.weights)) for side in (out, into)]
+    state = cupy.empty((blocks, num_rows, 2)), cupy.empty((blocks, num_rows), row), cupy.empty((blocks, num_rows), row)
+    types = {"ROW": row, "WEIGHT": np.dtype(np.int32) if out.weights is None else out.weights.dtype, "SUM": sums}
+    no_length, threads = minus_ones(1, np.int64), THREADS if blocks > processors else MOST_THREADS
+    for some in (sources[begin : begin + step] for begin in range(0, len(sources), step)):
+        distances = cupy.stack([sssp(graph, source).distance for source in some.tolist()]) if weighted else None
+        asked = some, np.int64(len(some)), np.int64(num_rows), pointer(distances)
+        arguments = *arcs[0], *arcs[1], *asked, *state, np.float64(units), totals, no_length
+        launch("betweenness/deep.cu", "from_each", threads, None, *arguments, blocks=blocks, plain=True, **types)
+        _require_lengths(graph, int(no_length[0]) if weighted else -1)
+
+
+def _require_lengths(graph: Graph, row: int) -> None:
+    if row >= 0:
+        raise ArithmeticError(NO_LENGTH.format(graph.ids[row]))
 
 
 def _by_groups(graph: Graph, weighted: bool, sources: Array, units: float, totals: Array) -> None:
     """Add the dependencies of sources to totals, by groups of LANES sources."""
     into = Side.of(graph.into)
     sides = into, into if graph.symmetric else Side.of(graph.out)
-    fit = min(free_bytes() // 2, _MOST_BYTES) // (LANES * _BYTES * max(graph.num_vertices, 1) + 1)
-    step = LANES * max(1, min(fit, -(-len(sources) // LANES)))
     num_rows = max(int(np.searchsorted(side.arcs.offsets, side.arcs.offsets[-1:])[0]) for side in sides)  # others have no arcs
-    for begin in range(0, len(sources), step):
-        some = sources[begin : begin + step]
-        distances = _distances(graph, some) if weighted else None
-        for wide in (False, True):
-            words = _add(sides, some, distances, (units, totals[:num_rows]), wide)
-            if words[_NO_LENGTH] >= 0:
-                raise ArithmeticError(NO_LENGTH.format(graph.ids[int(words[_NO_LENGTH])]))
-            if not words.view(np.uint32)[_OVERFLOW]:
-                break
+    of_row = 4 * MOST_ROUNDS + LANES * (8 + weighted * distance_dtype(graph.out.weights).itemsize)
+    step = LANES * max(1, min(free_bytes() // 2, _MOST_BYTES) // (of_row * num_rows))
+    for some in (sources[begin : begin + step] for begin in range(0, len(sources), step)):
+        distances = _distances(graph, some, num_rows) if weighted else None
+        words = _add(sides, some, distances, units, totals[:num_rows])
+        _require_lengths(graph, int(words[_NO_LENGTH]))
+        if words.view(np.uint32)[_FAILED]:
+            _by_blocks(graph, weighted, some, units, totals)
 
 
-def _distances(graph: Graph, sources: Array) -> Array:
-    """Distances of each group: [groups, V, LANES], -1 where not reached and for sources that a group lacks."""
-    groups = -(-len(sources) // LANES)
-    distances: Array = cupy.full((groups, graph.num_vertices, LANES), -1, distance_dtype(graph.out.weights))
+def _distances(graph: Graph, sources: Array, num_rows: int) -> Array:
+    """Distances of each group: [groups, num_rows, LANES], -1 where not reached and for sources that a group lacks."""
+    distances: Array = minus_ones((-(-len(sources) // LANES), num_rows, LANES), distance_dtype(graph.out.weights))
     for number, source in enumerate(sources.tolist()):
-        distances[number // LANES, :, number % LANES] = sssp(graph, source).distance
+        distances[number // LANES, :, number % LANES] = sssp(graph, source).distance[:num_rows]
     return distances
 
 
-def _add(
-    sides: tuple[Side, Side], sources: Array, distances: Array | None, sums: tuple[float, Array], wide: bool
-) -> Array:  # fmt: skip
-    """Add the dependencies of some sources to totals, given behind the units in 1; `wide`: with exponents.
+def _add(sides: tuple[Side, Side], sources: Array, distances: Array | None, units: float, totals: Array) -> Array:
+    """Add the dependencies of some sources to totals, given the units in 1.
 
-    Returns the control; nothing is added if numbers of paths need exponents that there are not, or if an arc has no length.
+    Returns the control; nothing is added if numbers of paths need exponents, if there are too many rounds, or if an arc has no
+    length.
     """
-    units, totals = sums
     num_rows, groups = len(totals), -(-len(sources) // LANES)
     places, parts = groups * num_rows, groups * max(1, *(side.num_parts for side in sides))
-    numbers, levels = cupy.empty((places, LANES), np.float64), cupy.empty((places, LANES), np.int32)
-    exponents = cupy.empty((places, LANES), np.int32) if wide else None
-    masks, waiting = cupy.empty((3, places), np.uint32), cupy.empty(parts, np.uint32)
-    partial, control = cupy.empty((parts, LANES, 2), np.float64), cupy.zeros(CONTROL_WORDS, np.int64)
+    masks, waiting = cupy.empty((1 + MOST_ROUNDS, places), np.uint32), cupy.empty(parts, np.uint32)
+    partial, control = cupy.empty((parts, LANES)), cupy.zeros(CONTROL_WORDS, np.int64)
     control[_NO_LENGTH] = -1
-    weighted, (into, out) = distances is not None, sides
-    types = {"ROW": into.arcs.indices.dtype}
-    weights = into.arcs.weights
-    types |= {"WEIGHT": weights.dtype if weights is not None else np.dtype(np.int32)}
-    types |= {"SUM": distances.dtype if distances is not None else np.dtype(np.int64)}
+    weighted, (into, out), weights = distances is not None, sides, sides[0].arcs.weights
+    types = {"ROW": into.arcs.indices.dtype, "WEIGHT": np.dtype(np.int32) if weights is None else weights.dtype}
+    types |= {"SUM": np.dtype(np.int64) if distances is None else distances.dtype}
     shape = np.int64(num_rows), np.int64(places)
-    state = numbers, pointer(exponents), levels, pointer(distances), masks[:1], masks[1:], partial, waiting
+    state = cupy.empty((places, LANES)), pointer(distances), masks[:1], masks[1:], partial, waiting
     asked = sources, np.int64(len(sources))
-    launch(_SOURCE, "count", THREADS, None, *into.arguments(weighted), *asked, *shape, *state, control, **types)
+    shallow = "betweenness/shallow.cu"
+    launch(shallow, "count", THREADS, None, *into.arguments(weighted), *asked, *shape, *state, control, **types)
     added = np.float64(units), totals, control
-    launch(_SOURCE, "accumulate", THREADS, None, *out.arguments(weighted), *shape, *state, *added, **types)
+    launch(shallow, "accumulate", THREADS, None, *out.arguments(weighted), *shape, *state, *added, **types)
     return to_host(control)

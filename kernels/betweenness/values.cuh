@@ -1,38 +1,20 @@
-/* Values of unlimited exponent, and their sums over tight arcs, for 32 sources at a time: a lane for each.
+/* Sums of values over tight arcs, for 32 sources at a time: a lane for each. A value that needs an exponent makes `count` fail.
 
    A group is 32 sources. Row r of group g has the place g V + r in arrays of masks, which have a bit for each source, and 32
-   entries there in arrays of values, levels and distances. */
+   entries there in arrays of values and distances. There is a mask for each round: of the sources that reached the row in it. */
 #pragma once
 
 #include "betweenness/number.cuh"
 
-#define AT_ONCE 4 // numbers for which a lane waits at the same time
+#define AT_ONCE 4 // values for which a lane waits at the same time
+#define BLOCKS 4 // of a processor
 
 struct Control {
     uint32_t barrier;
     uint32_t found[3]; // whether round r reached a row: word r mod 3
-    uint32_t rounds; // after which no row is left
-    uint32_t overflow; // whether a value needs an exponent, and there are none
+    uint32_t rounds; // the first one that found none
+    uint32_t failed; // whether a value needs an exponent, or there are too many rounds
     int64_t no_length; // a row that an arc without length reaches, or -1
-};
-
-/* Values of all places; without exponents where none is needed. */
-struct Values {
-    double* numbers;
-    int32_t* exponents;
-
-    __device__ __forceinline__ Value at(int64_t entry) const {
-        return {numbers[entry], exponents ? exponents[entry] : 0};
-    }
-
-    __device__ __forceinline__ void set(int64_t entry, Value value, Control* control) const {
-        if (exponents) {
-            exponents[entry] = value.exponent;
-        } else if (value.exponent != 0) {
-            control->overflow = 1;
-        }
-        numbers[entry] = value.number;
-    }
 };
 
 /* Arcs of one direction. Rows of more than ARCS_OF_A_SUM arcs are `large`; row i of these has the parts from `parts[i]` on. */
@@ -49,11 +31,10 @@ struct Side {
 struct Places {
     int64_t num_rows;
     int64_t num_places;
-    Values values;
-    int32_t* levels; // -1: not reached
+    double* numbers;
     const SUM* distances; // of weighted paths
     uint32_t* visited; // bits of sources that reached the row before the last round, or never do
-    Value* partial; // of the parts of large rows
+    double* partial; // of the parts of large rows
     uint32_t* waiting; // bits of sources of which a part waits
 };
 
@@ -62,11 +43,12 @@ struct Places {
    Without weights, an arc is tight for the sources in the neighbour's `frontier`. `waits` becomes true in lanes where a tail has
    no value yet. */
 template <bool FORWARD>
-__device__ Value sum_of_part(const Side& side, const Places& all, const uint32_t* frontier, int64_t group, int64_t row,
+__device__ double sum_of_part(const Side& side, const Places& all, const uint32_t* frontier, int64_t group, int64_t row,
     int64_t first, int64_t last, uint32_t wanted, bool& waits, Control* control) {
     const int lane = threadIdx.x & 31;
     const int64_t begin = side.offsets[row];
-    Value sum = {0, 0};
+    const double* numbers = all.numbers + group * LANES + lane;
+    double sum = 0;
     const SUM own = all.distances ? all.distances[(group + row) * LANES + lane] : 0;
     for (int64_t base = first; base < last; base += LANES) {
         const int64_t arc = base + lane;
@@ -79,47 +61,42 @@ __device__ Value sum_of_part(const Side& side, const Places& all, const uint32_t
             }
         }
         uint32_t left = __ballot_sync(FULL_WARP, hit != 0);
-        while (left && !all.distances && !all.values.exponents) {
-            double numbers[AT_ONCE];
+        while (left && !all.distances) {
+            double values[AT_ONCE];
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++) {
-                const int from = left ? __ffs(left) - 1 : LANES - 1;
-                const int64_t place = group + __shfl_sync(FULL_WARP, other, from);
+                const int from = left ? __ffs(left) - 1 : 0;
+                const int64_t there = __shfl_sync(FULL_WARP, other, from);
                 const uint32_t sources = __shfl_sync(FULL_WARP, hit, from);
-                numbers[i] = left && (sources >> lane & 1) ? all.values.numbers[place * LANES + lane] : 0;
+                values[i] = left && (sources >> lane & 1) ? numbers[there * LANES] : 0;
                 left &= left - 1;
             }
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++) {
-                sum.number += numbers[i];
+                sum += values[i];
             }
         }
         for (; left; left &= left - 1) {
             const int from = __ffs(left) - 1;
             const int64_t place = group + __shfl_sync(FULL_WARP, other, from);
-            const uint32_t sources = __shfl_sync(FULL_WARP, hit, from);
-            bool adds = sources >> lane & 1;
-            if (all.distances && adds) {
-                const SUM theirs = all.distances[place * LANES + lane];
-                const SUM tail = FORWARD ? theirs : own;
-                const SUM head = FORWARD ? own : theirs;
-                adds = theirs >= 0 && tail + (SUM)side.weights[base + from] == head;
-                if (adds && tail == head) {
-                    control->no_length = row;
-                    adds = false;
-                }
-                if (FORWARD && adds && !((all.visited[place] | frontier[place]) >> lane & 1)) {
-                    waits = true;
-                    adds = false;
-                }
+            if (!(wanted >> lane & 1)) {
+                continue;
             }
-            if (adds) {
-                add(sum, all.values.at(place * LANES + lane));
-                scale_down(sum);
+            const SUM theirs = all.distances[place * LANES + lane];
+            const SUM tail = FORWARD ? theirs : own;
+            const SUM head = FORWARD ? own : theirs;
+            if (theirs < 0 || tail + (SUM)side.weights[base + from] != head) {
+                continue;
+            }
+            if (tail == head) {
+                control->no_length = row;
+            } else if (FORWARD && !((all.visited[place] | frontier[place]) >> lane & 1)) {
+                waits = true;
+            } else {
+                sum += all.numbers[place * LANES + lane];
             }
         }
     }
-    scale_down(sum); // as it has no exponent otherwise
     return sum;
 }
 
@@ -138,7 +115,7 @@ __device__ void sum_parts(const Side& side, const Places& all, const uint32_t* f
         const int64_t last = first + ARCS_OF_A_SUM < end ? first + ARCS_OF_A_SUM : end;
         const uint32_t sources = wanted(group + row);
         bool waits = false;
-        Value sum = {0, 0};
+        double sum = 0;
         if (sources) {
             sum = sum_of_part<FORWARD>(side, all, frontier, group, row, first, last, sources, waits, control);
         }
@@ -150,42 +127,57 @@ __device__ void sum_parts(const Side& side, const Places& all, const uint32_t* f
     }
 }
 
-/* Call `take(group, row, sources, sum, waits)` for each large row, by a warp, with the sum of its parts. */
-template <typename Wanted, typename Take>
-__device__ void take_large(const Side& side, const Places& all, Wanted wanted, Take take) {
+/* Call `take(entry, row, sources, sum, waits)` for each large row with sources, by a warp, with the sum of its parts, and
+   `finish(place, taken)` for each large row, by a lane. */
+template <typename Wanted, typename Take, typename Finish>
+__device__ void take_large(const Side& side, const Places& all, Wanted wanted, Take take, Finish finish) {
     const int lane = threadIdx.x & 31;
-    const int64_t num_parts = side.num_large ? side.parts[side.num_large] : 0;
-    const int64_t groups = all.num_places / all.num_rows;
+    const int64_t num_parts = side.parts[side.num_large], groups = all.num_places / all.num_rows;
     for (int64_t item = global_thread() >> 5; item < side.num_large * groups; item += num_threads() >> 5) {
-        const int64_t large = item % side.num_large, number = item / side.num_large, group = number * all.num_rows;
-        Value sum = {0, 0};
-        bool waits = false;
-        for (int64_t part = side.parts[large]; part < side.parts[large + 1]; part++) {
-            const int64_t of_group = number * num_parts + part;
-            add(sum, all.partial[of_group * LANES + lane]);
-            scale_down(sum);
-            waits |= all.waiting[of_group] >> lane & 1;
+        const int64_t large = item % side.num_large, number = item / side.num_large;
+        const int64_t row = side.large[large], place = number * all.num_rows + row;
+        const uint32_t sources = wanted(place);
+        uint32_t taken = 0;
+        if (sources) {
+            double sum = 0;
+            bool waits = false;
+            for (int64_t part = side.parts[large]; part < side.parts[large + 1]; part++) {
+                const int64_t of_group = number * num_parts + part;
+                sum += all.partial[of_group * LANES + lane];
+                waits |= all.waiting[of_group] >> lane & 1;
+            }
+            taken = take(place * LANES + lane, row, sources, sum, waits);
         }
-        take(group, side.large[large], wanted(group + side.large[large]), sum, waits);
+        __syncwarp();
+        if (lane == 0) {
+            finish(place, taken);
+        }
     }
 }
 
-/* Call `take` as `take_large` for all other rows. */
-template <bool FORWARD, typename Wanted, typename Take>
-__device__ void take_rows(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted,
-    Take take) {
-    for (int64_t place = global_thread() >> 5; place < all.num_places; place += num_threads() >> 5) {
-        const int64_t row = place % all.num_rows, group = place - row;
+/* The same for all other rows, of which a warp looks at 32 at a time. */
+template <bool FORWARD, typename Wanted, typename Take, typename Finish>
+__device__ void take_rows(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted, Take take,
+    Finish finish) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t base = global_thread() - lane; base < all.num_places; base += num_threads()) {
+        const int64_t place = base + lane < all.num_places ? base + lane : base, row = place % all.num_rows;
         const int64_t first = side.offsets[row], last = side.offsets[row + 1];
-        if (last - first > ARCS_OF_A_SUM) {
-            continue;
+        const bool mine = base + lane < all.num_places && last - first <= ARCS_OF_A_SUM;
+        const uint32_t sources = mine ? wanted(place) : 0;
+        uint32_t taken = 0;
+        for (uint32_t left = __ballot_sync(FULL_WARP, sources && (!FORWARD || last > first)); left; left &= left - 1) {
+            const int of = __ffs(left) - 1;
+            const int64_t shared = __shfl_sync(FULL_WARP, row, of), begin = __shfl_sync(FULL_WARP, first, of);
+            const int64_t end = __shfl_sync(FULL_WARP, last, of), group = base + of - shared;
+            const uint32_t bits = __shfl_sync(FULL_WARP, sources, of);
+            bool waits = false;
+            const double sum = sum_of_part<FORWARD>(side, all, frontier, group, shared, begin, end, bits, waits, control);
+            const uint32_t got = take((base + of) * LANES + lane, shared, bits, sum, waits);
+            taken = lane == of ? got : taken;
         }
-        const uint32_t sources = wanted(place);
-        Value sum = {0, 0};
-        bool waits = false;
-        if (sources) {
-            sum = sum_of_part<FORWARD>(side, all, frontier, group, row, first, last, sources, waits, control);
+        if (mine) {
+            finish(place, taken);
         }
-        take(group, row, sources, sum, waits);
     }
 }
