@@ -168,8 +168,8 @@ __device__ void take_rows(const Side& side, const Places& all, const uint32_t* f
         uint32_t taken = 0;
         for (uint32_t left = __ballot_sync(FULL_WARP, sources && (!FORWARD || last > first)); left; left &= left - 1) {
             const int of = __ffs(left) - 1;
-            const int64_t shared = __shfl_sync(FULL_WARP, row, of), begin = __shfl_sync(FULL_WARP, first, of);
-            const int64_t end = __shfl_sync(FULL_WARP, last, of), group = base + of - shared;
+            const int64_t shared = __shfl_sync(FULL_WARP, row, of), group = base + of - shared;
+            const int64_t begin = side.offsets[shared], end = side.offsets[shared + 1];
             const uint32_t bits = __shfl_sync(FULL_WARP, sources, of);
             bool waits = false;
             const double sum = sum_of_part<FORWARD>(side, all, frontier, group, shared, begin, end, bits, waits, control);
