@@ -2,9 +2,10 @@
 
    Method: each round has two passes. In the first, a row that is active and whose turn it is counts the votes of its neighbours.
    A row of at most SMALL_ROW arcs is counted by a warp, each lane with one vote, by comparing labels (match). Other rows have a
-   table of labels and votes in global memory (open addressing, twice as many slots as arcs), which a warp fills, or a block for
-   more than LARGE_ROW arcs; lanes with one label add their votes together. Votes are integers, so their order does not matter.
-   In the second pass rows move, and make their neighbours active.
+   table of labels and votes (open addressing, at least twice as many slots as arcs), which a warp fills, or a block for more than
+   MIDDLE_ROW arcs; tables of more than LARGE_ROW arcs are in global memory. Lanes with one label add their votes together. Votes
+   are integers, so their order does not matter. In the second pass rows move, and make their neighbours active. If many rows move,
+   all rows become active: to look at a row again without reason changes nothing.
    Source: Sahu, nu-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection, arXiv 2411.11468.
 
    Encodings: a label is the position of a row. An empty slot has the label -1. */
@@ -70,11 +71,14 @@ __device__ __forceinline__ Choice best_of_warp(Choice choice) {
     return choice;
 }
 
-/* Add votes for a label to a table of `size` slots. */
-__device__ void vote(ROW* labels, uint32_t* votes, int64_t size, ROW label, uint32_t number) {
-    int64_t slot = (int64_t)(key_of((uint64_t)label, 0) % (uint64_t)size);
+/* Add votes for a label to a table of `size` slots, at most 2^32. */
+__device__ __forceinline__ void vote(ROW* labels, uint32_t* votes, int64_t size, ROW label, uint32_t number) {
+    int64_t slot = (int64_t)((uint64_t)((uint32_t)label * 0x9E3779B1u) * (uint64_t)size >> 32);
     for (;;) {
-        const ROW found = swap_if(&labels[slot], (ROW)-1, label);
+        ROW found = *(volatile ROW*)&labels[slot];
+        if (found == (ROW)-1) {
+            found = swap_if(&labels[slot], (ROW)-1, label);
+        }
         if (found == (ROW)-1 || found == label) {
             atomicAdd(&votes[slot], number);
             return;
@@ -86,7 +90,7 @@ __device__ void vote(ROW* labels, uint32_t* votes, int64_t size, ROW label, uint
 /* The best label of a row by a table that `threads` threads fill, and the votes for its own; `member` is a thread's number among
    them, and `sync` waits for all. Each thread has the best of the slots it read, and the votes for `own` if it read them. */
 template <typename Sync>
-__device__ Choice count_in_table(const Arcs& arcs, int64_t row, const ROW* labels, ROW* table, uint32_t* votes, int64_t own,
+__device__ __forceinline__ Choice count_in_table(const Arcs& arcs, int64_t row, const ROW* labels, ROW* table, uint32_t* votes, int64_t own,
     int64_t& own_votes, int member, int threads, Sync sync) {
     const int64_t size = 2 * arcs.number;
     for (int64_t slot = member; slot < size; slot += threads) {
@@ -119,47 +123,66 @@ __device__ Choice count_in_table(const Arcs& arcs, int64_t row, const ROW* label
     return best;
 }
 
-extern "C" __global__ void propagate(const int64_t* out_offsets, const ROW* out_indices, const int64_t* into_offsets,
-    const ROW* into_indices, int64_t num_rows, const ROW* tabled, const int64_t* slots, int64_t num_large, int64_t num_tabled,
-    const ROW* positions, ROW* labels, ROW* preferred, uint8_t* active, uint8_t* moves, ROW* tables, uint32_t* votes,
-    Control* control) {
-    const Side out = {out_offsets, out_indices}, into = {into_offsets, into_indices};
+/* Call `take(row)` by a warp for each row for which a lane finds `wanted(row)`; it looks at 32 rows at a time. `row_of(item)` is the
+   row, for items `begin..end - 1`. */
+template <typename RowOf, typename Wanted, typename Take>
+__device__ __forceinline__ void for_rows(int64_t begin, int64_t end, RowOf row_of, Wanted wanted, Take take) {
     const int lane = threadIdx.x & 31;
-    const int64_t warp = global_thread() >> 5, warps = num_threads() >> 5;
+    for (int64_t base = begin + global_thread() - lane; base < end; base += num_threads()) {
+        const int64_t row = base + lane < end ? row_of(base + lane) : -1;
+        for (uint32_t left = __ballot_sync(FULL_WARP, row >= 0 && wanted(row)); left; left &= left - 1) {
+            take(__shfl_sync(FULL_WARP, row, __ffs(left) - 1));
+        }
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4) propagate(const int64_t* out_offsets, const ROW* out_indices,
+    const int64_t* into_offsets, const ROW* into_indices, int64_t num_rows, const ROW* tabled, const int64_t* slots,
+    int64_t num_large, int64_t num_by_blocks, int64_t num_tabled, const ROW* positions, ROW* labels, ROW* preferred,
+    uint8_t* active, uint8_t* moves, ROW* tables, uint32_t* votes, Control* control) {
+    const Side out = {out_offsets, out_indices}, into = {into_offsets, into_indices};
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     __shared__ Choice of_warps[THREADS / 32];
     __shared__ int64_t own_of_warps[THREADS / 32];
+    __shared__ ROW shared_table[2 * LARGE_ROW];
+    __shared__ uint32_t shared_votes[2 * LARGE_ROW];
+    const int own_slots = warp * (2 * MIDDLE_ROW);
+    static_assert(MIDDLE_ROW * (THREADS / 32) <= LARGE_ROW, "the tables of all warps of a block fit in that of the block");
     uint32_t quiet = 0, round = 0;
     while (quiet < 2) { // in both classes, or in a round of all rows
         round++;
+        uint32_t moving = 0; // rows that this thread saw
         const auto in_turn = [&](int64_t row) {
             return active[row] && (round > FREE_ROUNDS || (key_of(positions[row], 0) >> 63) == (round & 1));
         };
         // what the row decides, by one thread
         const auto decide = [&](int64_t row, Choice best, int64_t own_votes) {
-            const bool moving = best.votes > own_votes;
+            const bool moves_now = best.votes > own_votes;
             active[row] = 0;
-            moves[row] = moving;
-            if (moving) {
+            moves[row] = moves_now;
+            if (moves_now) {
                 preferred[row] = (ROW)best.label;
-                control->moving[round & 1] = 1;
+                moving++;
             }
         };
         if (global_thread() == 0) {
             control->moving[(round + 1) & 1] = 0;
         }
-        for (int64_t item = blockIdx.x; item < num_large; item += gridDim.x) { // the rows of most arcs come first in `tabled`
+        for (int64_t item = blockIdx.x; item < num_by_blocks; item += gridDim.x) { // the rows of most arcs come first
             const int64_t row = tabled[item];
             if (!in_turn(row)) {
                 continue;
             }
             int64_t own_votes = 0;
             const Arcs arcs(out, into, row);
-            const Choice found = best_of_warp(count_in_table(arcs, row, labels, tables + slots[item], votes + slots[item],
-                labels[row], own_votes, threadIdx.x, THREADS, [] { __syncthreads(); }));
+            ROW* table = item < num_large ? tables + slots[item] : shared_table;
+            uint32_t* of_table = item < num_large ? votes + slots[item] : shared_votes;
+            const Choice found = best_of_warp(count_in_table(arcs, row, labels, table, of_table, labels[row], own_votes,
+                threadIdx.x, THREADS, [] { __syncthreads(); }));
             own_votes = sum_of_warp(own_votes);
             if (lane == 0) {
-                of_warps[threadIdx.x >> 5] = found;
-                own_of_warps[threadIdx.x >> 5] = own_votes;
+                of_warps[warp] = found;
+                own_of_warps[warp] = own_votes;
             }
             __syncthreads();
             if (threadIdx.x == 0) {
@@ -172,25 +195,23 @@ extern "C" __global__ void propagate(const int64_t* out_offsets, const ROW* out_
             }
             __syncthreads();
         }
-        for (int64_t item = num_large + warp; item < num_tabled; item += warps) {
-            const int64_t row = tabled[item];
-            if (!in_turn(row)) {
-                continue;
-            }
+        for_rows(num_by_blocks, num_tabled, [&](int64_t item) { return (int64_t)tabled[item]; }, in_turn, [&](int64_t row) {
             int64_t own_votes = 0;
             const Arcs arcs(out, into, row);
-            const Choice best = best_of_warp(count_in_table(arcs, row, labels, tables + slots[item], votes + slots[item],
+            const Choice best = best_of_warp(count_in_table(arcs, row, labels, shared_table + own_slots, shared_votes + own_slots,
                 labels[row], own_votes, lane, 32, [] { __syncwarp(); }));
             own_votes = sum_of_warp(own_votes);
             if (lane == 0) {
                 decide(row, best, own_votes);
             }
-        }
-        for (int64_t row = warp; row < num_rows; row += warps) {
+            __syncwarp();
+        });
+        const auto is_small = [&](int64_t row) {
+            const int64_t number = Arcs(out, into, row).number;
+            return number > 0 && number <= SMALL_ROW && in_turn(row);
+        };
+        for_rows(0, num_rows, [](int64_t row) { return row; }, is_small, [&](int64_t row) {
             const Arcs arcs(out, into, row);
-            if (arcs.number > SMALL_ROW || !in_turn(row)) {
-                continue;
-            }
             const int64_t other = lane < arcs.number ? arcs.neighbour(lane) : row;
             const uint32_t voting = __ballot_sync(FULL_WARP, other != row);
             Choice best = {0, NO_LABEL};
@@ -204,14 +225,23 @@ extern "C" __global__ void propagate(const int64_t* out_offsets, const ROW* out_
             if (lane == 0) {
                 decide(row, best, own_votes);
             }
+        });
+        moving = sum_of_warp(moving);
+        if (lane == 0 && moving) {
+            atomicAdd(&control->moving[round & 1], moving);
         }
         grid_barrier(&control->barrier);
-        const bool moving = *(volatile uint32_t*)&control->moving[round & 1];
+        moving = *(volatile uint32_t*)&control->moving[round & 1];
         quiet = moving ? 0 : round > FREE_ROUNDS ? 2 : quiet + 1;
-        for (int64_t row = warp; moving && row < num_rows; row += warps) {
-            if (!moves[row]) {
-                continue;
+        const bool many = round <= FREE_ROUNDS && moving > num_rows / MANY;
+        for (int64_t row = global_thread(); many && row < num_rows; row += num_threads()) {
+            active[row] = 1;
+            if (moves[row]) {
+                labels[row] = preferred[row];
             }
+        }
+        const auto may_move = [&](int64_t row) { return moves[row] != 0; };
+        for_rows(0, moving && !many ? num_rows : 0, [](int64_t row) { return row; }, may_move, [&](int64_t row) {
             const Arcs arcs(out, into, row);
             bool yields = false;
             if (round > FREE_ROUNDS) {
@@ -225,7 +255,7 @@ extern "C" __global__ void propagate(const int64_t* out_offsets, const ROW* out_
                 if (lane == 0) {
                     active[row] = 1;
                 }
-                continue;
+                return;
             }
             for (int64_t arc = lane; arc < arcs.number; arc += 32) {
                 active[arcs.neighbour(arc)] = 1;
@@ -233,7 +263,7 @@ extern "C" __global__ void propagate(const int64_t* out_offsets, const ROW* out_
             if (lane == 0) {
                 labels[row] = preferred[row];
             }
-        }
+        });
         grid_barrier(&control->barrier);
         for (int64_t row = global_thread(); moving && row < num_rows; row += num_threads()) {
             moves[row] = 0;

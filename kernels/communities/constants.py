@@ -3,5 +3,7 @@
 FREE_ROUNDS = 24  # after these rounds, of neighbours that would move only one does
 THREADS = 256  # of a block on the GPU
 SMALL_ROW = 32  # arcs of a row that a warp counts without a table
-LARGE_ROW = 2048  # arcs beyond which a block counts
+MIDDLE_ROW = 250  # arcs beyond which a block counts
+LARGE_ROW = 2000  # arcs beyond which a table is in global memory
+MANY = 32  # if more than one row of so many moves, all rows become active
 CONTROL_WORDS = 4  # uint32: barrier, rows that prefer another label in two rounds, rounds

@@ -6,7 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.communities.constants import CONTROL_WORDS, LARGE_ROW, SMALL_ROW, THREADS
+from kernels.communities.constants import CONTROL_WORDS, LARGE_ROW, MIDDLE_ROW, SMALL_ROW, THREADS
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array, Graph
 
@@ -14,14 +14,13 @@ from kernels.graph import Array, Graph
 def solve(graph: Graph) -> Components:
     """Answer `kernels.communities.communities` on CuPy arrays."""
     num_rows, row, into = graph.num_vertices, graph.rows_by_id.dtype, None if graph.symmetric else graph.into
-    tabled, slots, num_large = _tables(graph)
+    tabled, slots, counts = _tables(graph)
     positions, num_slots = graph.positions, max(1, int(slots[-1]))
     labels, preferred = positions.copy(), cupy.empty(num_rows, row)
     active, moves = cupy.ones(num_rows, np.uint8), cupy.zeros(num_rows, np.uint8)
     tables, votes = cupy.empty(num_slots, row), cupy.empty(num_slots, np.uint32)
     sides: tuple[Any, ...] = graph.out.offsets, graph.out.indices
     sides += (pointer(into.offsets), pointer(into.indices)) if into else (pointer(None), pointer(None))
-    counts = np.int64(num_large), np.int64(len(tabled))
     state = positions, labels, preferred, active, moves, tables, votes, cupy.zeros(CONTROL_WORDS, np.uint32)
     launch(
         "communities/communities.cu",
@@ -40,15 +39,20 @@ def solve(graph: Graph) -> Components:
     return Components(_named(graph, labels, first))
 
 
-def _tables(graph: Graph) -> tuple[Array, Array, int]:
-    """Rows that need a table, those of more than LARGE_ROW arcs first, where their slots begin, and how many are so large."""
+def _tables(graph: Graph) -> tuple[Array, Array, tuple[np.int64, ...]]:
+    """Rows that need a table, those of more than LARGE_ROW arcs first, and then those of more than MIDDLE_ROW arcs.
+
+    Returns them, where the slots of those of more than LARGE_ROW arcs begin in global memory, and how many rows precede the end of
+    each kind.
+    """
     degrees = cupy.diff(graph.out.offsets)
     if not graph.symmetric:
         degrees = degrees + cupy.diff(graph.into.offsets)
-    large = cupy.flatnonzero(degrees > LARGE_ROW)
-    tabled = np.concatenate([large, cupy.flatnonzero((degrees > SMALL_ROW) & (degrees <= LARGE_ROW))])
-    slots = np.concatenate([np.zeros_like(degrees[:1], shape=(1,)), np.cumsum(2 * degrees[tabled])])
-    return tabled.astype(graph.rows_by_id.dtype), slots, len(large)
+    limits = SMALL_ROW, MIDDLE_ROW, LARGE_ROW, np.iinfo(np.int64).max
+    kinds = [cupy.flatnonzero((degrees > limits[i]) & (degrees <= limits[i + 1])) for i in (2, 1, 0)]
+    slots = np.concatenate([np.zeros_like(degrees[:1], shape=(1,)), np.cumsum(2 * degrees[kinds[0]])])
+    ends = tuple(np.cumsum([len(kind) for kind in kinds], dtype=np.int64))
+    return np.concatenate(kinds).astype(graph.rows_by_id.dtype), slots, ends
 
 
 def _named(graph: Graph, labels: Array, first: Array) -> Array:
