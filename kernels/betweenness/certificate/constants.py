@@ -3,5 +3,7 @@
 WIDTH = 32  # sources that a warp follows at a time
 BLOCK = 256  # threads
 LONG_ROW = 512  # arcs beyond which a block takes a row
-WORDS = 6  # uint32 of the control
+WORDS = 5  # float64 of the control
+DEEP = 48  # levels from which a block takes a source
+MOST_THREADS = 1024  # of a block that has a processor of its own
 NARROW = 32  # arcs beyond which a warp takes a row, where a block has a source of its own

@@ -1,22 +1,20 @@
-"""What shortest paths weigh, on the GPU (follow.cu)."""
+"""What shortest paths weigh, on the GPU: by groups of 32 sources (follow.cu), or a block for each source (follow_deep.cu)."""
 
 import math
 
 import cupy
 import numpy as np
 
+from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, WIDTH, WORDS
 from kernels.bfs import bfs
-from kernels.betweenness.certificate.constants import BLOCK, LONG_ROW, WIDTH, WORDS
 from kernels.certificate.rules import Broken, name_of
-from kernels.gpu.loader import free_bytes, launch, pointer
+from kernels.gpu.loader import free_bytes, launch, minus_ones, pointer
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
 
-_BYTES = 25  # of a source at a row, at most
-_MOST_BYTES = 8 << 30
-_ROUNDS = 4  # word of the control
-_DEEP = 48  # levels from which a block takes a source
+_MOST_BYTES = 8 << 30  # for all groups
+_ROUNDS, _FAILED, _WEIGHT, _MOST = 4, 5, 3, 4  # words of Control: uint32, uint32, float64, float64
 _TRIED = 4  # sources whose levels are counted
 
 
@@ -27,55 +25,58 @@ def paths_from(graph: Graph, weights: bool, sources: Array, drawn: Array) -> tup
     """
     weighted = weights and graph.out.weights is not None
     starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
-    levels = 0 if weighted else max((int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()), default=0)
-    if levels >= _DEEP:
+    levels = [0 if weighted else int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
+    if max(levels, default=0) >= DEEP:
         return _follow_by_blocks(graph, starting, drawn)
-    fit = min(free_bytes() // 2, _MOST_BYTES) // (WIDTH * _BYTES * max(graph.num_vertices, 1))
-    step = WIDTH * max(1, min(fit, -(-len(starting) // WIDTH)))
-    found = [
-        _follow(graph, weighted, starting[begin : begin + step], drawn) for begin in range(0, len(starting), step)
-    ]
+    ends = [int(np.searchsorted(side.offsets, side.offsets[-1:])[0]) for side in (graph.out, graph.into)]
+    num_rows = max(ends)  # others have no arcs
+    of_row = 12 + WIDTH * (16 + weighted * distance_dtype(graph.out.weights).itemsize)
+    step = WIDTH * max(1, min(free_bytes() // 2, _MOST_BYTES) // (of_row * max(num_rows, 1)))
+    found = [_follow(graph, weighted, starting[begin : begin + step], drawn, num_rows) for begin in range(0, len(starting), step)]
     sums, rounds, logarithms = zip((0.0, 0, 0.0), *found, strict=True)
     return math.fsum(sums), max(rounds), max(logarithms)
 
 
 def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float, int, float]:
     num_rows, row, count = graph.num_vertices, graph.out.indices.dtype, len(sources)
-    blocks = max(1, min(free_bytes() // 2 // ((32 + row.itemsize) * (num_rows + 1)), count))
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
+    blocks = max(1, min(free_bytes() // 2 // ((32 + row.itemsize) * num_rows), count, 8 * processors))
     weights, logarithms, levels = cupy.empty(count), cupy.empty(count), cupy.empty(count, np.int64)
     arcs = graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices
     memory = cupy.empty((blocks, num_rows, 4)), cupy.empty((blocks, num_rows), row)
     asked = drawn, sources, np.int64(count), np.int64(num_rows), *memory, weights, logarithms, levels
-    launch("betweenness/certificate/follow_deep.cu", "follow_from_each", BLOCK if blocks > processors else 1024, None,
-           *arcs, *asked, blocks=blocks, plain=True, ROW=row)  # fmt: skip
+    threads = BLOCK if blocks > processors else MOST_THREADS
+    launch(
+        "betweenness/certificate/follow_deep.cu", "follow_from_each", threads, None, *arcs, *asked, blocks=blocks, plain=True, ROW=row
+    )
     return float(weights.sum()), int(levels.max()), float(logarithms.max())
 
 
-def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array) -> tuple[float, int, float]:
-    into, num_rows, groups = graph.into, graph.num_vertices, -(-len(sources) // WIDTH)
-    places = groups * num_rows
-    distances = _proved(graph, sources) if weighted else None
-    logarithms, means = cupy.empty((places, WIDTH), np.float64), cupy.empty((places, WIDTH), np.float64)
-    done, fresh, control = cupy.empty(places, np.uint32), cupy.empty(2 * places, np.uint32), cupy.zeros(WORDS, np.uint32)
-    row = into.indices.dtype
-    long_rows = cupy.flatnonzero(cupy.diff(into.offsets) > LONG_ROW).astype(row)
+def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array, num_rows: int) -> tuple[float, int, float]:
+    into, groups, row = graph.into, -(-len(sources) // WIDTH), graph.into.indices.dtype
+    places, long_rows = groups * num_rows, cupy.flatnonzero(cupy.diff(into.offsets) > LONG_ROW).astype(row)
+    distances = _proved(graph, sources, num_rows) if weighted else None
+    paths, masks = cupy.empty((places, WIDTH, 2)), cupy.empty((3, places), np.uint32)
     weight = into.weights.dtype if weighted and into.weights is not None else np.dtype(np.int32)
     arcs = into.offsets, into.indices, pointer(into.weights if weighted else None), long_rows, np.int64(len(long_rows))
     asked = drawn, sources, np.int64(len(sources)), np.int64(num_rows), np.int64(places), pointer(distances)
-    launch("betweenness/certificate/follow.cu", "follow", BLOCK, None, *arcs, *asked, logarithms, means, done, fresh, control,
-           ROW=row, WEIGHT=weight, SUM=distance_dtype(into.weights if weighted else None))  # fmt: skip
-    return float(means.sum()), int(control[_ROUNDS]), float(logarithms.max())
+    types = {"ROW": row, "WEIGHT": weight, "SUM": distance_dtype(into.weights if weighted else None)}
+    for name in ("follow",) * (not weighted) + ("follow_logarithms",):
+        control = cupy.zeros(WORDS, np.float64)
+        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *asked, paths, masks[:1], masks[1:], control, **types)
+        words = control.get()
+        if not words.view(np.uint32)[_FAILED]:
+            break
+    return float(words[_WEIGHT]), int(words.view(np.uint32)[_ROUNDS]), float(words[_MOST])
 
 
-def _proved(graph: Graph, sources: Array) -> Array:
+def _proved(graph: Graph, sources: Array, num_rows: int) -> Array:
     """Proved distances of all groups, -1 where not reached and for sources that a group lacks."""
-    groups = -(-len(sources) // WIDTH)
-    distances: Array = cupy.full((groups, graph.num_vertices, WIDTH), -1, distance_dtype(graph.out.weights))
+    distances: Array = minus_ones((-(-len(sources) // WIDTH), num_rows, WIDTH), distance_dtype(graph.out.weights))
     for number, source in enumerate(sources.tolist()):
         paths = sssp(graph, source)
         verdict = certify_sssp(graph, paths)
         if not verdict.holds:
             raise Broken(f"from source {name_of(graph, source)}: {verdict.reason}")
-        distances[number // WIDTH, :, number % WIDTH] = paths.distance
+        distances[number // WIDTH, :, number % WIDTH] = paths.distance[:num_rows]
     return distances

@@ -2,95 +2,168 @@
 
    Method: rounds. In round r a row gets its values from the tails of its tight in-arcs, once all of these have theirs; without
    weights these are the rows of round r - 1, which are found here. A warp takes a row, and a lane a source; a block takes a row
-   of more than LONG_ROW arcs. Numbers of paths are logarithms, and sums of them keep the largest one apart, so that the order of
-   arcs is free. Nothing is shared with the kernels that the certificate checks, apart from device.cuh.
+   of more than LONG_ROW arcs. `follow` counts paths as doubles, without weights, and fails where these overflow;
+   `follow_logarithms` takes logarithms, whose sums keep the largest one apart. The order of arcs is free. Nothing is shared with
+   the kernels that the certificate checks, apart from device.cuh.
 
-   Encoding: row r of group g is at place g V + r; `done` and `fresh` have a bit for each source there, `logarithms` and `means`
-   WIDTH entries. `fresh` are those of the last round and of this one, in turn. */
+   Encoding: row r of group g is at place g V + r; `done` and `fresh` have a bit for each source there, `paths` has WIDTH entries.
+   `fresh` are those of the last round and of this one, in turn. */
 #include "betweenness/certificate/sum.cuh"
 
-/* `control` is the barrier's word, whether rounds 0, 1 and 2, modulo 3, found a row, and the number of rounds. */
-extern "C" __global__ void follow(const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const ROW* long_rows,
-    int64_t num_long, const double* drawn, const int64_t* sources, int64_t num_sources, int64_t num_rows, int64_t num_places,
-    const SUM* distances, double* logarithms, double* means, uint32_t* done, uint32_t* fresh, uint32_t* control) {
-    __shared__ Sum of_warps[BLOCK / 32][WIDTH];
-    __shared__ uint32_t waiting[BLOCK / 32];
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int64_t place = global_thread() >> 5; place < num_places; place += num_threads() >> 5) {
-        const int64_t source = place / num_rows * WIDTH + lane, entry = place * WIDTH + lane;
-        const bool is_source = source < num_sources && sources[source] == place % num_rows;
-        const bool never = source >= num_sources || (distances && distances[entry] < 0);
-        logarithms[entry] = is_source ? 0 : -1.0 / 0.0;
-        means[entry] = 0;
-        const uint32_t bits = __ballot_sync(FULL_WARP, is_source), out_of = __ballot_sync(FULL_WARP, never);
-        if (lane == 0) {
-            done[place] = out_of;
-            fresh[place] = bits;
+#define AT_ONCE 2 // entries for which a lane waits at the same time
+
+struct Control {
+    uint32_t barrier;
+    uint32_t found[3]; // whether rounds 0, 1 and 2, modulo 3, found a row
+    uint32_t rounds;
+    uint32_t failed; // whether a number of paths overflows
+    double weight; // sum of the mean weights of all rows and sources
+    uint64_t most; // bits of the largest logarithm, which is not negative
+};
+
+struct Asked {
+    const int64_t* offsets;
+    const ROW* indices;
+    const WEIGHT* weights;
+    const ROW* long_rows;
+    int64_t num_long;
+    const double* drawn;
+    const int64_t* sources;
+    int64_t num_sources;
+    int64_t num_rows;
+    int64_t num_places;
+    const SUM* distances;
+    Paths* paths;
+    uint32_t* done;
+    uint32_t* fresh;
+    Control* control;
+};
+
+/* Add the arcs `first, first + step, ..` of a row, and the 31 behind each, for the sources of bits `wanted`; lanes whose tails have
+   no values yet become true in `waits`. */
+template <bool LOGARITHMS>
+__device__ __forceinline__ Sum<LOGARITHMS> sum_of_arcs(const Asked& asked, const uint32_t* last, int64_t group, ROW row,
+    int64_t first, int64_t step, uint32_t wanted, bool& waits) {
+    const int lane = threadIdx.x & 31;
+    const bool weighted = LOGARITHMS && asked.distances;
+    const int64_t begin = asked.offsets[row], end = asked.offsets[row + 1], number = group / asked.num_rows * WIDTH + lane;
+    const ROW source = number < asked.num_sources ? (ROW)asked.sources[number] : (ROW)-1;
+    const Paths* paths = asked.paths + group * WIDTH + lane;
+    auto sum = Sum<LOGARITHMS>::none();
+    for (int64_t base = begin + first; base < end; base += step) {
+        const int64_t arc = base + lane;
+        ROW tail = row;
+        uint32_t bits = 0;
+        if (arc < end && (arc == begin || asked.indices[arc - 1] != asked.indices[arc])) {
+            tail = asked.indices[arc];
+            bits = weighted ? (tail == row ? 0 : wanted) : last[group + tail] & wanted;
+        }
+        const double own = bits ? asked.drawn[tail] : 0;
+        uint32_t left = __ballot_sync(FULL_WARP, bits != 0);
+        while (left && !weighted) {
+            Paths found[AT_ONCE];
+            double weighs[AT_ONCE];
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                const int from = left ? __ffs(left) - 1 : 0;
+                const ROW there = __shfl_sync(FULL_WARP, tail, from);
+                const bool adds = left && (__shfl_sync(FULL_WARP, bits, from) >> lane & 1);
+                weighs[i] = __shfl_sync(FULL_WARP, own, from);
+                weighs[i] = there == source ? 0 : weighs[i];
+                found[i] = {LOGARITHMS ? -1.0 / 0.0 : 0, 0};
+                if (adds) {
+                    found[i] = paths[(int64_t)there * WIDTH];
+                }
+                left &= left - 1;
+            }
+#pragma unroll
+            for (int i = 0; i < AT_ONCE; i++) {
+                if (!LOGARITHMS || found[i].number >= 0) {
+                    sum.add_tail(found[i], weighs[i]);
+                }
+            }
+        }
+        for (; left; left &= left - 1) {
+            const int from = __ffs(left) - 1;
+            const ROW there = __shfl_sync(FULL_WARP, tail, from);
+            const double weighs = __shfl_sync(FULL_WARP, own, from);
+            if (!(wanted >> lane & 1)) {
+                continue;
+            }
+            const SUM far = asked.distances[(group + row) * WIDTH + lane], near = asked.distances[(group + there) * WIDTH + lane];
+            if (near < 0 || near >= far || near + (SUM)asked.weights[base + from] != far) {
+                continue;
+            }
+            if ((asked.done[group + there] | last[group + there]) >> lane & 1) {
+                sum.add_tail(paths[(int64_t)there * WIDTH], there == source ? 0 : weighs);
+            } else {
+                waits = true;
+            }
         }
     }
-    grid_barrier(control);
+    return sum;
+}
+
+template <bool LOGARITHMS>
+__device__ __forceinline__ void follow_rounds(const Asked& asked) {
+    __shared__ Sum<LOGARITHMS> of_warps[BLOCK / 32][WIDTH];
+    __shared__ uint32_t waiting[BLOCK / 32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int64_t num_places = asked.num_places, num_rows = asked.num_rows;
+    Control* control = asked.control;
+    for (int64_t place = global_thread(); place < num_places; place += num_threads()) {
+        const int64_t with = asked.num_sources - place / num_rows * WIDTH;
+        uint32_t never = with < WIDTH ? ~0u << with : 0;
+        for (int source = 0; asked.distances && source < WIDTH; source++) {
+            never |= (uint32_t)(asked.distances[place * WIDTH + source] < 0) << source;
+        }
+        asked.done[place] = never;
+        asked.fresh[place] = 0;
+    }
+    grid_barrier(&control->barrier);
+    for (int64_t source = global_thread(); source < asked.num_sources; source += num_threads()) {
+        const int64_t place = source / WIDTH * num_rows + asked.sources[source];
+        asked.paths[place * WIDTH + source % WIDTH] = {LOGARITHMS ? 0.0 : 1.0, 0};
+        atomicOr(&asked.fresh[place], 1u << source % WIDTH);
+    }
+    grid_barrier(&control->barrier);
+    double weight = 0, most = 0;
     uint32_t round = 1;
     for (;; round++) {
-        const uint32_t* last = fresh + (round & 1 ? 0 : num_places);
-        uint32_t* now = fresh + (round & 1 ? num_places : 0);
-        // adds arcs `first, first + step, ..` and the 31 behind each; lanes whose tails have no values yet become true in `waits`
-        const auto add_arcs = [&](int64_t place, int64_t first, int64_t step, uint32_t wanted, Sum& sum, bool& waits) {
-            const int64_t row = place % num_rows, group = place - row, begin = offsets[row], end = offsets[row + 1];
-            const int64_t start = place / num_rows * WIDTH + lane;
-            const int64_t own_source = start < num_sources ? sources[start] : -1;
-            for (int64_t base = begin + first; base < end; base += step) {
-                const int64_t arc = base + lane;
-                ROW tail = (ROW)row;
-                uint32_t bits = 0;
-                if (arc < end && (arc == begin || indices[arc - 1] != indices[arc])) {
-                    tail = indices[arc];
-                    bits = distances ? (tail == (ROW)row ? 0 : wanted) : last[group + tail] & wanted;
-                }
-                for (uint32_t left = __ballot_sync(FULL_WARP, bits != 0); left; left &= left - 1) {
-                    const int from = __ffs(left) - 1;
-                    const int64_t there = __shfl_sync(FULL_WARP, tail, from);
-                    bool tight = __shfl_sync(FULL_WARP, bits, from) >> lane & 1;
-                    const int64_t entry = (group + there) * WIDTH + lane;
-                    if (distances && tight) {
-                        const SUM far = distances[place * WIDTH + lane], near = distances[entry];
-                        tight = near >= 0 && near < far && near + (SUM)weights[base + from] == far;
-                        if (tight && !((done[group + there] | last[group + there]) >> lane & 1)) {
-                            waits = true;
-                            tight = false;
-                        }
-                    }
-                    if (tight) {
-                        sum.add(logarithms[entry], 1, means[entry] + (there == own_source ? 0 : drawn[there]));
-                    }
-                }
-            }
-        };
-        // by a warp
-        const auto set = [&](int64_t place, uint32_t wanted, Sum sum, bool waits) {
+        const uint32_t* last = asked.fresh + (round & 1 ? 0 : num_places);
+        uint32_t* now = asked.fresh + (round & 1 ? num_places : 0);
+        // by a warp; the bits of sources that got values
+        const auto set = [&](int64_t place, uint32_t wanted, const Sum<LOGARITHMS>& sum, bool waits) {
             const bool got = (wanted >> lane & 1) && !waits && sum.paths > 0;
             if (got) {
-                logarithms[place * WIDTH + lane] = sum.most + log(sum.paths);
-                means[place * WIDTH + lane] = sum.weight / sum.paths;
-            }
-            const uint32_t bits = __ballot_sync(FULL_WARP, got);
-            if (lane == 0) {
-                done[place] |= last[place];
-                now[place] = bits;
-                if (bits) {
-                    control[1 + round % 3] = 1;
+                const Paths all = sum.all();
+                asked.paths[place * WIDTH + lane] = all;
+                weight += sum.weight / sum.paths;
+                most = LOGARITHMS && all.number > most ? all.number : most;
+                if (!(sum.weight < 1e300 && sum.paths < 1e300)) {
+                    control->failed = 1;
                 }
+            }
+            return __ballot_sync(FULL_WARP, got);
+        };
+        const auto finish = [&](int64_t place, uint32_t got) {
+            asked.done[place] |= last[place];
+            now[place] = got;
+            if (got) {
+                control->found[round % 3] = 1;
             }
         };
         if (global_thread() == 0) {
-            control[1 + (round + 1) % 3] = 0;
+            control->found[(round + 1) % 3] = 0;
         }
-        for (int64_t item = blockIdx.x; item < num_long * (num_places / num_rows); item += gridDim.x) {
-            const int64_t place = item / num_long * num_rows + long_rows[item % num_long];
-            const uint32_t wanted = ~(done[place] | last[place]);
-            Sum sum = {-1.0 / 0.0, 0, 0};
+        for (int64_t item = blockIdx.x; item < asked.num_long * (num_places / num_rows); item += gridDim.x) {
+            const ROW row = asked.long_rows[item % asked.num_long];
+            const int64_t group = item / asked.num_long * num_rows, place = group + row;
+            const uint32_t wanted = ~(asked.done[place] | last[place]);
             bool waits = false;
+            auto sum = Sum<LOGARITHMS>::none();
             if (wanted) {
-                add_arcs(place, warp * 32, BLOCK, wanted, sum, waits);
+                sum = sum_of_arcs<LOGARITHMS>(asked, last, group, row, warp * 32, BLOCK, wanted, waits);
             }
             of_warps[warp][lane] = sum;
             const uint32_t bits = __ballot_sync(FULL_WARP, waits);
@@ -100,33 +173,65 @@ extern "C" __global__ void follow(const int64_t* offsets, const ROW* indices, co
             __syncthreads();
             if (warp == 0) {
                 for (int other = 1; other < BLOCK / 32; other++) {
-                    const Sum theirs = of_warps[other][lane];
+                    const Sum<LOGARITHMS> theirs = of_warps[other][lane];
                     sum.add(theirs.most, theirs.paths, theirs.weight);
                     waits |= waiting[other] >> lane & 1;
                 }
-                set(place, wanted, sum, waits);
+                const uint32_t got = set(place, wanted, sum, waits);
+                if (lane == 0) {
+                    finish(place, got);
+                }
             }
             __syncthreads();
         }
-        for (int64_t place = global_thread() >> 5; place < num_places; place += num_threads() >> 5) {
-            const int64_t row = place % num_rows;
-            if (offsets[row + 1] - offsets[row] > LONG_ROW) {
-                continue;
+        // a warp looks at 32 rows at a time
+        for (int64_t base = global_thread() - lane; base < num_places; base += num_threads()) {
+            const int64_t place = base + lane < num_places ? base + lane : base, row = place % num_rows;
+            const int64_t length = asked.offsets[row + 1] - asked.offsets[row];
+            const bool mine = base + lane < num_places && length <= LONG_ROW;
+            const uint32_t wanted = mine ? ~(asked.done[place] | last[place]) : 0;
+            uint32_t taken = 0;
+            for (uint32_t left = __ballot_sync(FULL_WARP, wanted && length); left; left &= left - 1) {
+                const int of = __ffs(left) - 1;
+                const int64_t shared = __shfl_sync(FULL_WARP, row, of);
+                const uint32_t bits = __shfl_sync(FULL_WARP, wanted, of);
+                bool waits = false;
+                const auto sum = sum_of_arcs<LOGARITHMS>(asked, last, base + of - shared, (ROW)shared, 0, 32, bits, waits);
+                const uint32_t got = set(base + of, bits, sum, waits);
+                taken = lane == of ? got : taken;
             }
-            const uint32_t wanted = ~(done[place] | last[place]);
-            Sum sum = {-1.0 / 0.0, 0, 0};
-            bool waits = false;
-            if (wanted) {
-                add_arcs(place, 0, 32, wanted, sum, waits);
+            if (mine) {
+                finish(place, taken);
             }
-            set(place, wanted, sum, waits);
         }
-        grid_barrier(control);
-        if (!*(volatile uint32_t*)&control[1 + round % 3]) {
+        grid_barrier(&control->barrier);
+        if (!*(volatile uint32_t*)&control->found[round % 3]) {
             break;
         }
     }
-    if (global_thread() == 0) {
-        control[4] = round;
+    weight = sum_of_warp(weight);
+    if (lane == 0) {
+        atomicAdd(&control->weight, weight);
     }
+    if (LOGARITHMS) {
+        atomicMax((unsigned long long*)&control->most, (unsigned long long)__double_as_longlong(most));
+    }
+    if (global_thread() == 0) {
+        control->rounds = round;
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 4) follow(const int64_t* offsets, const ROW* indices, const WEIGHT* weights,
+    const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources, int64_t num_sources, int64_t num_rows,
+    int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
+    follow_rounds<false>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
+        distances, paths, done, fresh, control});
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, 3) follow_logarithms(const int64_t* offsets, const ROW* indices,
+    const WEIGHT* weights, const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources,
+    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done,
+    uint32_t* fresh, Control* control) {
+    follow_rounds<true>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
+        distances, paths, done, fresh, control});
 }

@@ -40,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
             // each `step`-th arc from `first` on
             const auto add_tails = [&](ROW row, int64_t first, int64_t step) {
                 const int64_t start = into_offsets[row], stop = into_offsets[row + 1];
-                Sum sum = {-1.0 / 0.0, 0, 0};
+                auto sum = Sum<true>::none();
                 for (int64_t arc = start + first; arc < stop; arc += step) {
                     const ROW tail = into_indices[arc];
                     const Entry entry = entries[tail];
@@ -58,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
                     }
                 }
             };
-            const auto set = [&](ROW row, Sum sum) {
+            const auto set = [&](ROW row, const Sum<true>& sum) {
                 if (level) {
                     entries[row].logarithm = sum.most + log(sum.paths);
                     entries[row].mean = sum.weight / sum.paths;
@@ -77,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
                 __syncwarp();
                 for (uint32_t left = __ballot_sync(FULL_WARP, wide); left; left &= left - 1) {
                     const ROW shared = __shfl_sync(FULL_WARP, row, __ffs(left) - 1);
-                    Sum sum = add_tails(shared, lane, 32);
+                    Sum<true> sum = add_tails(shared, lane, 32);
                     for (int step = 16; step > 0; step >>= 1) {
                         const double logarithm = __shfl_xor_sync(FULL_WARP, sum.most, step);
                         const double paths = __shfl_xor_sync(FULL_WARP, sum.paths, step);
