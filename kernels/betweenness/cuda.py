@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Betweenness
-from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
+from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, DEEP_THREADS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
 from kernels.bfs import bfs
 from kernels.gpu.loader import free_bytes, launch, minus_ones, pointer, to_host
@@ -71,7 +71,7 @@ def _by_blocks(graph: Graph, weighted: bool, sources: Array, units: float, total
     arcs = [(side.offsets, side.indices, pointer(side.weights)) for side in (out, into)]
     state = cupy.empty((blocks, num_rows, 2)), cupy.empty((blocks, num_rows), row), cupy.empty((blocks, num_rows), row)
     types = {"ROW": row, "WEIGHT": np.dtype(np.int32) if out.weights is None else out.weights.dtype, "SUM": sums}
-    no_length, threads = minus_ones(1, np.int64), THREADS if blocks > processors else MOST_THREADS
+    no_length, threads = minus_ones(1, np.int64), DEEP_THREADS if blocks > processors else MOST_THREADS
     for some in (sources[begin : begin + step] for begin in range(0, len(sources), step)):
         distances = cupy.stack([sssp(graph, source).distance for source in some.tolist()]) if weighted else None
         asked = some, np.int64(len(some)), np.int64(num_rows), pointer(distances)

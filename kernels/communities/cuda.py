@@ -42,8 +42,8 @@ def solve(graph: Graph) -> Components:
 def _tables(graph: Graph) -> tuple[Array, Array, tuple[np.int64, ...]]:
     """Rows that need a table, those of more than LARGE_ROW arcs first, and then those of more than MIDDLE_ROW arcs.
 
-    Returns them, where the slots of those of more than LARGE_ROW arcs begin in global memory, and how many rows precede the end of
-    each kind.
+    Returns them, where the slots of those of more than LARGE_ROW arcs begin in global memory, and how many rows there are up to
+    the end of each kind.
     """
     degrees = cupy.diff(graph.out.offsets)
     if not graph.symmetric:

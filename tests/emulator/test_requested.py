@@ -11,11 +11,19 @@ from kernels.betweenness.certificate import certify_betweenness
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
 from kernels.gpu.loader import to_device
+from kernels.graph import Graph
 from tests.emulator.test_kernels import crowd, roads
+from tests.graphs import EdgeList, graph_of
+
+
+def tail() -> Graph:
+    """A long path, equally short ways around each of its rows, and a row of several parts at its end."""
+    path = [(i, i + 1) for i in range(70)] + [pair for i in range(0, 70, 2) for pair in ((i, 2000 + i), (2000 + i, i + 2))]
+    return graph_of(EdgeList("tail", tuple((*pair, 1 + (2 in pair)) for pair in path + [(70, 100 + i) for i in range(1100)])))
 
 
 @pytest.mark.parametrize("weights", [True, False])
-@pytest.mark.parametrize("make", [lambda: roads(5), crowd], ids=["roads", "crowd"])
+@pytest.mark.parametrize("make", [lambda: roads(5), crowd, tail], ids=["roads", "crowd", "tail"])
 def test_betweenness(make, weights):
     graph, asked = make(), {"weights": weights, "exact_below": 0, "epsilon": 0.5}
     on_device, expected = to_device(graph), betweenness(graph, **asked)

@@ -5,7 +5,7 @@ import math
 import cupy
 import numpy as np
 
-from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, WIDTH, WORDS
+from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, THREADS, WIDTH, WORDS
 from kernels.bfs import bfs
 from kernels.certificate.rules import Broken, name_of
 from kernels.gpu.loader import free_bytes, launch, minus_ones, pointer
@@ -45,10 +45,8 @@ def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float
     arcs = graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices
     memory = cupy.empty((blocks, num_rows, 4)), cupy.empty((blocks, num_rows), row)
     asked = drawn, sources, np.int64(count), np.int64(num_rows), *memory, weights, logarithms, levels
-    threads = BLOCK if blocks > processors else MOST_THREADS
-    launch(
-        "betweenness/certificate/follow_deep.cu", "follow_from_each", threads, None, *arcs, *asked, blocks=blocks, plain=True, ROW=row
-    )
+    source, threads = "betweenness/certificate/follow_deep.cu", THREADS if blocks > processors else MOST_THREADS
+    launch(source, "follow_from_each", threads, None, *arcs, *asked, blocks=blocks, plain=True, ROW=row)
     return float(weights.sum()), int(levels.max()), float(logarithms.max())
 
 
@@ -63,7 +61,8 @@ def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array, num_rows
     types = {"ROW": row, "WEIGHT": weight, "SUM": distance_dtype(into.weights if weighted else None)}
     for name in ("follow",) * (not weighted) + ("follow_logarithms",):
         control = cupy.zeros(WORDS, np.float64)
-        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *asked, paths, masks[:1], masks[1:], control, **types)
+        state = paths, masks[:1], masks[1:], control
+        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *asked, *state, **types)
         words = control.get()
         if not words.view(np.uint32)[_FAILED]:
             break

@@ -9,6 +9,7 @@ cupy = pytest.importorskip("cupy")
 from kernels.answers import Betweenness
 from kernels.betweenness import betweenness, cuda
 from kernels.betweenness.certificate import certify_betweenness
+from kernels.betweenness.certificate import cuda as certificate
 from kernels.gpu.loader import to_device
 from kernels.graph import Graph
 from tests.answers import uncleaned
@@ -54,8 +55,26 @@ def test_rows_of_several_parts_and_several_batches(monkeypatch):
     weighted = tuple((hub, 2 + i, 1 + i % 2) for i in range(1100) for hub in (0, 1))
     check(graph_of(EdgeList("hubs", weighted)), exact_below=0, epsilon=0.4)
     monkeypatch.setattr(cuda, "_MOST_BYTES", 1)
-    path = EdgeList("path", tuple((i, i + 1) for i in range(70)), directed=False)
+    monkeypatch.setattr(certificate, "_MOST_BYTES", 1)
+    path = EdgeList("path", tuple((i, i + 1) for i in range(40)), directed=False)
     check(graph_of(path))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_block_for_each_source(directed, monkeypatch):
+    """Many levels, rows that a warp takes, and weighted sources in several batches of several sources."""
+    arcs = [(i, i + 1, 1 + i % 3) for i in range(80)] + [(80, 100 + i, 2 - i % 2) for i in range(200)]
+    arcs += [(i, 2000 + i, 1) for i in range(0, 80, 2)] + [(2000 + i, i + 2, 1) for i in range(0, 80, 2)]
+    arcs += [(0, 3000 + i, 1) for i in range(40)] + [(3000 + i, 1, 1) for i in range(40)]
+    graph = graph_of(EdgeList("hubs at a path", tuple(arcs), directed))
+    monkeypatch.setattr(cuda, "free_bytes", lambda: 3 * 100 * graph.num_vertices)
+    for weights in (True, False):
+        check(graph, exact_below=0, epsilon=0.4, weights=weights)
+
+
+def test_more_rounds_than_the_tried_sources_need():
+    """The first sources reach one row each; the path of others is longer than groups of sources can follow."""
+    check(graph_of(EdgeList("arcs and a path", tuple((i, i + 1) for i in (0, 2, 4, 6, *range(8, 90))))))
 
 
 def test_more_paths_than_a_double_counts():
