@@ -6,8 +6,8 @@
 
 #include "betweenness/number.cuh"
 
-#define AT_ONCE 4 // values for which a lane waits at the same time
-#define BLOCKS 4 // of a processor
+#define AT_ONCE 6 // values for which a lane waits at the same time
+constexpr int BLOCKS = sizeof(ROW) == 4 ? 4 : 3; // of a processor
 
 struct Control {
     uint32_t barrier;

@@ -12,6 +12,8 @@
 
 #define AT_ONCE 2 // entries for which a lane waits at the same time
 
+constexpr int BLOCKS = sizeof(ROW) == 4 ? 4 : 3; // of a processor
+
 struct Control {
     uint32_t barrier;
     uint32_t found[3]; // whether rounds 0, 1 and 2, modulo 3, found a row
@@ -221,7 +223,7 @@ __device__ __forceinline__ void follow_rounds(const Asked& asked) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, 4) follow(const int64_t* offsets, const ROW* indices, const WEIGHT* weights,
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) follow(const int64_t* offsets, const ROW* indices, const WEIGHT* weights,
     const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources, int64_t num_sources, int64_t num_rows,
     int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
     follow_rounds<false>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
