@@ -1,11 +1,11 @@
 /* Betweenness by a block for each source, for graphs of many levels.
 
-   Method: Brandes (2001), as in cpu.py, whose sums have the same order and so the same bits. A level of a road network has a few
-   hundred rows, so a barrier of the grid, and a look at every row, would take longer than the level; here a round ends with the
-   block's own barrier. A thread takes a row: it adds the numbers of paths of the tails of its tight in-arcs, and finds the rows of
-   the next round: without weights its neighbours that are not reached, with weights the heads of its tight out-arcs that wait for
-   no other tail. A warp takes a row of more than NARROW_ROW arcs. The queue of rows in order of rounds is then taken in reverse; a
-   row's value becomes its coefficient.
+   Method: Brandes (2001), as in cpu.py, whose sums have the same order and so the same bits. A level of a road network has a
+   few hundred rows, so a barrier of the grid, and a look at every row, would take longer than the level; here a round ends with
+   the block's own barrier. A thread takes a row: it adds the numbers of paths of the tails of its tight in-arcs, and finds the
+   rows of the next round: without weights its neighbours that are not reached, with weights the heads of its tight out-arcs
+   that wait for no other tail. A warp takes a row of more than NARROW_ROW arcs. The queue of rows in order of rounds is then
+   taken in reverse; a row's value becomes its coefficient.
 
    Encoding: each block has an entry for every row, a queue of rows, and where in the queue each round starts. */
 #include "betweenness/number.cuh"

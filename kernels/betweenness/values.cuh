@@ -157,8 +157,8 @@ __device__ void take_large(const Side& side, const Places& all, Wanted wanted, T
 
 /* The same for all other rows, of which a warp looks at 32 at a time. */
 template <bool FORWARD, typename Wanted, typename Take, typename Finish>
-__device__ void take_rows(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted, Take take,
-    Finish finish) {
+__device__ void take_rows(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted,
+    Take take, Finish finish) {
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < all.num_places; base += num_threads()) {
         const int64_t place = base + lane < all.num_places ? base + lane : base, row = place % all.num_rows;

@@ -4,8 +4,8 @@
    A row of at most SMALL_ROW arcs is counted by a warp, each lane with one vote, by comparing labels (match). Other rows have a
    table of labels and votes (open addressing, at least twice as many slots as arcs), which a warp fills, or a block for more than
    MIDDLE_ROW arcs; tables of more than LARGE_ROW arcs are in global memory. Lanes with one label add their votes together. Votes
-   are integers, so their order does not matter. In the second pass rows move, and make their neighbours active. If many rows move,
-   all rows become active: to look at a row again without reason changes nothing.
+   are integers, so their order does not matter. In the second pass rows move, and make their neighbours active. If many rows
+   move, all rows become active: to look at a row again without reason changes nothing.
    Source: Sahu, nu-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection, arXiv 2411.11468.
 
    Encodings: a label is the position of a row. An empty slot has the label -1. */
@@ -90,8 +90,8 @@ __device__ __forceinline__ void vote(ROW* labels, uint32_t* votes, int64_t size,
 /* The best label of a row by a table that `threads` threads fill, and the votes for its own; `member` is a thread's number among
    them, and `sync` waits for all. Each thread has the best of the slots it read, and the votes for `own` if it read them. */
 template <typename Sync>
-__device__ __forceinline__ Choice count_in_table(const Arcs& arcs, int64_t row, const ROW* labels, ROW* table, uint32_t* votes, int64_t own,
-    int64_t& own_votes, int member, int threads, Sync sync) {
+__device__ __forceinline__ Choice count_in_table(const Arcs& arcs, int64_t row, const ROW* labels, ROW* table, uint32_t* votes,
+    int64_t own, int64_t& own_votes, int member, int threads, Sync sync) {
     const int64_t size = 2 * arcs.number;
     for (int64_t slot = member; slot < size; slot += threads) {
         table[slot] = (ROW)-1;
@@ -123,8 +123,8 @@ __device__ __forceinline__ Choice count_in_table(const Arcs& arcs, int64_t row, 
     return best;
 }
 
-/* Call `take(row)` by a warp for each row for which a lane finds `wanted(row)`; it looks at 32 rows at a time. `row_of(item)` is the
-   row, for items `begin..end - 1`. */
+/* Call `take(row)` by a warp for each row for which a lane finds `wanted(row)`; it looks at 32 rows at a time. `row_of(item)`
+   is the row, for items `begin..end - 1`. */
 template <typename RowOf, typename Wanted, typename Take>
 __device__ __forceinline__ void for_rows(int64_t begin, int64_t end, RowOf row_of, Wanted wanted, Take take) {
     const int lane = threadIdx.x & 31;

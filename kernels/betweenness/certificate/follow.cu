@@ -41,8 +41,8 @@ struct Asked {
     Control* control;
 };
 
-/* Add the arcs `first, first + step, ..` of a row, and the 31 behind each, for the sources of bits `wanted`; lanes whose tails have
-   no values yet become true in `waits`. */
+/* Add the arcs `first, first + step, ..` of a row, and the 31 behind each, for the sources of bits `wanted`; lanes whose tails
+   have no values yet become true in `waits`. */
 template <bool LOGARITHMS>
 __device__ __forceinline__ Sum<LOGARITHMS> sum_of_arcs(const Asked& asked, const uint32_t* last, int64_t group, ROW row,
     int64_t first, int64_t step, uint32_t wanted, bool& waits) {
@@ -223,9 +223,10 @@ __device__ __forceinline__ void follow_rounds(const Asked& asked) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) follow(const int64_t* offsets, const ROW* indices, const WEIGHT* weights,
-    const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources, int64_t num_sources, int64_t num_rows,
-    int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) follow(const int64_t* offsets, const ROW* indices,
+    const WEIGHT* weights, const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources,
+    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done,
+    uint32_t* fresh, Control* control) {
     follow_rounds<false>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
         distances, paths, done, fresh, control});
 }

@@ -69,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
             for (int64_t base = begin + threadIdx.x - lane; base < end; base += blockDim.x) {
                 const bool has = base + lane < end;
                 const ROW row = has ? queue[base + lane] : source;
-                const bool wide = has && (offsets[row + 1] - offsets[row] > NARROW || into_offsets[row + 1] - into_offsets[row] > NARROW);
+                const int64_t heads = offsets[row + 1] - offsets[row], tails = into_offsets[row + 1] - into_offsets[row];
+                const bool wide = has && (heads > NARROW || tails > NARROW);
                 if (has && !wide) {
                     set(row, add_tails(row, 0, 1));
                     find_heads(row, 0, 1);
