@@ -12,8 +12,8 @@
 /* Number of paths, and the round, of every row of all groups. */
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) count(const int64_t* offsets, const ROW* indices,
     const WEIGHT* weights, const ROW* large, const int64_t* parts, int64_t num_large, const int64_t* sources,
-    int64_t num_sources, int64_t num_rows, int64_t num_places, double* numbers, const SUM* distances, uint32_t* visited, uint32_t* frontiers, double* partial, uint32_t* waiting,
-    Control* control) {
+    int64_t num_sources, int64_t num_rows, int64_t num_places, double* numbers, const SUM* distances, uint32_t* visited,
+    uint32_t* frontiers, double* partial, uint32_t* waiting, Control* control) {
     const Side side = {offsets, indices, weights, large, parts, num_large};
     const Places all = {num_rows, num_places, numbers, distances, visited, partial, waiting};
     const int lane = threadIdx.x & 31;
@@ -77,9 +77,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) count(const int64_
 
 /* Add the dependencies of all sources to `totals`; there are `units` in 1. Nothing is added if `count` failed. */
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) accumulate(const int64_t* offsets, const ROW* indices,
-    const WEIGHT* weights, const ROW* large, const int64_t* parts, int64_t num_large, int64_t num_rows, int64_t num_places, double* numbers, const SUM* distances,
-    uint32_t* visited, const uint32_t* frontiers, double* partial, uint32_t* waiting, double units, uint64_t* totals,
-    Control* control) {
+    const WEIGHT* weights, const ROW* large, const int64_t* parts, int64_t num_large, int64_t num_rows, int64_t num_places,
+    double* numbers, const SUM* distances, uint32_t* visited, const uint32_t* frontiers, double* partial, uint32_t* waiting,
+    double units, uint64_t* totals, Control* control) {
     const Side side = {offsets, indices, weights, large, parts, num_large};
     const Places all = {num_rows, num_places, numbers, distances, visited, partial, waiting};
     const int lane = threadIdx.x & 31;
