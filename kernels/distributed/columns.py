@@ -46,8 +46,8 @@ def lower_at(values: Array, places: Array, proposed: Array) -> None:
     if not is_cupy_array(values):
         np.minimum.at(values, places, proposed)
         return
-    import cupyx
+    import cupy
 
     # The bits of values that are not negative have the values' order. CuPy has no minimum of int64.
     word = np.dtype(f"u{values.itemsize}")
-    cupyx.scatter_min(values.view(word), places, proposed.view(word))
+    cupy.minimum.at(values.view(word), places, proposed.view(word))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernels.gpu.loader import to_host
+from kernels.graph import Array
 
 
 def on_host(value: Any) -> Any:
@@ -31,3 +32,11 @@ def _with(copy: Callable[[Any], Any], value: Any) -> Any:
     of_fields = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
     copies = {id(part): _with(copy, part) for part in of_fields.values()}  # a part that is there twice stays one object
     return replace(value, **{name: copies[id(part)] for name, part in of_fields.items()})
+
+
+def empty_pinned(length: int, dtype: Any) -> Array:
+    """An uninitialised array [length] in memory of CuPy's pool; `cupyx`, which has this function, too, imports SciPy."""
+    import cupy
+
+    dtype = np.dtype(dtype)
+    return np.frombuffer(cupy.cuda.alloc_pinned_memory(max(1, length * dtype.itemsize)), dtype, length)

@@ -1,7 +1,7 @@
 """An emulated GPU: the tests of the CUDA kernels run without a GPU. README.md describes it.
 
-`machine/` compiles CUDA sources for the CPU and runs their kernels; `stand_ins/` has substitutes for cupy and cupyx that
-use it. `install()` makes `import cupy` find the substitute.
+`machine/` compiles CUDA sources for the CPU and runs their kernels; `stand_ins/` has substitutes for
+cupy that use it. `install()` makes `import cupy` find the substitute.
 """
 
 import os

@@ -183,10 +183,16 @@ def library() -> SimpleNamespace:
 def install(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Replace CuPy by this fake; its `available` says whether NCCL is installed, as CuPy's does."""
     nccl = library()
-    cupy, cupyx = ModuleType("cupy"), ModuleType("cupyx")
-    cupy.cuda = SimpleNamespace(nccl=nccl, Stream=Stream, Event=Event, Device=nullcontext, get_current_stream=current_stream)
-    cupyx.empty_pinned = np.empty
-    for name, module in {"cupy": cupy, "cupyx": cupyx, "cupy.cuda": cupy.cuda, "cupy.cuda.nccl": nccl}.items():
+    cupy = ModuleType("cupy")
+    cupy.cuda = SimpleNamespace(
+        nccl=nccl,
+        Stream=Stream,
+        Event=Event,
+        Device=nullcontext,
+        get_current_stream=current_stream,
+        alloc_pinned_memory=bytearray,
+    )
+    for name, module in {"cupy": cupy, "cupy.cuda": cupy.cuda, "cupy.cuda.nccl": nccl}.items():
         monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(connection, "_last_words", lambda: "the cable is cut")
     monkeypatch.setattr(NcclCommunicator, "made", [])

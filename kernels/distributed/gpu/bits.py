@@ -6,12 +6,12 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import cupy
-import cupyx
 import numpy as np
 
 from kernels.distributed.gpu.constants import BITS_BATCH, BITS_SUM_WORDS
 from kernels.distributed.halo import Halo
 from kernels.gpu import loader as cuda
+from kernels.gpu.transfer import empty_pinned
 from kernels.graph import OFFSET, Array
 
 _WORD = 32
@@ -47,7 +47,7 @@ class HaloBits:
         self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
         asked, ghosts = halo.derived.get(_layouts, lambda: _layouts(halo))
         self._asked, self._ghosts = _Messages(asked), _Messages(ghosts)
-        self._sums = cupyx.empty_pinned(BITS_SUM_WORDS // 2, np.uint64)
+        self._sums = empty_pinned(BITS_SUM_WORDS // 2, np.uint64)
 
     def empty(self) -> Any:
         """A bitmap with no bit set."""

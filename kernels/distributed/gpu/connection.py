@@ -17,6 +17,7 @@ import numpy as np
 
 from kernels.distributed.communicator import PeerLost
 from kernels.distributed.threads import on_daemon_thread
+from kernels.gpu.transfer import empty_pinned
 
 Result = TypeVar("Result")
 _SPIN = 0.1  # seconds of polling the GPU without a pause, as CUDA does: a sleep of any length costs 60 us more
@@ -115,14 +116,13 @@ class Connection:
     def _connect(self, unique_id: bytes) -> None:
         """Connect every pair of ranks, so that later calls do not wait for other ranks on the host."""
         import cupy
-        import cupyx
 
         self.nccl = self.library.NcclCommunicator(self.size, unique_id, self.rank)
         if self._lost is not None:  # the deadline has passed meanwhile
             self.nccl.abort()
             return
         with cupy.cuda.Stream(non_blocking=True) as stream:
-            byte_of_each = cupyx.empty_pinned(self.size + 1, np.uint8)
+            byte_of_each = empty_pinned(self.size + 1, np.uint8)
             received = byte_of_each.ctypes.data
             sent = received + self.size
             with self.grouped():

@@ -7,11 +7,11 @@ from threading import local
 from typing import Any
 
 import cupy
-import cupyx
 import numpy as np
 
 from kernels.arrays import ArcMemory, is_cupy_array
 from kernels.cpu.parallel import cores
+from kernels.gpu.transfer import empty_pinned
 from kernels.graph import Array
 
 STAGED_BYTES = 1 << 22  # bytes that a thread stages at a time; pinning more takes longer than it saves
@@ -26,7 +26,7 @@ class Staging(local):
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         self._device = device
-        self._pinned = cupyx.empty_pinned((STAGED_BYTES,), np.uint8)
+        self._pinned = empty_pinned(STAGED_BYTES, np.uint8)
         with device:
             self._stream = cupy.cuda.Stream()  # waits for the null stream, on which the arrays are allocated
 

@@ -18,6 +18,7 @@ from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator, Result, put
 from kernels.distributed.gpu.connection import Connection, library
 from kernels.distributed.threads import DEADLINE
+from kernels.gpu.transfer import empty_pinned
 from kernels.graph import Array
 
 _ALIGNED = 16  # bytes that NCCL moves at a time if both ends are aligned; otherwise it is slower by a third or more
@@ -185,10 +186,8 @@ def _buffers(like: Array, announced: Array) -> list[Array]:
 
 def _pinned(shape: tuple[int, ...], dtype: Any) -> Array:
     """An array in pinned memory. CuPy's pool reuses a block only for the same size, so sizes are powers of two."""
-    import cupyx
-
     size = prod(shape) * np.dtype(dtype).itemsize
-    block = cupyx.empty_pinned(1 << (size - 1).bit_length(), np.uint8) if size else np.empty(0, np.uint8)
+    block = empty_pinned(1 << (size - 1).bit_length(), np.uint8) if size else np.empty(0, np.uint8)
     made: Array = block[:size].view(dtype).reshape(shape)
     return made
 

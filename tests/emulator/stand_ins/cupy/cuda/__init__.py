@@ -19,6 +19,12 @@ from tests.sharded.fake_nccl import Stream as Stream
 from tests.sharded.fake_nccl import current_stream
 
 PinnedMemoryPointer = pinned_memory_pointer
+
+
+def alloc_pinned_memory(size):
+    return pinned_memory_pointer(PinnedMemory(size), 0)
+
+
 get_current_stream = current_stream
 
 
