@@ -1,4 +1,7 @@
-"""One run, from the source of a graph to its published tables: the command and the flows execute this function."""
+"""One run, from the source of a graph to its published tables: the command and the flows execute this function.
+
+What only some runs need is imported where they need it: the imports of a small graph's run take as long as its computations.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -13,8 +16,6 @@ from typing import ParamSpec, Protocol, TypeVar
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
 from pipeline.cluster.threads import LocalThreads
-from pipeline.comparison.tabulate import STEP, tabulate_changes
-from pipeline.comparison.versions import of_run, of_step
 from pipeline.config.run import RunConfig, StageName
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
@@ -30,17 +31,13 @@ from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside, foreseen
 from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.hierarchy import stored_steps
-from pipeline.steps.derived.naming import add_names
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.paths import find_paths
 from pipeline.steps.products.asked import products_of
 from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
-from pipeline.steps.published.remote import require_store, upload
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, Target, target_of
-from pipeline.steps.reach import answer_queries
 from pipeline.steps.reading import input_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
@@ -150,6 +147,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
         call = _followed(call, shown, partial(expected_seconds, config, backend, work))
         if config.publish_to:
+            from pipeline.steps.published.remote import require_store
+
             call("destination", require_store, config.publish_to)
         target = target or target_of(config)
         if target.why_not_latest:
@@ -171,6 +170,9 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         answers, proofs, derived = _solved(config, call, edges, graph, sources, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
         if config.queries:
+            from pipeline.steps.paths import find_paths
+            from pipeline.steps.reach import answer_queries
+
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
             results = replace(results, reached=reached, paths=paths)
@@ -180,6 +182,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         results = replace(results, products=products, hierarchies=hierarchies)
         cluster.release()
         if config.named:
+            from pipeline.steps.derived.naming import add_names
+
             step_of = {table.manifest.step: table for table in results.tabled}
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
@@ -194,6 +198,9 @@ def _changes(config: RunConfig, call: Call, results: Results, target: Target, wo
     if not target.previous:
         log.info("change_tables: none, because %s names no run before this one", config.output / target.link)
         return None
+    from pipeline.comparison.tabulate import STEP, tabulate_changes
+    from pipeline.comparison.versions import of_run, of_step
+
     try:
         before = of_run(manifest.read((config.output / target.link).resolve()))
         now = {name: of_step(table) for name, table in results.published.items()}
@@ -207,6 +214,8 @@ def _published(config: RunConfig, call: Call, results: Results, asked: Asked, ba
     fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
     published = call("publish", publish, config.output, results, asked, backend, fallback)
     if config.publish_to:
+        from pipeline.steps.published.remote import upload
+
         call("upload", upload, published, config.publish_to, config.keep)
     return published
 

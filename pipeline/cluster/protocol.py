@@ -12,10 +12,7 @@ from typing import Protocol, TypeVar
 from kernels.distributed.communicator import Communicator, SingleRank
 from pipeline.cluster.held_graph import HeldGraph, HeldIndex
 from pipeline.cluster.open_graphs import OpenGraphs
-from pipeline.cluster.shard_of_graph import ShardOfGraph
-from pipeline.cluster.shard_of_index import ShardOfIndex
 from pipeline.cluster.whole_graph import WholeGraph
-from pipeline.cluster.whole_index import WholeIndex
 from pipeline.runtime.backend import Backend
 from pipeline.store.code import Code
 from pipeline.store.index import StoredIndex
@@ -45,12 +42,18 @@ class Place:
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
         if not self.sharded:
             return self.whole_graph(folder)
+        from pipeline.cluster.shard_of_graph import ShardOfGraph
+
         return ShardOfGraph(folder, self._shard(folder), self.communicator)
 
     def graph_with_index(self, folder: Folder) -> HeldIndex:
         """The same, to build its reachability index or to read it."""
         if not self.sharded:
+            from pipeline.cluster.whole_index import WholeIndex
+
             return WholeIndex(folder, self.open_graphs, self.backend, self.threads)
+        from pipeline.cluster.shard_of_index import ShardOfIndex
+
         return ShardOfIndex(folder, self._shard(folder), self.communicator)
 
     def whole_graph(self, folder: Folder) -> WholeGraph:

@@ -4,14 +4,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from pipeline.config.run import RunConfig
-from pipeline.steps.products import closeness, flows, isochrones, nearest, polygons
-from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 
 
 def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tuple[str, Callable[[Runtime], Folder]]]:
     """The names of the steps that `config` asks for, each with its function. Files are read when it is called."""
+    if not (config.nearest or config.isochrones or config.closeness or config.flows):
+        return
+    from pipeline.steps.products import closeness, flows, isochrones, nearest, polygons
+    from pipeline.steps.products.vertices import read_vertices
 
     def tabulate_closeness(asked: str | None, runtime: Runtime) -> Folder:
         sources = read_vertices(asked, edges, graph) if asked else None
