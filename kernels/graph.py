@@ -7,7 +7,6 @@ predecessors unique (docs/architecture.md, "Answers are unique").
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,6 +82,8 @@ class Graph:
     into: Csr  # in-arcs of each row. The same object as `out` if the graph is symmetric (weights included).
     # What kernels derived from these arrays: plans and layouts, kept as long as the graph.
     derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
+    # What follows from `ids` and `rows_by_id` alone; graphs of the same vertices may share it.
+    numbering: Derived = field(default_factory=Derived, compare=False, repr=False)
 
     @property
     def num_vertices(self) -> int:
@@ -99,12 +100,10 @@ class Graph:
         """Whether every arc has its reverse of the same weight, so that in-rows are out-rows."""
         return self.into is self.out
 
-    @cached_property
+    @property
     def positions(self) -> Array:
         """Position of each row in the ascending order of external ids (index width) [V]: the inverse of `rows_by_id`."""
-        positions = np.empty_like(self.rows_by_id)
-        positions[self.rows_by_id] = np.arange(self.num_vertices, dtype=positions.dtype, like=positions)
-        return positions
+        return self.numbering.get(_inverse, lambda: _inverse(self.rows_by_id))
 
     def validate(self) -> None:
         """Raise ValueError with the first broken rule: both directions, the ids, and the order within a row."""
@@ -123,6 +122,12 @@ class Graph:
             _require_sorted_rows(csr, self.ids)
         _require(len(self.into.indices) == self.num_arcs, f"{self.num_arcs} out-arcs, {len(self.into.indices)} in-arcs")
         _require((self.out.weights is None) == (self.into.weights is None), "one direction has weights, the other none")
+
+
+def _inverse(rows_by_id: Array) -> Array:
+    positions = np.empty_like(rows_by_id)
+    positions[rows_by_id] = np.arange(len(rows_by_id), dtype=positions.dtype, like=positions)
+    return positions
 
 
 def _require(holds: bool, reason: str) -> None:

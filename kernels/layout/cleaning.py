@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.cpu.parallel import elementwise
+from kernels.cpu.parallel import elementwise, over_items
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.rules import Edges, Rules
@@ -39,7 +39,7 @@ def clean(
     between: list[Edges] = []
     arcs = sort_arcs(len(ids), src, dst, weights, rules, None if dropped is None else between)
     if dropped is not None:
-        dropped += [Edges(ids[part.src], ids[part.dst], part.weights) for part in between]
+        dropped += over_items(between, lambda part: Edges(ids[part.src], ids[part.dst], part.weights))
     return ids, arcs, int(np.count_nonzero(elementwise(np.equal, src, dst, dtype=np.bool_)))
 
 

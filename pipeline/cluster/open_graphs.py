@@ -6,6 +6,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TypeVar
 
+from kernels.derived import Derived
 from kernels.distributed.communicator import Communicator
 from kernels.graph import Graph
 from pipeline.errors import BadConfig
@@ -27,6 +28,7 @@ class OpenGraphs:
     def __init__(self) -> None:
         self._whole: dict[tuple[str, Backend], Graph | StoredIndex] = {}
         self._shards: OrderedDict[tuple[str, Backend, int, int], DealtShard] = OrderedDict()  # the one used last at the end
+        self._numberings: dict[str, Derived] = {}  # of the vertices of the graph in host memory, by digest
         self._lock = Lock()
         self.turn = Lock()  # held by the thread that computes on the GPU
 
@@ -41,8 +43,9 @@ class OpenGraphs:
             self._whole[folder.digest, backend] = graph
 
     def anew(self) -> "OpenGraphs":
-        """The same graph, if one is held, without what kernels derived from it, which lives as long as their tasks."""
+        """The same graph, if one is held, without what kernels derived from its arcs, which lives as long as their tasks."""
         opened = OpenGraphs()
+        opened._numberings = self._numberings
         with self._lock:
             opened._whole = {key: replace(graph) for key, graph in self._whole.items() if isinstance(graph, Graph)}
         return opened
@@ -75,8 +78,17 @@ class OpenGraphs:
             if found is None:
                 _require_visible(folder)
                 self._whole.clear()  # before opening: both do not fit into the memory at the same time
-                found = self._whole[key] = opener(folder, backend)
+                found = opener(folder, backend)
+                if isinstance(found, Graph) and backend == "cpu":
+                    found = replace(found, numbering=self._numbering(folder.digest))
+                self._whole[key] = found
         return found  # type: ignore[return-value]  # a digest belongs to one kind of folder
+
+    def _numbering(self, digest: str) -> Derived:
+        """What was derived from the vertices of this graph, of which only the last one's is kept."""
+        if digest not in self._numberings:
+            self._numberings.clear()
+        return self._numberings.setdefault(digest, Derived())
 
     def _keep(self, most: int) -> None:
         while len(self._shards) > most:

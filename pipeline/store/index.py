@@ -30,7 +30,7 @@ class StoredIndex:
     ids: Array
     rows_by_id: Array
     index: ReachabilityIndex
-    derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
+    numbering: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 
     @property
     def num_vertices(self) -> int:

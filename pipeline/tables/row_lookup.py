@@ -30,7 +30,7 @@ class Ids(Protocol):
         """Number of vertices."""
 
     @property
-    def derived(self) -> Derived:
+    def numbering(self) -> Derived:
         """What was derived from these arrays."""
 
 
@@ -43,7 +43,7 @@ def rows_of(graph: Ids, ids: Array) -> Array:
 
 def finder(graph: Ids) -> Callable[[Array], Array]:
     """`rows_of` for many ids: by an array from each id in the graph's range to its row, where this stays small."""
-    return graph.derived.get(finder, lambda: _new_finder(graph))
+    return graph.numbering.get(finder, lambda: _new_finder(graph))
 
 
 def _new_finder(graph: Ids) -> Callable[[Array], Array]:

@@ -86,7 +86,7 @@ class _Edges:
         ids, rows_by_id, _, _ = open_vertices(graph)
         self.backend = backend
         self.ids = bring(elementwise(ids.__getitem__, rows_by_id, dtype=ids.dtype), backend)
-        self.num_vertices, self.derived = len(self.ids), Derived()
+        self.num_vertices, self.numbering = len(self.ids), Derived()
         self.rows_by_id = np.arange(len(self.ids), dtype=index_dtype(len(self.ids)), like=self.ids)
         self.src, self.dst, self.labels = (self.positions(self.column(answer.path, name)) for name in ("src", "dst", "labels"))
         self.weights = self.column(answer.path, "weight")
