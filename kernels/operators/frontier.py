@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kernels.arrays import is_cupy
+from kernels.arrays import is_cupy, is_cupy_array
 from kernels.graph import Array, Graph
 from kernels.operators.constants import ALL, DENSE, SPARSE
 
@@ -56,10 +56,10 @@ class Frontier:
             IndexError: One is not a row of the graph.
         """
         rules, offsets = rules or Rules(), graph.out.offsets
-        listed = np.unique(np.asarray(rows, np.int64, like=offsets)).astype(graph.rows_by_id.dtype)
+        listed = np.unique(rows if is_cupy_array(rows) else np.asarray(rows, np.int64))
         if len(listed) and not (int(listed[0]) >= 0 and int(listed[-1]) < graph.num_vertices):
             raise IndexError(f"rows {int(listed[0])}..{int(listed[-1])} leave 0..{graph.num_vertices - 1}")
-        return made(graph, rules, listed, len(listed))
+        return made(graph, rules, np.asarray(listed, graph.rows_by_id.dtype, like=offsets), len(listed))
 
     @property
     def kind(self) -> str:

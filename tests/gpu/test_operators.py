@@ -64,7 +64,7 @@ def test_hubs_are_shared_by_all_blocks():
         rows = advance(frontier, give, before=own, after=keep, collect="sum").rows()
         once = [found.copy(), rows]
         found[:] = 0
-        rounds = repeat_advance(frontier, give, before=own, after=keep, collect="sum")
+        rounds, _ = repeat_advance(frontier, give, before=own, after=keep, collect="sum")
         return [cases.host(each) for each in (*once, found, rounds)]
 
     for make in (Frontier.everything, lambda graph: cases.thirds(graph, cases.ALL_SPARSE)):

@@ -228,8 +228,8 @@ def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
     found = []
     for frontier in (thirds(graph, ALL_SPARSE), thirds(graph, ALL_DENSE), Frontier.of_rows(graph, range(min(1, size)))):
         levels[:] = -1
-        found.append(repeat_advance(frontier, visit, direction=direction))
-        found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction))
+        found.append(repeat_advance(frontier, visit, direction=direction)[0])
+        found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction)[0])
         found += [levels.copy(), totals.copy()]
     return [host(each) for each in found]
 

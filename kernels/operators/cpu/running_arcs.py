@@ -33,7 +33,7 @@ class Program:
     divisible: bool
 
 
-def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: bool) -> Program:
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> Program:
     """Compile an advance."""
     of_type = "i" if collect == "first" or edge.result in ("", "b") else edge.result
     start = None if collect is None else identity(collect, of_type)
@@ -76,28 +76,32 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     return made(graph, frontier.rules, listed, len(listed))
 
 
-def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int) -> int:
-    """Advance until nothing is found; the number of rounds, or -1 if there are more than `most`."""
+def run_repeat(
+    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int, most_work: int
+) -> tuple[int, Frontier]:
+    """Advance until nothing is found or there is more work; the number of rounds, or -1 if there are more than `most`."""
     rounds, listed = 0, np.empty(frontier.graph.num_vertices, frontier.graph.rows_by_id.dtype)
     while frontier.size and rounds < most:
         if frontier.form == SPARSE and frontier.rules.sparse_arcs >= 1:
-            frontier, rounds = _small_rounds(frontier, csr, plan, captured, (listed, rounds, most))
+            frontier, rounds = _small_rounds(frontier, csr, plan, captured, (listed, rounds, most, most_work))
+        if frontier.size and frontier.size + cuts_by_arcs(frontier, csr)[1] > most_work:
+            return rounds, frontier
         if frontier.size and rounds < most:
             rounds += 1
             frontier = run_advance(frontier, csr, plan, captured, rounds)
-    return -1 if frontier.size else rounds
+    return -1 if frontier.size else rounds, frontier
 
 
 def _small_rounds(
-    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], progress: tuple[Array, int, int]
+    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], progress: tuple[Array, int, int, int]
 ) -> tuple[Frontier, int]:
     """Rounds while they are too small for several threads: the frontier then, and the number of rounds so far."""
-    graph, made_of, (listed, done, most) = frontier.graph, plan.program, progress
+    graph, made_of, (listed, done, most, most_work) = frontier.graph, plan.program, progress
     found, size = _empty(graph, True, True), frontier.size
     listed[:size] = frontier.listed
     arcs = unsigned(csr.offsets), unsigned(csr.indices), _NO_WEIGHTS if csr.weights is None else frozen(csr.weights)
     kept = np.empty(0, made_of.own), np.empty(0, made_of.total)
-    limits = done, most, frontier.rules.most_rows(graph), WORTH_A_THREAD if cores() > 1 else 1 << 62
+    limits = done, most, frontier.rules.most_rows(graph), min(most_work, WORTH_A_THREAD if cores() > 1 else 1 << 62)
 
     def work(begin: int, end: int, fault: Array) -> tuple[int, int]:
         rounds: tuple[int, int] = made_of.rounds(

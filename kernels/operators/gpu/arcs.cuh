@@ -124,17 +124,18 @@ __device__ __forceinline__ void visit_by_blocks(const Sweep& sweep) {
 
 __device__ __forceinline__ void visit_hubs(const Sweep& sweep) {
     const int64_t warps = num_threads() >> 5, warp = global_thread() >> 5;
-    int64_t before_row = 0; /* chunks, so that the warps take the chunks of all hubs in turn */
+    const int64_t size = REPEATS && !HOW ? PIECE : CHUNK; /* sums have an order, and rounds end when their last chunk ends */
+    int64_t before_row = 0;                               /* chunks, so that the warps take the chunks of all hubs in turn */
     for (int64_t item = 0; item < sweep.counts[HUBS]; ++item) {
         const int64_t row = sweep.listed[sweep.starts[HUBS] + item];
         if (!takes_part(sweep, row)) {
             continue;
         }
-        const int64_t degree = degree_of(sweep, row), chunks = (degree + CHUNK - 1) / CHUNK;
+        const int64_t degree = degree_of(sweep, row), chunks = (degree + size - 1) / size;
         const OWN own = HAS_BEFORE ? sweep.hub_owns[item] : 0;
         for (int64_t chunk = (warp + warps - before_row % warps) % warps; chunk < chunks; chunk += warps) {
-            const int64_t end = (chunk + 1) * CHUNK;
-            const TOTAL part = visit_chunk(sweep, row, chunk * CHUNK, degree < end ? degree : end, own);
+            const int64_t end = (chunk + 1) * size;
+            const TOTAL part = visit_chunk(sweep, row, chunk * size, degree < end ? degree : end, own);
             if (HOW && (threadIdx.x & 31) == 0) {
                 sweep.hub_parts[sweep.offsets[row] / (CHUNK / 2) + chunk] = part;
             }
@@ -271,7 +272,7 @@ __device__ __forceinline__ void end_hub_rows(const Sweep& sweep) {
 }
 #endif
 
-#ifndef REPEATS
+#if !REPEATS
 extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
     SWEEP_PARAMETERS, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
     int64_t num_rows CAPTURED_PARAMETERS) {

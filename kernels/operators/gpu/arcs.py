@@ -12,15 +12,14 @@ from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.bits import words_of
-from kernels.operators.gpu.constants import CONTROL_WORDS, REPEAT_BLOCKS
+from kernels.operators.gpu.constants import CONTROL_WORDS, REPEAT_BLOCKS, REPEAT_THREADS
 from kernels.operators.gpu.groups import Division, divided, groups_of, lanes_of
-from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
-from kernels.operators.gpu.vertices import Search, items_of, read
+from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, few_arcs, passed
+from kernels.operators.gpu.vertices import Search, items_of, of_bits
 from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
 
 _NULL = np.uintp(0)
-_MANY_ARCS = 8  # of a row, on average; road networks have fewer
 _NO_LANES = _NULL, _NULL, _NULL, np.int64(0)
 
 
@@ -42,7 +41,7 @@ class Advance:
     once: bool
 
 
-def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: bool) -> Advance:
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> Advance:
     """The kernels around these functions, compiled on first use."""
     edge_finds, after_finds = collect is None and edge.result == "b", after is not None and after.result == "b"
     counted = edge.result if collect is None or collect == "first" or edge.result != "b" else "i"
@@ -52,12 +51,11 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     defined = {
         "OWN": C_TYPES[own], "TOTAL": C_TYPES[total], "HOW": NUMBERS.get(collect or "", 0), "HAS_BEFORE": int(before is not None),
         "HAS_AFTER": int(after is not None), "HAS_WEIGHTS": int("weight" in edge.parameters), "EDGE_FINDS": int(edge_finds),
-        "AFTER_FINDS": int(after_finds),
+        "AFTER_FINDS": int(after_finds), "REPEATS": int(bool(repeats)), "LIMITED": int(repeats == "limited"),
     }  # fmt: skip
     divisible = collect != "first" and not ordered(collect or "", total) and not {"arc", "place"} & {*edge.parameters}
-    kernels = Program(
-        "repeat.cuh" if repeats else "arcs.cuh", {"before": before, "edge": edge, "after": after}, defined, cooperative=repeats
-    )
+    source, threads = ("repeat.cuh", REPEAT_THREADS) if repeats else ("arcs.cuh", THREADS)
+    kernels = Program(source, {"before": before, "edge": edge, "after": after}, defined, threads, bool(repeats))
     once = after is not None
     return Advance(kernels, DTYPES[own], start.dtype, start, edge_finds or after_finds, divisible, before is not None, once)
 
@@ -67,7 +65,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     graph, made_of = frontier.graph, plan.program
     count = frontier.rules.segments if frontier.form == ALL and made_of.divisible else 1
     parts = segmented(graph, csr, count) if count > 1 else [csr]
-    search = Search(graph, frontier) if made_of.finds else None
+    search = Search(frontier) if made_of.finds else None
     kept = [cupy.empty(graph.num_vertices, of) if count > 1 else _NULL for of in (made_of.own, made_of.total)]
     numbered = failures().next(plan.functions)
     for number, part in enumerate(parts if frontier.size else []):
@@ -124,22 +122,28 @@ def _visit(
         run("end_hubs", 32 * hubs)
 
 
-def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int) -> int:
-    """Advance until nothing is found, in one launch; the number of rounds, or -1 if there are more than `most`."""
+def run_repeat(
+    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int, most_work: int
+) -> tuple[int, Frontier]:
+    """Advance until nothing is found or there is more work, in one launch; the number of rounds, or -1 for more than `most`."""
     graph, made_of = frontier.graph, plan.program
+    if frontier.size > most_work:
+        return 0, frontier
     whole, rows, size = divided(graph, csr, (csr is graph.out, 0, 1)), frontier.rows(), graph.num_vertices
     lists, bits = cupy.empty(2 * size, rows.dtype), cupy.zeros(2 * words_of(graph), cupy.uint32)
     weights = csr.weights if csr.weights is not None else graph.rows_by_id
     given = rows, np.int64(frontier.size), np.int64(most), np.int64(size), lists, bits, whole.groups.bounds
     arcs = csr.offsets, csr.indices, weights, *hub_values_of(csr, whole, made_of), made_of.start
     result = failures().zeroed()
-    end = cupy.zeros(CONTROL_WORDS, cupy.int64), result, *failures().next(plan.functions), *passed(captured)
+    end = cupy.zeros(CONTROL_WORDS, cupy.int64), np.int64(most_work), result, *failures().next(plan.functions), *passed(captured)
     kernels = made_of.kernels
     kernel, resident = kernels.kernel("repeat_arcs", SPARSE, graph, csr.weights)
     # Rounds of few arcs cost a barrier each, which is faster with fewer blocks.
-    few = graph.num_arcs < _MANY_ARCS * size and resident >= REPEAT_BLOCKS
+    few = few_arcs(graph) and resident >= REPEAT_BLOCKS
     kernels.run((kernel, resident // REPEAT_BLOCKS if few else resident), 1 << 62, *given, *arcs, *end)
-    return read()
+    rounds, left = failures().check().tolist()
+    words = words_of(graph)
+    return rounds, of_bits(frontier, bits[words * (rounds & 1) :][:words], left) if rounds >= 0 else frontier
 
 
 def hub_values_of(part: Csr, whole: Division, made_of: Advance) -> tuple[Any, Any]:

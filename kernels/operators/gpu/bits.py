@@ -22,13 +22,6 @@ def bits_of(graph: Graph, listed: Array) -> Array:
     return bits
 
 
-def queue_of(graph: Graph, bits: Array, size: int, length: Array) -> Array:
-    """The rows whose bits are set, in any order (index width) [size]; `length` is a zero, uint64 [1]."""
-    rows: Array = cupy.empty(max(1, size), graph.rows_by_id.dtype)
-    launch(_SOURCE, "queue_bits", THREADS, len(bits), bits, cupy.int64(len(bits)), rows, length, ROW=rows.dtype)
-    return rows[:size]
-
-
 def rows_of(graph: Graph, bits: Array, size: int) -> Array:
     """The rows whose bits are set, ascending (index width) [size]."""
     rows: Array = cupy.empty(size, graph.rows_by_id.dtype)

@@ -6,15 +6,16 @@ from kernels.operators.constants import (  # noqa: F401
     BLOCK_DEGREE,
     CHUNK,
     DENSE,
-    FILTER_BATCH,
     HUB_DEGREE,
+    READ_BATCH,
+    REDUCE_THREADS,
     ROW_BATCH,
     SPARSE,
-    TEAM_LANES,
     THREADS,
     WARP_DEGREE,
 )
 
-CONTROL_WORDS = 16  # int64 of Control in repeat.cuh
+CONTROL_WORDS = 19  # int64 of Control in repeat.cuh
+PIECE = 64  # arcs of a row that a warp of a repeated advance takes at a time
 REPEAT_THREADS = 512  # of a block of a repeated advance
 REPEAT_BLOCKS = 2  # of a multiprocessor that a repeated advance has

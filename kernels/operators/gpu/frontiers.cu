@@ -20,21 +20,6 @@ extern "C" __global__ void count_bits(const uint32_t* bits, int64_t words, int64
     }
 }
 
-/* List the rows in any order, appending to `length` entries, which are 0 before. */
-extern "C" __global__ void queue_bits(const uint32_t* bits, int64_t words, ROW* rows, uint64_t* length) {
-    const int lane = threadIdx.x & 31;
-    for (int64_t group = global_thread() >> 5; group * 32 < words; group += num_threads() >> 5) {
-        const int64_t word = group * 32 + lane;
-        uint32_t left = word < words ? bits[word] : 0;
-        const int before = sum_up_to_lane(__popc(left)) - __popc(left);
-        const int count = __shfl_sync(FULL_WARP, before + __popc(left), 31);
-        uint64_t place = lane == 0 && count ? atomicAdd(length, (uint64_t)count) : 0;
-        for (place = __shfl_sync(FULL_WARP, place, 0) + before; left; left &= left - 1) {
-            rows[place++] = (ROW)(32 * word + __ffs((int)left) - 1);
-        }
-    }
-}
-
 /* List the rows in ascending order; `ends[g]` is the number of bits up to the end of group g. */
 extern "C" __global__ void list_bits(const uint32_t* bits, int64_t words, const int64_t* ends, ROW* rows) {
     const int lane = threadIdx.x & 31;

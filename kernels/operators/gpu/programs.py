@@ -8,21 +8,26 @@ import numpy as np
 
 from kernels.gpu.loader import C_NAMES, kernel_of
 from kernels.graph import Array, Graph
-from kernels.operators.constants import THREADS
 from kernels.operators.functions.emit import cuda_members, cuda_of
 from kernels.operators.functions.errors import failure
 from kernels.operators.functions.tree import Function
-from kernels.operators.gpu.constants import REPEAT_THREADS
 
 C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
+_FEW_LANES, _LANES = 4, 8  # that share a short row of a list
+_MANY_ARCS = 8  # of a row, on average; road networks have fewer
 NUMBERS = {"sum": 1, "product": 2, "min": 3, "max": 4, "first": 5}  # HOW of orders.cuh
+
+
+def few_arcs(graph: Graph) -> bool:
+    """Whether rows have few arcs, as in road networks."""
+    return graph.num_arcs < _MANY_ARCS * graph.num_vertices
 
 
 class Program:
     """A source of this folder with user functions by role; kernels are compiled for each form of frontier on first use."""
 
     def __init__(
-        self, source: str, roles: dict[str, Function | None], defined: dict[str, Any], cooperative: bool = False
+        self, source: str, roles: dict[str, Function | None], defined: dict[str, Any], threads: int, cooperative: bool = False
     ) -> None:
         functions = {role: function for role, function in roles.items() if function is not None}
         lines = ['#include "operators/gpu/functions.cuh"', *(f"#define {name} {value}" for name, value in defined.items())]
@@ -34,18 +39,19 @@ class Program:
         lines += [f"struct Functions {{\n{held}}};"]
         lines += [f"#define CAPTURED_PARAMETERS {''.join(f', {each}' for each in parameters)}"]
         lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
-        self.defined, self.cooperative, self.threads = defined, cooperative, REPEAT_THREADS if cooperative else THREADS
+        self.defined, self.cooperative, self.threads = defined, cooperative, threads
         self.source, self.text, self.functions = f"operators/gpu/{source}", "\n".join(lines), functions
         self._kernels: dict[Any, tuple[Any, int]] = {}
 
     def kernel(self, name: str, form: int, graph: Graph, weights: Array | None = None) -> tuple[Any, int]:
         """Kernel `name` for a form of frontier, and how many of its blocks are resident."""
         device = cupy.cuda.Device()
-        key = name, form, device.id
+        lanes = _FEW_LANES if few_arcs(graph) else _LANES
+        key = name, form, device.id, lanes
         if key not in self._kernels:
             row = C_NAMES[np.dtype(graph.rows_by_id.dtype)]
             weight = "int64_t" if weights is None else C_NAMES[np.dtype(weights.dtype)]
-            chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None)}
+            chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None), "TEAM_LANES": lanes}
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
             kernel = kernel_of(self.source, name, device.id, cooperative=self.cooperative, generated=text)
             resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, 0)
@@ -72,9 +78,9 @@ class Failures:
     """The first failure of a device's launches, which the next operator that reads something back raises."""
 
     def __init__(self) -> None:
-        # The record of functions.cuh; one word that an operator counts or returns, which is zero before; one that `reduce` uses.
-        self.words, self.number = cupy.zeros(10, cupy.int64), 0
-        self.record, self.result = self.words[:8], self.words[8:9]
+        # The record of functions.cuh; two that an operator counts or returns, zero before; one that `reduce` uses.
+        self.words, self.number = cupy.zeros(11, cupy.int64), 0
+        self.record, self.result = self.words[:8], self.words[8:10]
         self.launched: dict[int, tuple[Function | None, ...]] = {}
 
     def next(self, functions: tuple[Function | None, ...]) -> tuple[Any, Any]:
@@ -86,9 +92,9 @@ class Failures:
         return self.record, np.int64(self.number)
 
     def check(self) -> Any:
-        """Wait for the GPU, raise the failure that is recorded, and return the word of the result, int64 [1]."""
+        """Wait for the GPU, raise the failure that is recorded, and return the words of the result, int64 [2]."""
         words = self.words.get()
-        _, number, row, stage, arc, site, *values = words.tolist()
+        _, number, row, stage, arc, site, *values = words[:8].tolist()
         functions = self.launched.get(number)
         self.launched = {}
         if number:
@@ -96,11 +102,11 @@ class Failures:
             function = None if functions is None else functions[stage]
             assert function is not None
             raise failure(function, row, arc, site, (values[0], values[1]))
-        return words[8:9]
+        return words[8:10]
 
     def zeroed(self) -> Any:
-        """The word of the result, set to zero."""
-        self.result.data.memset_async(0, 8)
+        """The words of the result, set to zero."""
+        self.result.data.memset_async(0, 16)
         return self.result
 
 

@@ -4,14 +4,18 @@
    use two lists and two sets of bits in turn, and three slots of counts: those of the frontier, of what is found, and of the next
    round, which are set to zero meanwhile. A failed call ends the search one round later, so that all blocks agree on it.
 
-   The generated text in front of this file is that of arcs.cuh. INPUT is SPARSE.
+   A round lasts as long as its slowest warp. So where nothing is collected, rows of 32 arcs or more are divided into pieces of PIECE
+   arcs, which the warps of a block, or all warps for hubs, take in turn.
+
+   The generated text in front of this file is that of arcs.cuh, and LIMITED: whether rows and arcs of a round are counted. INPUT is
+   SPARSE.
 
    Source: Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
-#define REPEATS
 #include "operators/gpu/arcs.cuh"
 
 struct Slot {
     int64_t counts[GROUPS];
+    int64_t work; /* rows and arcs, if LIMITED */
     int64_t failed;
 };
 struct Control {
@@ -20,17 +24,54 @@ struct Control {
 };
 static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
-/* Advance from the `size` rows of `given` until nothing is found, at most `most` times. `listed` has space for all rows twice,
-   `bits` is zero. *rounds is the number of rounds, or -1 if there were more. */
+#if !HOW
+/* Rows of two groups: a block takes up to 32 of them at a time, and its warps their pieces. */
+__device__ __forceinline__ void visit_in_pieces(const Sweep& sweep) {
+    __shared__ int64_t rows[32];
+    __shared__ OWN owns[32];
+    __shared__ int ends[32]; /* number of pieces of each row and those before it */
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    for (int group = BLOCK_ROWS; group <= WARP_ROWS; ++group) {
+        const int64_t count = sweep.counts[group], share = (count + gridDim.x - 1) / gridDim.x, batch = share < 32 ? share : 32;
+        for (int64_t begin = blockIdx.x * batch; begin < count; begin += gridDim.x * batch) {
+            const bool valid = warp == 0 && lane < batch && begin + lane < count;
+            if (warp == 0) {
+                const int64_t row = valid ? sweep.listed[sweep.starts[group] + begin + lane] : 0;
+                rows[lane] = row;
+                owns[lane] = valid ? begin_row(sweep, row) : 0;
+                __syncwarp();
+                ends[lane] = sum_up_to_lane(valid ? (int)((degree_of(sweep, row) + PIECE - 1) / PIECE) : 0);
+            }
+            __syncthreads();
+            for (int piece = warp; piece < ends[31]; piece += blockDim.x >> 5) {
+                const int place = __popc(__ballot_sync(FULL_WARP, ends[lane] <= piece));
+                const int64_t row = rows[place], degree = degree_of(sweep, row);
+                const int64_t first = (int64_t)(piece - (place ? ends[place - 1] : 0)) * PIECE;
+                visit_chunk(sweep, row, first, degree < first + PIECE ? degree : first + PIECE, owns[place]);
+            }
+            __syncthreads();
+            if (HAS_AFTER && valid) {
+                end_row(sweep, rows[lane], sweep.start, owns[lane]);
+            }
+        }
+    }
+}
+#endif
+
+/* Advance from the `size` rows of `given` until nothing is found, at most `most` times, and LIMITED: until a round would have more
+   than `most_work` rows and arcs. `listed` has space for all rows twice, `bits` is zero. ended[0] is the number of rounds, or -1
+   if there were more; ended[1] the number of rows that are left, whose bits are the first half of `bits` if the number of rounds
+   is even, and otherwise the second. */
 extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repeat_arcs(
     const ROW* given, int64_t size, int64_t most, int64_t num_rows, ROW* listed, uint32_t* bits, const int64_t* starts,
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, OWN* hub_owns, TOTAL* hub_parts, TOTAL start,
-    Control* control, int64_t* rounds, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
+    Control* control, int64_t most_work, int64_t* ended, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
     CAPTURED_VALUES
     uint32_t* barrier = (uint32_t*)&control->barrier;
     const int64_t words = (num_rows + 31) / 32;
     Sweep sweep{listed, starts, 0, 0, offsets, indices, weights, offsets, hub_owns, hub_parts, 0, 0, start, 0, 1, 0,
-                Found{bits, listed, starts, offsets, (uint64_t*)control->slots[0].counts}, record, launch, functions};
+                Found{bits, listed, starts, offsets, (uint64_t*)control->slots[0].counts, (uint64_t*)&control->slots[0].work},
+                record, launch, functions};
     for (int64_t item = global_thread(); item < size; item += num_threads()) {
         enter(sweep.found, given[item]);
     }
@@ -45,15 +86,17 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
             counts[group] = __ldcg(&now.counts[group]);
             left += counts[group];
         }
-        const bool is_over = left == 0 || __ldcg(&now.failed);
+        const bool is_over = left == 0 || __ldcg(&now.failed) || (LIMITED && __ldcg(&now.work) > most_work);
         if (is_over || round == most) {
             if (global_thread() == 0) {
-                *rounds = is_over ? round : -1;
+                ended[0] = is_over ? round : -1;
+                ended[1] = left;
             }
             return;
         }
         if (global_thread() == 0) {
             next.failed = record[LAUNCH] != 0;
+            later.work = 0;
             for (int group = 0; group < GROUPS; ++group) {
                 later.counts[group] = 0;
             }
@@ -64,6 +107,7 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
         sweep.found.listed = listed + (~round & 1) * num_rows;
         sweep.found.bits = bits + (~round & 1) * words;
         sweep.found.counts = (uint64_t*)next.counts;
+        sweep.found.work = (uint64_t*)&next.work;
         uint32_t* spent = bits + (round & 1) * words;
         for (int group = 0; group < GROUPS; ++group) {
             for (int64_t item = global_thread(); item < counts[group]; item += num_threads()) {
@@ -76,7 +120,12 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
             grid_barrier(barrier);
         }
 #endif
+#if HOW
         visit_wide(sweep);
+#else
+        visit_hubs(sweep);
+        visit_in_pieces(sweep);
+#endif
         visit_by_teams(sweep);
 #if HOW != 5 /* FIRST_OF */
         if ((HOW || HAS_AFTER) && counts[HUBS]) {

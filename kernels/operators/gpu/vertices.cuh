@@ -85,11 +85,27 @@ extern "C" __global__ void __launch_bounds__(THREADS) compute(PARAMETERS CAPTURE
 }
 
 #elif defined(FILTERS)
-/* For all rows, or for flags: every warp writes whole words. */
+/* List the rows of the words that a warp wrote, from `place` on. */
+__device__ __forceinline__ void list_words(const uint32_t* bits, int64_t count, ROW* queue, int64_t place, int64_t capacity) {
+    const int lane = threadIdx.x & 31;
+    const int64_t stride = num_warps() * 32 * BATCH;
+    for (int64_t begin = global_warp() * 32 * BATCH; begin < count; begin += stride * (32 / BATCH)) {
+        const int64_t row = begin + lane / BATCH * stride + 32 * (lane % BATCH);
+        uint32_t left = row < count ? bits[row >> 5] : 0;
+        const int before = sum_up_to_lane(__popc(left));
+        for (int64_t at = place + before - __popc(left); left && at < capacity; left &= left - 1) {
+            queue[at++] = (ROW)(row + __ffs((int)left) - 1);
+        }
+        place += __shfl_sync(FULL_WARP, before, 31);
+    }
+}
+
+/* For all rows, or for flags: every warp writes whole words, and afterwards their rows, if there are few. */
 extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
-    PARAMETERS, uint32_t* bits, uint64_t* size CAPTURED_PARAMETERS) {
+    PARAMETERS, uint32_t* bits, uint64_t* size, ROW* queue, int64_t capacity CAPTURED_PARAMETERS) {
     VALUES
     __shared__ uint32_t of_warps[THREADS / 32];
+    __shared__ int64_t first;
     const int lane = threadIdx.x & 31;
     uint32_t holding = 0;
     for (int64_t begin = global_warp() * 32 * BATCH; begin < count; begin += num_warps() * 32 * BATCH) {
@@ -114,11 +130,17 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        uint64_t all = 0;
+        uint32_t all = 0;
         for (int warp = 0; warp < THREADS / 32; ++warp) {
-            all += of_warps[warp];
+            const uint32_t mine = of_warps[warp];
+            of_warps[warp] = all;
+            all += mine;
         }
-        atomicAdd(size, all);
+        first = all ? (int64_t)atomicAdd(size, (uint64_t)all) : capacity;
+    }
+    __syncthreads();
+    if (first < capacity) {
+        list_words(bits, count, queue, first + of_warps[threadIdx.x >> 5], capacity);
     }
 }
 
@@ -142,8 +164,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) filter_list(
 #else
 /* Combine the values of chunks of CHUNK items, then the chunks' results in the same way until one is left, which the block that
    ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on. The result is written to words[0];
-   words[1] is zero, and is zero again afterwards. */
-extern "C" __global__ void __launch_bounds__(THREADS) reduce(
+   words[2] is zero, and is zero again afterwards. */
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
     PARAMETERS, TOTAL start, TOTAL* parts, int64_t* words CAPTURED_PARAMETERS) {
     VALUES
     __shared__ bool last;
@@ -169,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce(
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd((uint32_t*)&words[1], 1u) == gridDim.x - 1;
+        last = atomicAdd((uint32_t*)&words[2], 1u) == gridDim.x - 1;
     }
     __syncthreads();
     if (!last) {
@@ -179,9 +201,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce(
     TOTAL* from = parts;
     for (int64_t left = (count + CHUNK - 1) / CHUNK; left > 1;) {
         const int64_t chunks = (left + CHUNK - 1) / CHUNK;
-        for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += THREADS / 32) {
+        for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += REDUCE_THREADS / 32) {
             TOTAL total = start;
-#pragma unroll 8
+#pragma unroll 16
             for (int64_t k = 0; k < CHUNK; k += 32) {
                 const int64_t item = chunk * CHUNK + k + lane;
                 const TOTAL part = item < left ? __ldcg(from + item) : start;
@@ -198,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) reduce(
         left = chunks;
     }
     if (threadIdx.x == 0) {
-        words[1] = 0;
+        words[2] = 0;
         *(TOTAL*)words = __ldcg(from);
     }
 }

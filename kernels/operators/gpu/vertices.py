@@ -6,11 +6,11 @@ import cupy
 import numpy as np
 
 from kernels.graph import Array, Graph
-from kernels.operators.constants import CHUNK, DENSE, FILTER_BATCH, ROW_BATCH, SPARSE
+from kernels.operators.constants import CHUNK, DENSE, READ_BATCH, REDUCE_THREADS, ROW_BATCH, SPARSE, THREADS
 from kernels.operators.cpu.orders import identity, ordered
 from kernels.operators.frontier import Frontier, made
 from kernels.operators.functions.tree import Function
-from kernels.operators.gpu.bits import queue_of, words_of
+from kernels.operators.gpu.bits import rows_of, words_of
 from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
 from kernels.operators.plan import Plan
 
@@ -21,9 +21,9 @@ def program(kind: str, function: Function, how: str) -> Program:
     """The kernels of an operator."""
     total = C_TYPES[_type(function) if kind == "reduce" else function.result]
     degree = int("degree" in function.parameters)
-    batch = FILTER_BATCH if kind == "filter" else ROW_BATCH
+    batch = ROW_BATCH if kind == "compute" else READ_BATCH
     defined = {**_DEFINED[kind], "BATCH": batch, "TOTAL": total, "HOW": NUMBERS.get(how, 0), "NEEDS_DEGREE": degree}
-    return Program("vertices.cuh", {"vertex": function}, defined)
+    return Program("vertices.cuh", {"vertex": function}, defined, REDUCE_THREADS if kind == "reduce" else THREADS)
 
 
 def items_of(frontier: Frontier) -> tuple[Array, Array, Any]:
@@ -44,14 +44,11 @@ def run_compute(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: 
 def run_filter(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> Frontier:
     """The rows for which the function holds."""
     graph, items = frontier.graph, items_of(frontier)
-    if frontier.form == SPARSE:
-        search = Search(graph, frontier)
-        more = [search.bits, search.size, search.queue, search.capacity, *passed([captured])]
-        _launch(graph, plan, "filter_list", SPARSE, items, more)
-        return search.found()
-    bits, size = cupy.empty(words_of(graph), cupy.uint32), failures().zeroed()
-    _launch(graph, plan, "filter_words", frontier.form, items, [bits, size, *passed([captured])])
-    return of_bits(frontier, bits, read())
+    sparse = frontier.form == SPARSE
+    search = Search(frontier, zeroed=sparse)
+    more = [search.bits, search.size, search.queue, search.capacity, *passed([captured])]
+    _launch(graph, plan, "filter_list" if sparse else "filter_words", frontier.form, items, more)
+    return search.found()
 
 
 def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: str) -> Any:
@@ -77,14 +74,15 @@ def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
 class Search:
     """What an operator finds: bits, and a list of as many rows as a sparse frontier may have."""
 
-    def __init__(self, graph: Graph, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, zeroed: bool = True) -> None:
+        graph = frontier.graph
         self.frontier, most = frontier, frontier.rules.most_rows(graph)
-        self.bits, self.size = cupy.zeros(words_of(graph), cupy.uint32), failures().zeroed()
+        self.bits, self.size = (cupy.zeros if zeroed else cupy.empty)(words_of(graph), cupy.uint32), failures().zeroed()
         self.queue, self.capacity = cupy.empty(max(1, most), graph.rows_by_id.dtype), np.int64(most)
 
     def found(self) -> Frontier:
         """The frontier; waits for the GPU."""
-        size, graph, rules = read(), self.frontier.graph, self.frontier.rules
+        size, graph, rules = int(failures().check()[0]), self.frontier.graph, self.frontier.rules
         if size <= int(self.capacity):
             return made(graph, rules, self.queue[:size], size)
         return Frontier(graph, rules, size, flags=self.bits)
@@ -96,12 +94,7 @@ def of_bits(frontier: Frontier, bits: Array, size: int) -> Frontier:
     dense = Frontier(graph, rules, size, flags=bits)
     if size > rules.most_rows(graph) or size == graph.num_vertices:
         return dense
-    return made(graph, rules, queue_of(graph, bits, size, failures().zeroed()), size)
-
-
-def read() -> int:
-    """The number that the GPU counted; raises the first failure so far."""
-    return int(failures().check()[0])
+    return made(graph, rules, rows_of(graph, bits, size), size)
 
 
 def _launch(graph: Graph, plan: Plan, name: str, form: int, items: tuple[Array, Array, Any], more: list[Any]) -> None:

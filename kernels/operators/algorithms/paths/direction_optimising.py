@@ -6,9 +6,10 @@ Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search (2012).
 import numpy as np
 
 from kernels.graph import UNREACHED, Array, Graph
-from kernels.operators import Frontier, advance, compute, filter, reduce
+from kernels.operators import Frontier, advance, compute, filter, reduce, repeat_advance
 
-_FEW = 1 / 14  # of the arcs: a frontier with fewer is expanded top-down
+# A frontier is expanded top-down if it has at most these shares of the arcs of rows that are not reached, and of all rows.
+_ARCS, _ROWS = 1 / 14, 1 / 24
 
 
 def direction_optimising(graph: Graph, source: int) -> Array:
@@ -19,10 +20,10 @@ def direction_optimising(graph: Graph, source: int) -> Array:
     def start(row: int) -> None:
         hops[row] = 0 if row == source else UNREACHED
 
-    def visit(neighbour: int) -> bool:
+    def visit(neighbour: int, round: int) -> bool:
         if hops[neighbour] >= 0:
             return False
-        hops[neighbour] = level
+        hops[neighbour] = level + round
         return True
 
     def unreached(row: int) -> bool:
@@ -40,13 +41,13 @@ def direction_optimising(graph: Graph, source: int) -> Array:
     def arcs(degree: int) -> int:
         return degree
 
-    compute(Frontier.everything(graph), start)
-    frontier = Frontier.of_rows(graph, [source])
-    while frontier.size:
-        level += 1
-        if reduce(frontier, arcs) < _FEW * graph.num_arcs:
-            frontier = advance(frontier, visit)
-        else:
-            left = filter(Frontier.everything(graph), unreached)
-            frontier = advance(left, in_level, direction="in", after=settle, collect="first")
-    return hops
+    everything, frontier, left = Frontier.everything(graph), Frontier.of_rows(graph, [source]), graph.num_arcs
+    compute(everything, start)
+    while True:
+        rounds, frontier = repeat_advance(frontier, visit, most_work=int(_ARCS * left + _ROWS * graph.num_vertices))
+        if not frontier.size:
+            return hops
+        level += rounds + 1
+        below = filter(everything, unreached)
+        left = int(reduce(below, arcs))
+        frontier = advance(below, in_level, direction="in", after=settle, collect="first")
