@@ -205,14 +205,14 @@ def in_segments(graph: Graph, segments: int) -> list[Any]:
 
 
 def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
-    """Rounds: levels from every third row, and sums that rows pass on in their first four rounds."""
-    size = graph.num_vertices
+    """Rounds: levels from every third row, in two parts, and sums that rows pass on in their first four rounds."""
+    size, before = graph.num_vertices, 0
     levels, totals = like(graph, np.full(size, -1, np.int64)), like(graph, np.zeros(size))
 
     def visit(neighbour, round):
         if levels[neighbour] >= 0:
             return False
-        levels[neighbour] = round
+        levels[neighbour] = before + round
         return True
 
     def own(row, round):
@@ -227,8 +227,10 @@ def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
 
     found = []
     for frontier in (thirds(graph, ALL_SPARSE), thirds(graph, ALL_DENSE), Frontier.of_rows(graph, range(min(1, size)))):
-        levels[:] = -1
-        found.append(repeat_advance(frontier, visit, direction=direction)[0])
+        levels[:], before = -1, 0
+        before, left = repeat_advance(frontier, visit, direction=direction, most_work=size)
+        found += [before, left.rows(), levels.copy()]
+        found.append(repeat_advance(left, visit, direction=direction, most_work=1 << 40)[0])
         found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction)[0])
         found += [levels.copy(), totals.copy()]
     return [host(each) for each in found]

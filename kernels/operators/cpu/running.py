@@ -38,8 +38,8 @@ def even_cuts(items: int, size: int) -> list[int]:
     )
 
 
-def cuts_by_arcs(frontier: Frontier, csr: Csr) -> tuple[list[int], int]:
-    """Bounds of ranges of items with about equally many arcs, and the number of arcs."""
+def cuts_by_arcs(frontier: Frontier, csr: Csr) -> list[int]:
+    """Bounds of ranges of items with about equally many arcs."""
     offsets = unsigned(csr.offsets)
     if frontier.form == SPARSE:
         assert frontier.listed is not None
@@ -49,9 +49,9 @@ def cuts_by_arcs(frontier: Frontier, csr: Csr) -> tuple[list[int], int]:
     else:
         ends, items, arcs = offsets[1:], len(offsets) - 1, len(csr.indices)
     if items + arcs < WORTH_A_THREAD or cores() == 1:
-        return [0, items], arcs
+        return [0, items]
     shares = np.linspace(0, arcs, cores() * _RANGES_PER_CORE + 1)[1:-1]
-    return [0, *np.searchsorted(ends, shares).tolist(), items], arcs
+    return [0, *np.searchsorted(ends, shares).tolist(), items]
 
 
 def over(cuts: list[int], functions: Sequence[Function | None], work: Callable[[int, int, Array], Any]) -> list[Any]:

@@ -48,7 +48,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
 def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], turn_round: int = 1) -> Frontier:
     """Visit the arcs, on all cores if there are many."""
     graph, items, made_of = frontier.graph, items_of(frontier), plan.program
-    cuts, _ = cuts_by_arcs(frontier, csr)
+    cuts = cuts_by_arcs(frontier, csr)
     divided = frontier.form == ALL and made_of.divisible and frontier.rules.segments > 1
     parts = segmented(graph, csr, frontier.rules.segments) if divided else [csr]
     kept = tuple(np.empty(graph.num_vertices if divided else 0, of) for of in (made_of.own, made_of.total))
@@ -84,12 +84,18 @@ def run_repeat(
     while frontier.size and rounds < most:
         if frontier.form == SPARSE and frontier.rules.sparse_arcs >= 1:
             frontier, rounds = _small_rounds(frontier, csr, plan, captured, (listed, rounds, most, most_work))
-        if frontier.size and frontier.size + cuts_by_arcs(frontier, csr)[1] > most_work:
+        if frontier.size + len(csr.indices) > most_work and _work(frontier, csr) > most_work:
             return rounds, frontier
         if frontier.size and rounds < most:
             rounds += 1
             frontier = run_advance(frontier, csr, plan, captured, rounds)
     return -1 if frontier.size else rounds, frontier
+
+
+def _work(frontier: Frontier, csr: Csr) -> int:
+    """Number of rows and their arcs."""
+    rows = frontier.rows()
+    return frontier.size + int((csr.offsets[rows + 1] - csr.offsets[rows]).sum())
 
 
 def _small_rounds(

@@ -6,23 +6,23 @@ __device__ __forceinline__ bool has_bit(const uint32_t* bits, int64_t row) { ret
 
 #if REPEATS
 /* Rows that enter the next round's frontier: their bits, and a list for each group of degrees, which `offsets` give: its rows are
-   in `listed` from starts[g] on, and counts[g] is their number. LIMITED: *work is the number of these rows and of their arcs. */
+   in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[4] is the number of these rows and of their arcs. */
 struct Found {
     uint32_t* bits;
     ROW* listed;
     const int64_t *starts, *offsets;
-    uint64_t *counts, *work;
+    uint64_t* counts;
 };
 
-__device__ __forceinline__ void add_work(const Found& found, int64_t work) {
+__device__ __forceinline__ void add_work(uint64_t* sum, int64_t work) {
     if (work > HUB_DEGREE) { /* a sum of 32 of them may exceed 32 bits */
-        atomicAdd(found.work, (uint64_t)work);
+        atomicAdd(sum, (uint64_t)work);
         return;
     }
     const uint32_t lanes = __activemask();
-    const uint32_t sum = __reduce_add_sync(lanes, (uint32_t)work);
+    const uint32_t of_lanes = __reduce_add_sync(lanes, (uint32_t)work);
     if ((threadIdx.x & 31) == __ffs((int)lanes) - 1) {
-        atomicAdd(found.work, (uint64_t)sum);
+        atomicAdd(sum, (uint64_t)of_lanes);
     }
 }
 
@@ -38,7 +38,7 @@ __device__ __forceinline__ void put(const Found& found, int64_t row) {
         found.listed[found.starts[0] + append(found.counts)] = (ROW)row;
     }
     if (LIMITED) {
-        add_work(found, degree + 1);
+        add_work(found.counts + 4, degree + 1);
     }
 }
 #else

@@ -15,7 +15,7 @@
 
 struct Slot {
     int64_t counts[GROUPS];
-    int64_t work; /* rows and arcs, if LIMITED */
+    int64_t work; /* rows and arcs, if LIMITED; stands where Found expects it */
     int64_t failed;
 };
 struct Control {
@@ -67,11 +67,11 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, OWN* hub_owns, TOTAL* hub_parts, TOTAL start,
     Control* control, int64_t most_work, int64_t* ended, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
     CAPTURED_VALUES
+    __shared__ int64_t counts[GROUPS];
     uint32_t* barrier = (uint32_t*)&control->barrier;
     const int64_t words = (num_rows + 31) / 32;
-    Sweep sweep{listed, starts, 0, 0, offsets, indices, weights, offsets, hub_owns, hub_parts, 0, 0, start, 0, 1, 0,
-                Found{bits, listed, starts, offsets, (uint64_t*)control->slots[0].counts, (uint64_t*)&control->slots[0].work},
-                record, launch, functions};
+    Sweep sweep{listed, starts, counts, 0, offsets, indices, weights, offsets, hub_owns, hub_parts, 0, 0, start, 0, 1, 0,
+                Found{bits, listed, starts, offsets, (uint64_t*)control->slots[0].counts}, record, launch, functions};
     for (int64_t item = global_thread(); item < size; item += num_threads()) {
         enter(sweep.found, given[item]);
     }
@@ -80,12 +80,11 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
         const Slot& now = control->slots[round % 3];
         Slot& next = control->slots[(round + 1) % 3];
         Slot& later = control->slots[(round + 2) % 3];
-        int64_t counts[GROUPS], left = 0;
-#pragma unroll
-        for (int group = 0; group < GROUPS; ++group) {
-            counts[group] = __ldcg(&now.counts[group]);
-            left += counts[group];
+        if (threadIdx.x < GROUPS) {
+            counts[threadIdx.x] = __ldcg(&now.counts[threadIdx.x]);
         }
+        __syncthreads();
+        const int64_t left = counts[0] + counts[1] + counts[2] + counts[3];
         const bool is_over = left == 0 || __ldcg(&now.failed) || (LIMITED && __ldcg(&now.work) > most_work);
         if (is_over || round == most) {
             if (global_thread() == 0) {
@@ -102,12 +101,10 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
             }
         }
         sweep.listed = listed + (round & 1) * num_rows;
-        sweep.counts = counts;
         sweep.round = round + 1;
         sweep.found.listed = listed + (~round & 1) * num_rows;
         sweep.found.bits = bits + (~round & 1) * words;
         sweep.found.counts = (uint64_t*)next.counts;
-        sweep.found.work = (uint64_t*)&next.work;
         uint32_t* spent = bits + (round & 1) * words;
         for (int group = 0; group < GROUPS; ++group) {
             for (int64_t item = global_thread(); item < counts[group]; item += num_threads()) {
