@@ -9,7 +9,7 @@ from unittest.mock import patch
 import cupy
 import numpy as np
 
-from kernels.operators.gpu import bits, groups
+from kernels.operators.gpu import bits
 from kernels.operators.gpu.programs import Program
 
 _BUSY = 150_000  # cycles for which the GPU is kept busy while a launch is prepared
@@ -61,6 +61,6 @@ def _watched() -> Iterator[list[tuple[Any, Any]]]:
         return watched
 
     with ExitStack() as stack:
-        for owner, name in ((Program, "run"), (groups, "launch"), (bits, "launch")):
+        for owner, name in ((Program, "run"), (bits, "launch")):
             stack.enter_context(patch.object(owner, name, watch(getattr(owner, name))))
         yield spans

@@ -96,7 +96,8 @@ def leading_wide(degrees: Array) -> int:
     """Number of rows before the first of fewer than 32 arcs."""
     # int32, because CUB pads pairs of an integer and a byte, which initcheck reports.
     narrow = (degrees < WARP_DEGREE).astype(np.int32)
-    return int(narrow.argmax()) if narrow.any() else len(degrees)
+    first = int(narrow.argmax()) if len(narrow) else 0  # `any` would compile a kernel for seconds on its first call
+    return first if int(narrow[first : first + 1].sum()) else len(degrees)
 
 
 def _segments(degrees: Array, first_lane: int) -> Array:

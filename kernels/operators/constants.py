@@ -8,5 +8,5 @@ WARP_DEGREE = 32  # rows of this many arcs or more take a warp; the rest are lan
 THREADS = 256  # of a block
 REDUCE_THREADS = 512  # in `reduce`, whose last block combines the results of all
 ROW_BATCH = 4  # rows of a thread whose values are read before the first of them is used
-READ_BATCH = 8  # in `filter` and `reduce`, which write little
+READ_BATCH = 16  # in `filter` and `reduce`, which write little
 ARC_BATCH = 2  # arcs of a thread, likewise

@@ -1,5 +1,7 @@
 """Sets of rows as bits on a GPU."""
 
+from typing import Any
+
 import cupy
 
 from kernels.gpu.loader import launch
@@ -18,7 +20,7 @@ def bits_of(graph: Graph, listed: Array) -> Array:
     """The bits of rows: uint32 [ceil(V / 32)]."""
     bits: Array = cupy.zeros(words_of(graph), cupy.uint32)
     if len(listed):
-        launch(_SOURCE, "set_bits", THREADS, len(listed), listed, cupy.int64(len(listed)), bits, ROW=listed.dtype)
+        over(len(listed), "set_bits", listed, cupy.int64(len(listed)), bits, row=listed.dtype)
     return bits
 
 
@@ -28,6 +30,11 @@ def rows_of(graph: Graph, bits: Array, size: int) -> Array:
     counts = cupy.empty(-(-len(bits) // 32), cupy.int64)
     items, words = 32 * len(counts), cupy.int64(len(bits))
     if size:
-        launch(_SOURCE, "count_bits", THREADS, items, bits, words, counts, ROW=rows.dtype)
-        launch(_SOURCE, "list_bits", THREADS, items, bits, words, cupy.cumsum(counts), rows, ROW=rows.dtype)
+        over(items, "count_bits", bits, words, counts, row=rows.dtype)
+        over(items, "list_bits", bits, words, cupy.cumsum(counts), rows, row=rows.dtype)
     return rows
+
+
+def over(items: int, name: str, *arguments: Any, row: Any) -> None:
+    """Launch a kernel of frontiers.cu with a thread for each item; a cooperative launch would take longer."""
+    launch(_SOURCE, name, THREADS, None, *arguments, blocks=-(-items // THREADS), plain=True, ROW=row)

@@ -16,6 +16,6 @@ from kernels.operators.constants import (  # noqa: F401
 )
 
 CONTROL_WORDS = 19  # int64 of Control in repeat.cuh
-PIECE = 64  # arcs of a row that a warp of a repeated advance takes at a time
+PIECE = 128  # arcs of a row that a warp of a repeated advance takes at a time
 REPEAT_THREADS = 512  # of a block of a repeated advance
 REPEAT_BLOCKS = 2  # of a multiprocessor that a repeated advance has

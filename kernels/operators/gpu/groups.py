@@ -6,10 +6,10 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.vect_csr import extend
-from kernels.operators.constants import BLOCK_DEGREE, HUB_DEGREE, THREADS, WARP_DEGREE
+from kernels.operators.constants import BLOCK_DEGREE, HUB_DEGREE, WARP_DEGREE
+from kernels.operators.gpu.bits import over
 
 _GROUPS = 4
 
@@ -59,16 +59,5 @@ def _divided(csr: Csr) -> Division:
 def groups_of(csr: Csr, rows: Array) -> Groups:
     """The rows of a list by degree, on the GPU alone: the number of rows of each group is not read back."""
     listed, bounds = cupy.empty(_GROUPS * max(len(rows), 1), rows.dtype), cupy.zeros(2 * _GROUPS, cupy.int64)
-    launch(
-        "operators/gpu/frontiers.cu",
-        "divide",
-        THREADS,
-        len(rows),
-        rows,
-        cupy.int64(len(rows)),
-        csr.offsets,
-        listed,
-        bounds,
-        ROW=rows.dtype,
-    )
+    over(max(len(rows), 1), "divide", rows, cupy.int64(len(rows)), csr.offsets, listed, bounds, row=rows.dtype)
     return Groups(listed, bounds)

@@ -32,7 +32,8 @@ __device__ __forceinline__ void visit_in_pieces(const Sweep& sweep) {
     __shared__ int ends[32]; /* number of pieces of each row and those before it */
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (int group = BLOCK_ROWS; group <= WARP_ROWS; ++group) {
-        const int64_t count = sweep.counts[group], share = (count + gridDim.x - 1) / gridDim.x, batch = share < 32 ? share : 32;
+        const int64_t count = sweep.counts[group];
+        const int64_t batch = count < 32 * gridDim.x ? ((uint32_t)count + gridDim.x - 1) / gridDim.x : 32;
         for (int64_t begin = blockIdx.x * batch; begin < count; begin += gridDim.x * batch) {
             const bool valid = warp == 0 && lane < batch && begin + lane < count;
             if (warp == 0) {

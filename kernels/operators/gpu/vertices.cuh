@@ -100,7 +100,8 @@ __device__ __forceinline__ void list_words(const uint32_t* bits, int64_t count, 
     }
 }
 
-/* For all rows, or for flags: every warp writes whole words, and afterwards their rows, if there are few. */
+/* For all rows, or for flags: every warp writes whole words. Afterwards a block lists its rows, unless it has more than its share of
+   the list: size[1] is the number of rows that are listed. */
 extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
     PARAMETERS, uint32_t* bits, uint64_t* size, ROW* queue, int64_t capacity CAPTURED_PARAMETERS) {
     VALUES
@@ -136,7 +137,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
             of_warps[warp] = all;
             all += mine;
         }
-        first = all ? (int64_t)atomicAdd(size, (uint64_t)all) : capacity;
+        atomicAdd(size, (uint64_t)all);
+        first = all && all <= 64 + 2 * capacity / gridDim.x ? (int64_t)atomicAdd(size + 1, (uint64_t)all) : capacity;
     }
     __syncthreads();
     if (first < capacity) {
@@ -169,6 +171,7 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
     PARAMETERS, TOTAL start, TOTAL* parts, int64_t* words CAPTURED_PARAMETERS) {
     VALUES
     __shared__ bool last;
+    __shared__ TOTAL few[32];
     const int lane = threadIdx.x & 31;
     for (int64_t chunk = global_warp(); chunk * CHUNK < count; chunk += num_warps()) {
         TOTAL total = start;
@@ -198,6 +201,10 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
         return;
     }
     __threadfence();
+    if (threadIdx.x == 0) {
+        words[2] = 0;
+        *(TOTAL*)words = __ldcg(parts); /* if there is one chunk */
+    }
     TOTAL* from = parts;
     for (int64_t left = (count + CHUNK - 1) / CHUNK; left > 1;) {
         const int64_t chunks = (left + CHUNK - 1) / CHUNK;
@@ -212,16 +219,18 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
             __syncwarp();
             total = combine_lanes(total);
             if (lane == 0) {
-                from[left + chunk] = total;
+                (chunks <= 32 ? few : from + left)[chunk] = total;
             }
         }
         __syncthreads();
         from += left;
-        left = chunks;
-    }
-    if (threadIdx.x == 0) {
-        words[2] = 0;
-        *(TOTAL*)words = __ldcg(from);
+        left = chunks <= 32 ? 1 : chunks;
+        if (chunks <= 32 && threadIdx.x < 32) {
+            const TOTAL alone = few[0], total = combine_lanes(lane < chunks ? combine(start, few[lane]) : start);
+            if (lane == 0) {
+                *(TOTAL*)words = chunks == 1 ? alone : total;
+            }
+        }
     }
 }
 #endif

@@ -45,7 +45,7 @@ def run_filter(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
     """The rows for which the function holds."""
     graph, items = frontier.graph, items_of(frontier)
     sparse = frontier.form == SPARSE
-    search = Search(frontier, zeroed=sparse)
+    search = Search(frontier, listed=sparse)
     more = [search.bits, search.size, search.queue, search.capacity, *passed([captured])]
     _launch(graph, plan, "filter_list" if sparse else "filter_words", frontier.form, items, more)
     return search.found()
@@ -72,19 +72,23 @@ def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
 
 
 class Search:
-    """What an operator finds: bits, and a list of as many rows as a sparse frontier may have."""
+    """What an operator finds: bits, and a list of as many rows as a sparse frontier may have.
 
-    def __init__(self, frontier: Frontier, zeroed: bool = True) -> None:
-        graph = frontier.graph
+    `listed`: rows are listed as they are found; otherwise whole words of bits are written, and lists may have gaps.
+    """
+
+    def __init__(self, frontier: Frontier, listed: bool = True) -> None:
+        graph, self.listed = frontier.graph, listed
         self.frontier, most = frontier, frontier.rules.most_rows(graph)
-        self.bits, self.size = (cupy.zeros if zeroed else cupy.empty)(words_of(graph), cupy.uint32), failures().zeroed()
+        self.bits, self.size = (cupy.zeros if listed else cupy.empty)(words_of(graph), cupy.uint32), failures().zeroed()
         self.queue, self.capacity = cupy.empty(max(1, most), graph.rows_by_id.dtype), np.int64(most)
 
     def found(self) -> Frontier:
         """The frontier; waits for the GPU."""
-        size, graph, rules = int(failures().check()[0]), self.frontier.graph, self.frontier.rules
+        (size, listed), graph, rules = failures().check().tolist(), self.frontier.graph, self.frontier.rules
         if size <= int(self.capacity):
-            return made(graph, rules, self.queue[:size], size)
+            complete = self.listed or listed == size
+            return made(graph, rules, self.queue[:size] if complete else rows_of(graph, self.bits, size), size)
         return Frontier(graph, rules, size, flags=self.bits)
 
 
