@@ -50,24 +50,22 @@ def repeat_advance(
     before: UserFunction | None = None,
     after: UserFunction | None = None,
     collect: str | None = None,
-    most_work: int | None = None,
 ) -> tuple[int, Frontier]:
-    """Advance, then again from the rows found, until none is found.
+    """Advance, then again from the rows found, until none is found, or a round would be more than the rules' `most_work`.
 
     The functions are those of `advance` and may also take `round`, which counts from 1. On a GPU all rounds are one launch, so a
     search of thousands of small frontiers does not cost a call for each.
 
     Args:
-        most_work: End before a round whose rows, and arcs of the direction, are more than this together.
         int: Number of rounds.
         Frontier: The rows that the last round found: none without `most_work`.
 
     Raises:
         UserFunctionError: A function is not supported, or failed, or rows are still found after V + 2^20 rounds.
     """
-    csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect, "all" if most_work is None else "limited")
-    most, limit = frontier.graph.num_vertices + MOST_STEPS, (1 << 62) if most_work is None else most_work
-    rounds, left = _backend(frontier.graph).run_repeat(frontier, csr, plan, captured, most, limit)
+    most, limit = frontier.graph.num_vertices + MOST_STEPS, frontier.rules.most_work
+    csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect, "all" if limit is None else "limited")
+    rounds, left = _backend(frontier.graph).run_repeat(frontier, csr, plan, captured, most, 1 << 62 if limit is None else limit)
     if rounds < 0:
         code = edge.__code__
         raise UserFunctionError(code.co_filename, code.co_firstlineno, f"rows are still found after {most} rounds")

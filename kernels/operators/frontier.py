@@ -1,6 +1,7 @@
 """Frontiers: sets of rows of a graph that operators work on."""
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from kernels.operators.constants import ALL, DENSE, SPARSE
 
 @dataclass(frozen=True)
 class Rules:
-    """How operators treat a frontier; answers do not depend on it."""
+    """How operators treat a frontier. Only `most_work` changes what they return."""
 
     # sparse_rows, sparse_arcs: a frontier is sparse if it has at most these shares of the graph's rows, and of its out-arcs. A
     # share of arcs of 1 does not count arcs.
@@ -21,6 +22,8 @@ class Rules:
     # `advance` over all rows visits the neighbours in this many ranges, one after another, so that what is read of a range stays
     # in the cache. For graphs without hubs.
     segments: int = 1
+    # `repeat_advance` ends before a round whose rows, and arcs of its direction, are more than this together.
+    most_work: int | None = None
 
     def most_rows(self, graph: Graph) -> int:
         """The most rows of a sparse frontier."""
@@ -60,6 +63,12 @@ class Frontier:
         if len(listed) and not (int(listed[0]) >= 0 and int(listed[-1]) < graph.num_vertices):
             raise IndexError(f"rows {int(listed[0])}..{int(listed[-1])} leave 0..{graph.num_vertices - 1}")
         return made(graph, rules, np.asarray(listed, graph.rows_by_id.dtype, like=offsets), len(listed))
+
+    def under(self, **changes: Any) -> "Frontier":
+        """The same rows with other rules: fields of `Rules` by name."""
+        made = copy(self)
+        made.rules = replace(self.rules, **changes)
+        return made
 
     @property
     def kind(self) -> str:

@@ -228,9 +228,9 @@ def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
     found = []
     for frontier in (thirds(graph, ALL_SPARSE), thirds(graph, ALL_DENSE), Frontier.of_rows(graph, range(min(1, size)))):
         levels[:], before = -1, 0
-        before, left = repeat_advance(frontier, visit, direction=direction, most_work=size)
+        before, left = repeat_advance(frontier.under(most_work=size), visit, direction=direction)
         found += [before, left.rows(), levels.copy()]
-        found.append(repeat_advance(left, visit, direction=direction, most_work=1 << 40)[0])
+        found.append(repeat_advance(left.under(most_work=1 << 40), visit, direction=direction)[0])
         found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction)[0])
         found += [levels.copy(), totals.copy()]
     return [host(each) for each in found]

@@ -6,7 +6,7 @@ __device__ __forceinline__ bool has_bit(const uint32_t* bits, int64_t row) { ret
 
 #if REPEATS
 /* Rows that enter the next round's frontier: their bits, and a list for each group of degrees, which `offsets` give: its rows are
-   in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[4] is the number of these rows and of their arcs. */
+   in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[4] is the number of these rows and their arcs. */
 struct Found {
     uint32_t* bits;
     ROW* listed;

@@ -4,11 +4,11 @@
    use two lists and two sets of bits in turn, and three slots of counts: those of the frontier, of what is found, and of the next
    round, which are set to zero meanwhile. A failed call ends the search one round later, so that all blocks agree on it.
 
-   A round lasts as long as its slowest warp. So where nothing is collected, rows of 32 arcs or more are divided into pieces of PIECE
-   arcs, which the warps of a block, or all warps for hubs, take in turn.
+   A round lasts as long as its slowest warp. So where nothing is collected, rows of 32 arcs or more are divided into pieces of
+   PIECE arcs, which the warps of a block, or all warps for hubs, take in turn.
 
-   The generated text in front of this file is that of arcs.cuh, and LIMITED: whether rows and arcs of a round are counted. INPUT is
-   SPARSE.
+   The generated text in front of this file is that of arcs.cuh, and LIMITED: whether rows and arcs of a round are counted. INPUT
+   is SPARSE.
 
    Source: Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
 #include "operators/gpu/arcs.cuh"
@@ -59,10 +59,10 @@ __device__ __forceinline__ void visit_in_pieces(const Sweep& sweep) {
 }
 #endif
 
-/* Advance from the `size` rows of `given` until nothing is found, at most `most` times, and LIMITED: until a round would have more
-   than `most_work` rows and arcs. `listed` has space for all rows twice, `bits` is zero. ended[0] is the number of rounds, or -1
-   if there were more; ended[1] the number of rows that are left, whose bits are the first half of `bits` if the number of rounds
-   is even, and otherwise the second. */
+/* Advance from the `size` rows of `given` until nothing is found, at most `most` times, and LIMITED: until a round would have
+   more than `most_work` rows and arcs. `listed` has space for all rows twice, `bits` is zero. ended[0] is the number of rounds,
+   or -1 if there were more; ended[1] the number of rows that are left, whose bits are the first half of `bits` if the number of
+   rounds is even, and otherwise the second. */
 extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repeat_arcs(
     const ROW* given, int64_t size, int64_t most, int64_t num_rows, ROW* listed, uint32_t* bits, const int64_t* starts,
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, OWN* hub_owns, TOTAL* hub_parts, TOTAL start,

@@ -100,8 +100,8 @@ __device__ __forceinline__ void list_words(const uint32_t* bits, int64_t count, 
     }
 }
 
-/* For all rows, or for flags: every warp writes whole words. Afterwards a block lists its rows, unless it has more than its share of
-   the list: size[1] is the number of rows that are listed. */
+/* For all rows, or for flags: every warp writes whole words. Afterwards a block lists its rows, unless it has more than its share
+   of the list: size[1] is the number of rows that are listed. */
 extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
     PARAMETERS, uint32_t* bits, uint64_t* size, ROW* queue, int64_t capacity CAPTURED_PARAMETERS) {
     VALUES

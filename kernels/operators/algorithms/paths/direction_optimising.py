@@ -47,7 +47,7 @@ def direction_optimising(graph: Graph, source: int) -> Array:
     compute(everything, start)
     while True:
         few = _ARCS * left + _ROWS * graph.num_vertices + (_AT_ONCE if is_cupy(graph) else 0)
-        rounds, frontier = repeat_advance(frontier, visit, most_work=int(few))
+        rounds, frontier = repeat_advance(frontier.under(most_work=int(few)), visit)
         if not frontier.size:
             return hops
         level += rounds + 1
