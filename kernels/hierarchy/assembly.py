@@ -10,7 +10,7 @@ import numpy as np
 from kernels.answers import Hierarchy, HierarchyArcs
 from kernels.cpu.parallel import inverse
 from kernels.graph import NO_ROW, Array, Graph
-from kernels.hierarchy.core import Core, Side, offsets_of, stable_order, tails_of
+from kernels.hierarchy.core import Core, Side, offsets_of, stable_order
 
 _DIGITS, _BIAS = 52, 1023  # of float64
 
@@ -35,8 +35,9 @@ class Contracted:
     @classmethod
     def of(cls, core: Core, chosen: Array) -> "Contracted":
         """The chosen vertices of a core."""
-        sides = (core.out,) if core.symmetric else (core.out, core.into)
-        return cls(core.rows[chosen], core.levels[chosen], tuple(_recorded(side, core.rows, chosen) for side in sides))
+        sides = ((core.out, core.out_tails), (core.into, core.into_heads))[: 1 if core.symmetric else 2]
+        rows = np.flatnonzero(chosen)
+        return cls(core.rows[rows], core.levels[rows], tuple(_recorded(*side, core.rows, chosen) for side in sides))
 
     @property
     def arcs(self) -> int:
@@ -44,10 +45,9 @@ class Contracted:
         return sum(len(side.owners) for side in self.sides)
 
 
-def _recorded(side: Side, rows: Array, chosen: Array) -> Recorded:
-    tails = tails_of(side)
-    arcs = chosen[tails]
-    return Recorded(rows[tails[arcs]], rows[side.heads[arcs]], side.weights[arcs], side.via[arcs])
+def _recorded(side: Side, owners: Array, rows: Array, chosen: Array) -> Recorded:
+    arcs = np.flatnonzero(chosen[owners])
+    return Recorded(rows[owners[arcs]], rows[side.heads[arcs]], side.weights[arcs], side.via[arcs])
 
 
 def assemble(graph: Graph, rounds: Sequence[Contracted]) -> Hierarchy:

@@ -1,6 +1,7 @@
 """What is left of a graph between two rounds of contraction."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -10,9 +11,7 @@ from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr, Graph
 
 _SMALL = 512  # vertices of a core that is never too dense
-# Shortcuts that contracting a vertex may need, on average, of all vertices. Of those left it is as many more as there are streets
-# across the border of a vertex's part of the plane, the square root of its vertices. A thinned grid needs an eighth of that.
-_SHORTCUTS = 128
+SHORTCUTS = 128  # that contracting a vertex may need, by `density`; roads stay below a fifth of it
 _ARCS = 32  # of a contracted vertex, on average, in both directions; roads have 6
 
 
@@ -42,6 +41,16 @@ class Core:
     def size(self) -> int:
         """Number of vertices."""
         return len(self.rows)
+
+    @cached_property
+    def out_tails(self) -> Array:
+        """The tail of each arc of `out` (int32 [A])."""
+        return tails_of(self.out)
+
+    @cached_property
+    def into_heads(self) -> Array:
+        """The owner, which is the head, of each arc of `into` (int32 [A])."""
+        return self.out_tails if self.symmetric else tails_of(self.into)
 
     @property
     def symmetric(self) -> bool:
@@ -97,27 +106,38 @@ def transposed(side: Side) -> Side:
     return Side(offsets, tails_of(side)[order], side.weights[order], side.via[order])
 
 
-def remaining(core: Core, keep: Array, levels: Array, out: Side) -> Core:
-    """The core of the vertices to keep, whose out-arcs are known by their old numbers."""
-    numbers = np.cumsum(keep, dtype=np.int32) - np.int32(1)
-    degrees = (out.offsets[1:] - out.offsets[:-1])[keep]
+def remaining(core: Core, left: Array, levels: Array, out: Side) -> Core:
+    """The core of the vertices that are left (int64 [m], ascending), whose out-arcs are known by their old numbers."""
+    numbers = np.zeros_like(core.rows)
+    numbers[left] = np.arange(len(left), dtype=numbers.dtype, like=numbers)
+    degrees = (out.offsets[1:] - out.offsets[:-1])[left]
     offsets = np.concatenate([np.zeros_like(out.offsets[:1]), np.cumsum(degrees)])
     made = Side(offsets, numbers[out.heads], out.weights, out.via)
-    return Core(core.rows[keep], levels[keep], made, made if core.symmetric else transposed(made))
+    return Core(core.rows[left], levels[left], made, made if core.symmetric else transposed(made))
 
 
-def require_road_like(core: Core, recorded: int, vertices: int) -> None:
+def density(core: Core, vertices: int) -> float:
+    """Paths of two arcs through a vertex, on average, over what these may grow by with each that is contracted.
+
+    Args:
+        vertices: Of the graph. Of those left, a vertex has as many more neighbours as there are streets across the border of its
+            part of the plane, the square root of the vertices in it.
+    """
+    out, into = (side.offsets[1:] - side.offsets[:-1] for side in (core.out, core.into))
+    return float((out * into).sum()) / core.size / sqrt(vertices / core.size)
+
+
+def require_road_like(core: Core, dense: float, recorded: int, vertices: int) -> None:
     """Raise NotRoadLike if the rest of the graph is too dense, or the contracted vertices have too many arcs.
 
     Args:
+        dense: The core's `density`.
         recorded: Number of these arcs.
         vertices: Of the graph.
     """
-    out, into = (side.offsets[1:] - side.offsets[:-1] for side in (core.out, core.into))
-    possible = float((out * into).sum())
-    limit = _SHORTCUTS * sqrt(vertices / core.size)
-    if core.size > _SMALL and possible > limit * core.size:
-        what = f"contracting a vertex may need {possible / core.size:,.0f} shortcuts (limit {limit:,.0f})"
+    if core.size > _SMALL and dense > SHORTCUTS:
+        needed, limit = (share * sqrt(vertices / core.size) for share in (dense, SHORTCUTS))
+        what = f"contracting a vertex may need {needed:,.0f} shortcuts (limit {limit:,.0f})"
     elif recorded > _ARCS * vertices and recorded > _SMALL**2:
         what = f"the hierarchy needs more than {_ARCS} arcs a vertex"
     else:

@@ -11,7 +11,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, ranges, ranges_of_rows
 from kernels.graph import Array
 from kernels.hierarchy.constants import ARCS, ENTRIES
-from kernels.hierarchy.core import Core, Side, tails_of
+from kernels.hierarchy.core import Core, Side
 from kernels.hierarchy.witnesses import enter, slot, tables, witnesses
 
 
@@ -22,7 +22,7 @@ def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     """
     counts = np.zeros(core.size, np.int64)
     found = np.empty(len(arcs), np.int64)
-    owners = tails_of(core.into)[arcs]
+    owners = core.into_heads[arcs]
     parts = ranges(len(arcs), 64 * len(arcs))
     over_items(
         parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, found, *part)

@@ -9,7 +9,7 @@ import numpy as np
 from kernels.gpu.loader import launch, minus_ones, pointer
 from kernels.graph import Array
 from kernels.hierarchy.constants import ARCS, ENTRIES, SEARCHES, TEAM, THREADS
-from kernels.hierarchy.core import Core, Side, tails_of
+from kernels.hierarchy.core import Core, Side
 
 _SOURCE = "hierarchy/hierarchy.cu"
 _RESIDENT = 1024  # threads of a multiprocessor that search at a time
@@ -21,7 +21,7 @@ _FEW = (
 def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     """As `cpu.count_shortcuts`."""
     counts: Array = cupy.zeros(core.size, np.int64)
-    owners = tails_of(core.into)[arcs]
+    owners = core.into_heads[arcs]
     degrees = _degrees(core.out.offsets)[owners]
     for part, most in _by_size(degrees):
         memory = _memory(len(part), most + ARCS + ENTRIES * settle, core)
@@ -77,10 +77,14 @@ def _memory(items: int, most: int, core: Core) -> _Memory:
 
 def _by_size(sizes: Array) -> Iterator[tuple[Array, int]]:
     """The items with few arcs and those with many, if there are any, and the most arcs of one."""
+    most = int(sizes.max()) if len(sizes) else 0
+    if len(sizes) and most <= _FEW:
+        yield cupy.arange(len(sizes)), most
+        return
     few = sizes <= _FEW
-    for part in (cupy.flatnonzero(few), cupy.flatnonzero(~few)):
+    for part, largest in ((cupy.flatnonzero(few), _FEW), (cupy.flatnonzero(~few), most)):
         if len(part):
-            yield part, int(sizes[part].max())
+            yield part, largest
 
 
 def _degrees(offsets: Array) -> Array:

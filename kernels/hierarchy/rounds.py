@@ -7,37 +7,41 @@ from kernels.arrays import on_gpu
 from kernels.graph import Array, Graph
 from kernels.hierarchy.assembly import Contracted, assemble
 from kernels.hierarchy.constants import LEVEL, SHORTCUT
-from kernels.hierarchy.core import Core, core_of, remaining, require_road_like, tails_of
+from kernels.hierarchy.core import SHORTCUTS, Core, core_of, density, remaining, require_road_like
 
 _SPARSE = 4  # arcs per vertex of the core up to which the limits below hold; they rise with the density
 _SETTLED, _SETTLED_FOR_SCORE = 16, 12  # vertices that a search for witnesses settles
+_FOLLOWED = SHORTCUTS / 4  # density of the core up to which a given order is followed: it does not suit the weights of the rest
 
 
 def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
-    """Contract all vertices, by scores or by descending positions `order` (index width [V])."""
+    """Contract all vertices, by scores or, as long as it suits, by descending positions `order` (index width [V])."""
     if on_gpu(graph, "build_hierarchy"):
         from kernels.hierarchy.cuda import choose, contract, count_shortcuts
     else:
         from kernels.hierarchy.cpu import choose, contract, count_shortcuts
-    core = core_of(graph)
+    core, places = core_of(graph), _scattered(graph)
     stale, scores = np.ones_like(core.rows, np.bool_), np.zeros_like(core.rows, np.int64)
     contracted, recorded = [Contracted.of(core, ~stale)], 0
     while core.size:
-        require_road_like(core, recorded, graph.num_vertices)
-        density = max(1, len(core.out.heads) / core.size / _SPARSE)
+        dense = density(core, graph.num_vertices)
+        require_road_like(core, dense, recorded, graph.num_vertices)
+        order = None if dense > _FOLLOWED else order
+        arcs_per_vertex = max(1, len(core.out.heads) / core.size / _SPARSE)
         if order is None:
-            counts = count_shortcuts(core, np.flatnonzero(stale[tails_of(core.into)]), int(_SETTLED_FOR_SCORE * density))
+            arcs = np.flatnonzero(stale[core.into_heads])
+            counts = count_shortcuts(core, arcs, int(_SETTLED_FOR_SCORE * arcs_per_vertex))
             scores = np.where(stale, _score(core, counts), scores)
-            keys = (scores + LEVEL * core.levels.astype(np.int64) << 32) | _scattered(core.rows)
+            keys = (scores + LEVEL * core.levels.astype(np.int64) << 32) | places[core.rows]
         else:
             keys = -order[core.rows].astype(np.int64)
-        chosen, stale, levels = choose(core, keys)
+        chosen, touched, levels = choose(core, keys)
         contracted.append(Contracted.of(core, chosen))
         recorded += contracted[-1].arcs
-        out = contract(core, chosen, int(_SETTLED * density))
-        keep = ~chosen
-        core = remaining(core, keep, levels, out)
-        stale, scores = stale[keep], scores[keep]
+        out = contract(core, chosen, int(_SETTLED * arcs_per_vertex))
+        left = np.flatnonzero(~chosen)
+        core = remaining(core, left, levels, out)
+        stale, scores = (touched if order is None else ~chosen)[left], scores[left]
     return assemble(graph, contracted)
 
 
@@ -48,9 +52,9 @@ def _score(core: Core, counts: Array) -> Array:
     return scores
 
 
-def _scattered(rows: Array) -> Array:
+def _scattered(graph: Graph) -> Array:
     """Different numbers below 2^32 in an order that is unrelated to the rows': of equal scores, a third is chosen in a round."""
-    mixed = rows.astype(np.uint64)
+    mixed = np.arange(graph.num_vertices, dtype=np.uint64, like=graph.rows_by_id)
     for factor in (0x7FEB352D, 0x846CA68B):
         mixed = (mixed ^ (mixed >> np.uint64(16))) * np.uint64(factor) & np.uint64(0xFFFFFFFF)
     return (mixed ^ (mixed >> np.uint64(16))).astype(np.int64)

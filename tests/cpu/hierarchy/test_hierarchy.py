@@ -117,11 +117,21 @@ def test_a_social_network_is_refused_with_figures():
 
 def test_what_is_left_of_a_large_grid_may_be_dense(monkeypatch):
     """A limit that grows with the logarithm of the vertices for each that is left refused a grid of 24 million vertices."""
-    monkeypatch.setattr("kernels.hierarchy.core._SHORTCUTS", 8)
+    monkeypatch.setattr("kernels.hierarchy.core.SHORTCUTS", 8)
     monkeypatch.setattr("kernels.hierarchy.core._SMALL", 16)
     src, dst = np.array(grid_edges(120))[:, np.random.default_rng(1).random(28560) < 0.65]
     graph = graph_of_edges(src, dst, np.random.default_rng(2).integers(1, 1000, len(src)), 14400)
     assert build_hierarchy(graph).num_levels < 60
+
+
+def test_an_order_that_does_not_suit_is_left(monkeypatch):
+    """An order is followed until what is left is too dense for roads; a grid of 24 million vertices was refused there."""
+    monkeypatch.setattr("kernels.hierarchy.core._SMALL", 64)
+    src, dst = np.array(grid_edges(60))[:, np.random.default_rng(1).random(7080) < 0.65]
+    graph = graph_of_edges(src, dst, np.random.default_rng(2).integers(1, 1000, len(src)), 3600)
+    found = customise(np.random.default_rng(3).permutation(3600).astype(np.int32), graph)
+    assert (distances(found, 0) == sssp(graph, 0).distance).all()
+    assert len(found.up.others) < 5 * graph.num_vertices
 
 
 def test_an_order_of_another_graph_is_refused():
