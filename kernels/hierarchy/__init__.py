@@ -56,11 +56,11 @@ def customise(order: Hierarchy | Array, graph: Graph) -> Hierarchy:
         order: That hierarchy, or its `positions`.
 
     It takes a fraction of the time of `build_hierarchy`, because only necessary shortcuts are searched for, and no scores. Any
-    weights give a correct hierarchy; it is small if the order suits them.
+    weights give a correct hierarchy. Where the order does not suit them, the rest of the graph is ordered anew.
 
     Raises:
         ValueError: The two have different numbers of vertices.
-        NotRoadLike: As `build_hierarchy`; an order of the new weights may need fewer shortcuts.
+        NotRoadLike: As `build_hierarchy`.
     """
     positions = order.positions if isinstance(order, Hierarchy) else order
     if len(positions) != graph.num_vertices:
