@@ -117,11 +117,12 @@ def remaining(core: Core, left: Array, levels: Array, out: Side) -> Core:
 
 
 def density(core: Core, vertices: int) -> float:
-    """Paths of two arcs through a vertex, on average, over what these may grow by with each that is contracted.
+    """The mean number of paths of two arcs through a vertex, over the square root of how many vertices of the graph it stands for.
+
+    As many streets cross the border of these vertices' part of the plane: roads have 4 to 17, however few are left.
 
     Args:
-        vertices: Of the graph. Of those left, a vertex has as many more neighbours as there are streets across the border of its
-            part of the plane, the square root of the vertices in it.
+        vertices: Of the graph.
     """
     out, into = (side.offsets[1:] - side.offsets[:-1] for side in (core.out, core.into))
     return float((out * into).sum()) / core.size / sqrt(vertices / core.size)
