@@ -117,7 +117,7 @@ def remaining(core: Core, left: Array, levels: Array, out: Side) -> Core:
 
 
 def density(core: Core, vertices: int) -> float:
-    """The mean number of paths of two arcs through a vertex, over the square root of how many vertices of the graph it stands for.
+    """The mean number of paths of two arcs through a vertex, over the square root of how many vertices it stands for.
 
     As many streets cross the border of these vertices' part of the plane: roads have 4 to 17, however few are left.
 
