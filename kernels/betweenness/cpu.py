@@ -9,7 +9,8 @@ parts are added in order. Numbers of paths soon exceed 2^53, where they are roun
 in 1..2^SPAN times 2^(SPAN e). Scaling by a power of two is exact, so without overflow plain doubles have the same digits.
 Dependencies are added as integers (`parameters.scale`).
 
-A row whose neighbour has no value yet waits; only ranks that hold a part of the rows wait.
+Rows are numbered by their places in the order of distance, and values are kept by place, so that the values of neighbours, which
+are near in this order, are near in memory.
 """
 
 from functools import partial
@@ -23,23 +24,31 @@ from kernels.betweenness.constants import ARCS_OF_A_SUM, SPAN
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
-from kernels.graph import Array, Csr, Graph
+from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
 
+# References to arrays are not counted, which took half of the time: callers hold them.
+_NUMBA = {"cache": True, "nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 _LOW, _HIGH = 2.0**-SPAN, 2.0**SPAN
 Arcs = tuple[Array, Array, Array]
 
 
-class Values(NamedTuple):
-    """Numbers of paths, or coefficients: `double * 2^(SPAN * exponent)`; the double is 0 where there is no value."""
+class Search(NamedTuple):
+    """What a core keeps while it follows sources one by one."""
 
-    double: Array  # float64
-    exponent: Array  # int32
+    place: Array  # index width [V]: of each row in the order of distance, -1 where not reached
+    order: Array  # index width [V]: the row at each place
+    starts: Array  # int64 [V + 1]: places where the levels start, without weights
+    double: Array  # float64 [V]: number of paths, later the coefficient, `double * 2^(SPAN * exponent)`, by place
+    exponent: Array  # int32 [V]
+    total: Array  # int64 [V]: sum of dependencies of each row, in units
 
     @classmethod
-    def of(cls, length: int) -> "Values":
-        """No values."""
-        return cls(np.zeros(length), np.zeros(length, np.int32))
+    def of(cls, graph: Graph) -> "Search":
+        """Nothing is reached."""
+        length, row = graph.num_vertices, graph.rows_by_id.dtype
+        places = np.full(length, -1, row), np.empty(length, row), np.empty(length + 1, np.int64)
+        return cls(*places, np.empty(length), np.empty(length, np.int32), np.zeros(length, np.int64))
 
 
 def solve(graph: Graph, parameters: Parameters) -> Betweenness:
@@ -55,23 +64,21 @@ def solve(graph: Graph, parameters: Parameters) -> Betweenness:
 
 def sum_of_sources(graph: Graph, weights: bool, sources: Array, bits: int) -> Array:
     """Dependencies of some sources on every row, in units: int64 [V]."""
-    num_rows = graph.num_vertices
     weighted = weights and graph.out.weights is not None
-    into, out = arcs_of(graph.into, weighted), arcs_of(graph.out, weighted)
-    unit, total, order = 2.0**bits, np.zeros(num_rows, np.int64), np.empty(num_rows, graph.rows_by_id.dtype)
-    hops, paths, coefficients = np.empty(num_rows, np.int64), Values.of(num_rows), Values.of(num_rows)
+    into, out, search = arcs_of(graph.into, weighted), arcs_of(graph.out, weighted), Search.of(graph)
+    distance, reached = np.empty(0, distance_dtype(out[2])), 1
     for source in sources.tolist():
+        search.order[0] = source
         if weighted:
-            distance = sssp(graph, source).distance
-            reached = nearest_first(distance)
-        else:
-            distance, reached = hops, order[: _search(out, source, hops, order)]
-        _, near = count_paths(into, source, distance, reached, paths)
+            distance = frozen(sssp(graph, source).distance)
+            rows = nearest_first(distance)
+            reached = len(rows)
+            search.order[1:reached] = rows[rows != source]  # others, too, may be at distance 0
+        near, number, level = _count_paths(into, out, distance, reached, search)
         if near >= 0:
             raise ArithmeticError(NO_LENGTH.format(graph.ids[near]))
-        add_dependencies(out, source, distance, reached, (paths, coefficients, total), unit)
-        _forget(reached, paths, coefficients)
-    return total
+        _add_dependencies(out, distance, number, level, search, 2.0**bits)
+    return search.total
 
 
 def arcs_of(csr: Csr, weighted: bool) -> Arcs:
@@ -87,34 +94,7 @@ def nearest_first(distance: Array) -> Array:
     return rows
 
 
-@njit(cache=True, nogil=True)
-def _search(out: Arcs, source: int, hops: Array, order: Array) -> int:
-    """Set hops (-1: not reached), and the reached rows in ascending order of hops; return their number."""
-    offsets, indices, _ = out
-    hops[:] = -1
-    hops[source] = 0
-    order[0] = source
-    head, tail = 0, 1
-    while head < tail:
-        row = order[head]
-        head += 1
-        for arc in range(offsets[row], offsets[row + 1]):
-            far = indices[arc]
-            if hops[far] < 0:
-                hops[far] = hops[row] + 1
-                order[tail] = far
-                tail += 1
-    return tail
-
-
-@njit(cache=True, nogil=True)
-def _forget(rows: Array, paths: Values, coefficients: Values) -> None:
-    for row in rows:
-        paths.double[row] = 0.0
-        coefficients.double[row] = 0.0
-
-
-@njit(cache=True, nogil=True)
+@njit(**_NUMBA)
 def _plus(double: float, exponent: int, other: float, others: int) -> tuple[float, int]:
     """Sum of two values, rounded once; 0 stands for no value."""
     if double == 0.0:
@@ -132,87 +112,92 @@ def _plus(double: float, exponent: int, other: float, others: int) -> tuple[floa
     return double, exponent
 
 
-@njit(cache=True, nogil=True)
-def _sum(arcs: Arcs, row: int, step: int, distance: Array, values: Values) -> tuple[float, int, int]:
-    """Sum of the values of a row's neighbours by tight in-arcs (step -1) or out-arcs (1).
+@njit(**_NUMBA)
+def _sum(arcs: Arcs, row: int, tails: bool, distance: Array, search: Search, places: tuple[int, int]) -> tuple[float, int, bool]:
+    """Sum of the values of a row's neighbours by tight arcs: of tails by in-arcs, or of heads by out-arcs.
 
-    Returns the double, the exponent, and 0; 1 where a neighbour has no value yet, 2 where an in-arc has no length.
+    Without weights, arcs are tight whose neighbours are at these places. Returns the double, the exponent, and whether an in-arc
+    has no length.
     """
     offsets, indices, weights = arcs
-    begin, end, own = offsets[row], offsets[row + 1], distance[row]
+    begin, end = offsets[row], offsets[row + 1]
     total, of_total = 0.0, 0
     for first in range(begin, end, ARCS_OF_A_SUM):
         part, of_part = 0.0, 0
         for arc in range(first, min(first + ARCS_OF_A_SUM, end)):
             other = indices[arc]
-            theirs = distance[other]
+            there = search.place[other]
             if len(weights):
-                tail, head = (theirs, own) if step < 0 else (own, theirs)
-                if theirs < 0 or other == row or tail + weights[arc] != head:
+                near, far = (distance[other], distance[row]) if tails else (distance[row], distance[other])
+                if there < 0 or other == row or near + weights[arc] != far:
                     continue
-                if theirs == own:
-                    return 0.0, 0, 2
-            elif theirs != own + step:
+                if near == far:
+                    return 0.0, 0, True
+            elif not places[0] <= there < places[1]:
                 continue
             if arc > begin and indices[arc - 1] == other:
                 continue
-            if values.double[other] == 0.0:
-                return 0.0, 0, 1
-            part, of_part = _plus(part, of_part, values.double[other], values.exponent[other])
+            part, of_part = _plus(part, of_part, search.double[there], search.exponent[there])
         total, of_total = _plus(total, of_total, part, of_part)
-    return total, of_total, 0
+    return total, of_total, False
 
 
-@njit(cache=True, nogil=True)
-def count_paths(into: Arcs, source: int, distance: Array, order: Array, paths: Values) -> tuple[int, int]:
-    """Set the numbers of paths of rows in ascending order of distance, which have none yet.
-
-    Returns the number of rows that wait, and a row that an arc without length reaches, or -1.
-    """
-    waiting = 0
-    for row in order:
-        if paths.double[row] == 0.0:
-            double, exponent, found = (1.0, 0, 0) if row == source else _sum(into, row, -1, distance, paths)
-            if found == 2:
-                return 0, row
-            waiting += found
-            paths.double[row], paths.exponent[row] = double, exponent
-    return waiting, -1
-
-
-@njit(cache=True, nogil=True)
-def add_dependencies(
-    out: Arcs, source: int, distance: Array, order: Array, values: tuple[Values, Values, Array], unit: float
-) -> int:
-    """Set the coefficients of rows in descending order of distance, which have none yet, and add their dependencies.
+@njit(**_NUMBA)
+def _count_paths(into: Arcs, out: Arcs, distance: Array, reached: int, search: Search) -> tuple[int, int, int]:
+    """Set the place and the number of paths of each row that the source reaches; the source is first in the order.
 
     Args:
-        source: Its row, or -1 if another rank has it.
-        values: Numbers of paths, coefficients, and the sums of dependencies (int64), to which all rows but the source add.
-        unit: Units in 1.
+        distance: Of paths with weights; otherwise it is not read.
+        reached: Length of the order, nearest rows first: all that are reached with weights, 1 without.
 
-    Returns the number of rows that wait.
+    Returns a row that an arc without length reaches, or -1, the number of rows that are reached, and the last level.
     """
-    paths, coefficients, total = values
-    waiting = 0
-    for row in order[::-1]:
-        if coefficients.double[row] == 0.0:
-            double, exponent, waits = _sum(out, row, 1, distance, coefficients)
-            waiting += waits
-            if waits:
-                continue
-            of_row, power = paths.double[row], paths.exponent[row]
-            if row != source and double > 0.0:
-                total[row] += np.int64(np.rint(_times(double * of_row, exponent + power) * unit))
-            if of_row > 1.0:
-                double, exponent = _plus(double, exponent, 1 / of_row * _HIGH, -power - 1)
-            else:
-                double, exponent = _plus(double, exponent, 1.0, -power)
-            coefficients.double[row], coefficients.exponent[row] = double, exponent
-    return waiting
+    place, order, starts, double, exponent, _ = search
+    offsets, indices, weights = out
+    for i in range(reached):
+        place[order[i]] = i
+    double[0], exponent[0], starts[0] = 1.0, 0, 0
+    before, start, end, level, i = 0, 0, 1, 0, 0  # places where the level before this one, this one, and the next one start
+    while i < reached:
+        if i == end and not len(weights):
+            before, start, end, level = start, end, reached, level + 1
+            starts[level] = start
+        row = order[i]
+        if i:
+            double[i], exponent[i], no_length = _sum(into, row, True, distance, search, (before, start))
+            if no_length:
+                return row, reached, level
+        if not len(weights):
+            for arc in range(offsets[row], offsets[row + 1]):
+                head = indices[arc]
+                if place[head] < 0:
+                    place[head], order[reached] = reached, head
+                    reached += 1
+        i += 1
+    return -1, reached, level
 
 
-@njit(cache=True, nogil=True)
+@njit(**_NUMBA)
+def _add_dependencies(out: Arcs, distance: Array, reached: int, level: int, search: Search, unit: float) -> None:
+    """Turn numbers of paths into coefficients, farthest rows first, add all dependencies to the total, and free all places."""
+    place, order, starts, double, exponent, total = search
+    start = end = reached  # of the heads
+    for i in range(reached - 1, 0, -1):
+        if i < starts[level]:
+            start, end, level = starts[level], start, level - 1
+        row = order[i]
+        heads, power, _ = _sum(out, row, False, distance, search, (start, end))
+        if heads > 0.0:
+            total[row] += np.int64(np.rint(_times(heads * double[i], power + exponent[i]) * unit))
+        if double[i] > 1.0:
+            double[i], exponent[i] = _plus(heads, power, 1 / double[i] * _HIGH, -exponent[i] - 1)
+        else:
+            double[i], exponent[i] = _plus(heads, power, 1.0, -exponent[i])
+    for i in range(reached):
+        place[order[i]] = -1
+
+
+@njit(**_NUMBA)
 def _times(double: float, exponent: int) -> float:
     """A value that is less than 2^SPAN, as a double."""
     while exponent < 0 and double > 0.0:
