@@ -60,11 +60,13 @@ def load_kernels(backend: Backend) -> None:
     from numba.core.registry import cpu_target
     from numba.np import linalg
 
+    # Made before the lock is taken: a thread that declares a function makes them under a lock of Python, then takes this one.
+    contexts = cpu_target.typing_context, cpu_target.target_context
     with global_compiler_lock:
         require, linalg.ensure_blas = linalg.ensure_blas, _no_blas
         try:
-            cpu_target.typing_context.refresh()
-            cpu_target.target_context.refresh()
+            for context in contexts:
+                context.refresh()
         finally:
             linalg.ensure_blas = require
 
