@@ -52,7 +52,7 @@ demo: $(VENV)/run
 
 test: lint
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
-	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator
+	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator --numprocesses $(TEST_PROCESSES) --dist load
 
 docs-configuration: $(VENV)/run
 	$(BIN)/python -m pipeline.config.reference

@@ -6,9 +6,9 @@ os.environ.pop("PREFECT_API_URL", None)  # the tests' flows run on a server of t
 import flows  # noqa: F401  sets Prefect's defaults before Prefect is imported
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def prefect():
-    """One embedded server with an empty database for all flows of this process; it works on, also when nobody asks it."""
+    """One embedded server with an empty database for the flows of a file. It works also when nobody asks it, so it ends with them."""
     from prefect.testing.utilities import prefect_test_harness
 
     with prefect_test_harness(server_startup_timeout=120):
