@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 from datetime import date
+from itertools import product
 from typing import TypeVar
 
 Case = TypeVar("Case")
 
 NIGHTLY = os.environ.get("NIGHTLY") == "1"
-_SHARE, _LEAST = 3, 25
+_SHARE, _LEAST = 6, 15
 _DAY = int(os.environ.setdefault("DAY_OF_TESTS", str(date.today().toordinal())))  # pytest-xdist's processes inherit it
 
 
@@ -22,3 +23,9 @@ def of_the_day(*groups: Sequence[Case]) -> tuple[Case, ...]:
     if NIGHTLY:
         return tuple(case for group in groups for case in group)
     return tuple(group[_DAY % len(group)] for group in groups)
+
+
+def in_turn(share: int, *axes: Sequence[Case]) -> list[tuple[Case, ...]]:
+    """Of all combinations one in `share`, others every day; at night all. The last axis turns fastest. Marked as `of_the_day`."""
+    combinations = list(product(*axes))
+    return combinations if NIGHTLY else combinations[_DAY % share :: share]

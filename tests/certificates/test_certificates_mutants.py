@@ -19,7 +19,7 @@ from kernels.wcc.certificate import certify_wcc
 from tests.answers import closed, closure_of, true_closure, true_forest, true_paths, true_strong, true_weak, uncleaned
 from tests.graphs import EdgeList
 
-MUTANTS = [20_000, pytest.param(100_000, marks=pytest.mark.nightly)]  # of each certificate
+MUTANTS = [5_000, pytest.param(100_000, marks=pytest.mark.nightly)]  # of each certificate
 MUTANTS_A_GRAPH = 48
 WEIGHTS = {
     np.int32: (0, 0, 1, 1, 2, 3),

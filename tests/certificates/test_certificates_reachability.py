@@ -18,7 +18,7 @@ from tests.answers import uncleaned
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph
 
-MUTANTS = [10_000, pytest.param(100_000, marks=pytest.mark.nightly)]
+MUTANTS = [3_000, pytest.param(100_000, marks=pytest.mark.nightly)]
 MUTANTS_PER_GRAPH = 60
 ARRAYS = ("level", "height", "low", "post", "first", "last", "supports", "reaches", "reached")
 

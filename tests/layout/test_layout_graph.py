@@ -9,6 +9,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
+from tests.counts import in_turn
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.stored_graphs import validate
@@ -35,8 +36,8 @@ def arcs_of(folder) -> list[tuple]:
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda graph: graph.name)
-@pytest.mark.parametrize("shards", [1, 2, 3, 7])
+@pytest.mark.sampled
+@pytest.mark.parametrize(("edges", "shards"), in_turn(3, NAMED_GRAPHS, [1, 2, 3, 7]), ids=lambda of: getattr(of, "name", of))
 def test_a_named_graph_under_every_order_and_shard_count(edges, shards, tmp_path):
     for order in ORDERS:
         folder = laid_out(edges, tmp_path, order=order, window=8, shards=shards)

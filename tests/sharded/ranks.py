@@ -15,7 +15,7 @@ from tests.counts import of_the_day
 from tests.sharded.shards import cut_of, even_bounds, split
 
 SIZES = (1, 2, 3, 4, 7, 8)
-SOME_SIZES = of_the_day((1, 2), (3, 4), (7, 8))
+SOME_SIZES = of_the_day((1, 2, 3), (4, 7, 8))
 DEADLINE = 60.0
 
 

@@ -16,7 +16,7 @@ from kernels.sssp import sssp
 from kernels.trees import sweep, trees
 from kernels.trees.constants import LANES
 from kernels.trees.targets import Targets
-from tests.counts import NIGHTLY, examples
+from tests.counts import NIGHTLY, examples, in_turn
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 100]
@@ -36,8 +36,10 @@ def in_dtype(edges: EdgeList, dtype: type) -> Graph:
     return graph_of(edges, dtype=dtype)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.float64], ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("edges", "dtype"), in_turn(2, SMALL, [np.int64, np.float64]), ids=lambda value: getattr(value, "name", value)
+)
 def test_trees_of_named_graphs(edges, dtype):
     graph = in_dtype(edges, dtype)
     rows = list(range(min(3, graph.num_vertices)))

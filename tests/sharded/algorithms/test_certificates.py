@@ -18,6 +18,7 @@ from tests.answers import true_answers, true_forest, true_paths, uncleaned
 from tests.certificates.test_certificates_mutants import CERTIFIED, CERTIFIED_OVER_RANKS, forest_of, random_graph
 from tests.certificates.test_certificates_pagerank import mutants as rank_mutants
 from tests.certificates.test_certificates_pagerank import true_ranks
+from tests.counts import in_turn
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.answers import (
     CERTIFY,
@@ -37,8 +38,12 @@ from tests.sharded.test_memory import growth
 MUTANTS = 200  # of each certificate; three thousand of each were run once
 
 
-@pytest.mark.parametrize("build", [graph_of, uncleaned])
-@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 50], ids=lambda edges: edges.name)
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("edges", "build"),
+    in_turn(2, [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 50], [graph_of, uncleaned]),
+    ids=lambda value: getattr(value, "name", None),
+)
 def test_true_answers_of_named_graphs_hold(edges, build) -> None:
     graph = build(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
     for size in (1, 2, 4, 7) if build is graph_of else (3, 8):

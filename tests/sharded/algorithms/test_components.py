@@ -18,7 +18,7 @@ from kernels.scc.sharded import scc
 from kernels.wcc import wcc as single_rank_wcc
 from kernels.wcc.sharded import wcc
 from tests.answers import true_strong, true_weak, uncleaned
-from tests.counts import examples
+from tests.counts import examples, in_turn
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SOME_SIZES, bounds_of, evenly, on_shards, whole
 from tests.sharded.shards import even_bounds, split
@@ -36,8 +36,9 @@ def assert_labels(parts, expected) -> None:
     assert len({part.supersteps for part in parts}) == 1
 
 
-@pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
-@pytest.mark.parametrize("make", [graph_of, uncleaned])
+@pytest.mark.parametrize(
+    ("edges", "make"), in_turn(2, NAMED_GRAPHS, [graph_of, uncleaned]), ids=lambda value: getattr(value, "name", None)
+)
 def test_named_graphs(edges, make) -> None:
     graph = make(edges, random.Random(3).sample(edges.ids, len(edges.ids)))
     weak, strong = true_weak(edges, graph), true_strong(edges, graph) if edges.directed else true_weak(edges, graph)

@@ -16,7 +16,7 @@ from kernels.forest import minimum_spanning_forest as single_rank
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import Csr, Graph
 from tests.answers import true_forest, uncleaned
-from tests.counts import examples
+from tests.counts import examples, in_turn
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import SOME_SIZES, assert_forest, bounds_of, evenly, on_shards, whole
 from tests.sharded.test_memory import growth
@@ -31,8 +31,7 @@ DTYPES = (np.int32, np.int64, np.float32, np.float64)
     ("edges", "dtype"),
     [
         pytest.param(edges, dtype, id=f"{edges.name}-{dtype.__name__}")
-        for edges in NAMED_GRAPHS
-        for dtype in DTYPES
+        for edges, dtype in in_turn(3, NAMED_GRAPHS, DTYPES)
         if all(np.array(weight).astype(dtype) == weight for weight in edges.arcs().values())
     ],
 )

@@ -26,6 +26,7 @@ from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, make
 from pipeline.store.shards import dealing_of, load_shard
 from pipeline.tables import files as tables
+from tests.counts import in_turn
 from tests.sharded import ranks
 from tests.sharded.shards import split
 
@@ -58,7 +59,7 @@ STORED = {
 }
 
 
-@pytest.fixture(params=STORED)
+@pytest.fixture
 def graph(request, tmp_path) -> Folder:
     return stored(tmp_path / "stored", **STORED[request.param])
 
@@ -81,7 +82,7 @@ def same_rows(found: Shard, expected: Shard) -> bool:
     )
 
 
-@pytest.mark.parametrize("size", [*ranks.SIZES, 60])
+@pytest.mark.parametrize(("size", "graph"), in_turn(2, [*ranks.SIZES, 60], [*STORED]), indirect=["graph"])
 def test_each_rank_reads_its_shard_however_the_graph_is_stored(size, graph):
     whole = open_graph(graph)
     dealing, expected = dealing_of(graph, size), ranks.dealing_of(whole, size)
@@ -99,7 +100,7 @@ def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_pa
         assert len(dealing.owners) > size
 
 
-@pytest.mark.parametrize("stage", SHARDED)
+@pytest.mark.parametrize(("stage", "graph"), in_turn(3, SHARDED, [*STORED]), indirect=["graph"])
 def test_the_files_are_those_of_a_single_rank(stage, graph, cut, tmp_path):
     sources = rows_ids(graph, [0, 5, 17])
     one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=LocalThreads()))
@@ -203,6 +204,7 @@ def test_errors_are_those_of_a_single_rank(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name in SHARDED] == []
 
 
+@pytest.mark.parametrize("graph", STORED, indirect=True)
 def test_sources_are_found_in_the_maps(graph):
     whole = open_graph(graph)
     assert rows_of_sources(graph, whole.ids.tolist()) == list(range(whole.num_vertices))
