@@ -4,6 +4,7 @@ reading.py    a file of changes
 snapshot.py   a new snapshot of the source, from which the changes are computed
 resolving.py  its edges in the stored graph, and rows that cannot be applied
 apply.py      the step: the files of the graph before and a batch of changes, merged when opened, and proved
+renumbering.py new ids that are strings
 compaction.py shards with many changes are written anew
 state.py      the newest run, and what it was made from
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from pipeline.changes.apply import Asked, change_graph
 from pipeline.changes.reading import read_changes
+from pipeline.changes.renumbering import NEW_NAMES, number_names
 from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
@@ -97,6 +99,8 @@ class _Reading:
         begins()
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
+        if NEW_NAMES in changed.manifest.files:
+            edges = call("edges", number_names, edges, changed, runtime)
         return edges, changed, sources_of(config, edges, changed, target)
 
     def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:

@@ -1,12 +1,13 @@
 """The step of a changed graph: the files of the graph before, a batch of changes, and the proof that together they are right."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kernels.graph import ID, Array, Graph
 from kernels.layout.certificate.changed import certify_changes
@@ -16,6 +17,7 @@ from kernels.layout.vect_csr import BLOCK_DEGREE
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
+from pipeline.changes.renumbering import NEW_NAMES, Numbering, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.changes.snapshot import Snapshot
 from pipeline.cluster.threads import LocalThreads
@@ -27,7 +29,7 @@ from pipeline.runtime.backend import Backend, bring
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
-from pipeline.store.graph import open_graph, open_vertices
+from pipeline.store.graph import open_graph, open_vertices, renumber_vertices
 from pipeline.store.manifest import FileEntry, Folder, Written, link_or_copy, make, unsealed
 from pipeline.store.names import Names, open_names
 
@@ -78,7 +80,7 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
     facts = GraphFacts.of(before)
     number = facts.state.number + 1 if facts.state else 1
     parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot, "file": asked.source.name}
-    inputs = {"before": before.digest, "changes": asked.digest}
+    inputs = {"before": before.digest, "changes": asked.digest, "edges": edges.digest}
     changed = make(runtime.work / folder_of_state(number), "graph", inputs, parameters, write)
     if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
         graph = opened[0] if opened else open_graph(changed, runtime.backend)
@@ -108,22 +110,36 @@ class _Applied:
         names = open_names(edges)
         if asked.snapshot:
             snapshot = Snapshot(asked.source, asked.graph, layout, before.path.parent, backend)
-            self._graph = open_graph(before, backend)
-            listed = snapshot.changes_from(self._graph, self._facts, names, backend)
+            graph, numbering = self._open(names, snapshot.strings(names))
+            listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
             digest = asked.digest if asked.source.local else None  # that of a remote file is not that of its bytes
             listed = read_changes(asked.source, digest, asked.graph, self._facts.weight, names is not None)
-            ids = [_numbers(column, names) for column in (listed.src, listed.dst)]
-            self._graph = open_graph(before, backend)
+            graph, numbering = self._open(names, listed.inserted() if names else None)
+            ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
         rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
-        self._found = resolve(self._graph, listed, (ids[0], ids[1]), rules, backend)
+        self._found = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
+        if numbering:
+            self._found, used = without_unused(self._found, numbering)
+            graph = graph if used is numbering else self._open(names, used.added())[0]
+            numbering = used
+        # The graph before, with the numbers that its names have now; `_new_names` says which these are, if there are new ones.
+        self._graph, self._new_names = graph, numbering if numbering and len(numbering.new) else None
+
+    def _open(self, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
+        """The graph before, numbered with the new names among some strings."""
+        graph = open_graph(self._before, self._backend)
+        if names is None or strings is None:
+            return graph, None
+        numbering = Numbering.of(names, strings)
+        return replace(graph, ids=numbering.numbers(graph.ids)) if len(numbering.new) else graph, numbering
 
     def write(self, folder: Path) -> tuple[GraphFacts, Graph]:
         """Write the files of the changed graph, and prove it."""
         facts, found = self._facts, self._found
-        for name in self._before.manifest.files:
+        for name in self._before.manifest.files.keys() - {NEW_NAMES}:
             (folder / name).parent.mkdir(exist_ok=True)
             link_or_copy(self._before.path / name, folder / name)
         none = [0] * len(facts.shards)
@@ -135,6 +151,10 @@ class _Applied:
         vertices = facts.vertices + len(found.new_ids)
         if len(found.new_ids):
             known = np.load(folder / NEW_VERTICES) if facts.vertices > delta.vertices else np.empty(0, ID)
+            if self._new_names:
+                pq.write_table(pa.table({"id": self._new_names.added()}), folder / NEW_NAMES)
+                renumber_vertices(folder, self._new_names.numbers)
+                known = self._new_names.numbers(known)
             save_new_vertices(folder, np.concatenate([known, found.new_ids]))
         state = StateFacts(
             number=facts.state.number + 1 if facts.state else 1,
@@ -177,11 +197,6 @@ class _Applied:
         if not verdict.holds:
             raise ProofFailed(f"changes: {verdict.reason}")
         return CheckFacts(rules=list(verdict.rules), seconds=round(time.perf_counter() - started, 6))
-
-
-def _numbers(column: pa.Array, names: Names | None) -> Array:
-    """The ids of a column; a string that is no name has UNKNOWN."""
-    return column.to_numpy() if names is None else names.find(column)
 
 
 def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:

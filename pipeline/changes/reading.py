@@ -44,6 +44,11 @@ class Listed:
     dst: pa.Array
     weights: Array | None  # int64 or float64 [C]; 0 where nothing is put; None where the graph has no weights
 
+    def inserted(self) -> pa.Array:
+        """The strings of the ends of insertions, which may be new names."""
+        kept = pa.array(self.ops == INSERT)
+        return pa.concat_arrays([self.src.filter(kept), self.dst.filter(kept)])
+
     def bad(self, row: int, reason: str) -> BadInput:
         """The error for a row, by its number in the file from 0."""
         if self.line:

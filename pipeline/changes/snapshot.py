@@ -19,10 +19,8 @@ from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.steps.layout import as_edges, rules_of
 from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts
-from pipeline.store.names import UNKNOWN, Names, open_names
+from pipeline.store.names import Names, open_names
 from pipeline.store.scratch import scratch
-
-NEW_NAMES = "ids that are strings are numbered by the source: run that again"
 
 
 class Snapshot:
@@ -42,15 +40,21 @@ class Snapshot:
             ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
         self._ids, self._rules = fetch(ids), rules
 
+    def strings(self, names: Names | None) -> pa.Array | None:
+        """Its ids, if they are strings, as those of the graph. Raises BadInput if only those of one are."""
+        if (names is None) != (self._names is None):
+            raise BadInput(self.file, "has ids of another kind than the graph: integers and strings")
+        return self._names.array() if self._names else None
+
     def changes_from(self, graph: Graph, facts: GraphFacts, names: Names | None, backend: Backend) -> Listed:
         """The changes that make the graph of the snapshot out of another one; vertices that the snapshot lacks stay.
 
         Args:
             graph: Where `backend` computes.
-            names: Of this graph, if its ids are strings.
+            names: By which this graph is numbered, if ids are strings: also those of the snapshot.
 
         Raises:
-            BadInput: Its edges have another direction or type of weights, or it has a new id that is a string.
+            BadInput: Its edges have another direction or type of weights.
         """
         for what, here, there in (
             ("direction", self._rules.both, not facts.directed),
@@ -81,14 +85,10 @@ class Snapshot:
         return Listed(self.file, None, ops, pa.array(src), pa.array(dst), of_all)
 
     def _numbers(self, names: Names | None) -> Array:
-        """The ids in the graph's own numbering, which ascends with that of the snapshot."""
+        """The ids in the graph's numbering, which ascends with that of the snapshot."""
         if names is None or self._names is None:
-            if names is not self._names:
-                raise BadInput(self.file, "has ids of another kind than the graph: integers and strings")
             return self._ids
         found: Array = names.find(self._names.array())[self._ids]
-        if (found == UNKNOWN).any():
-            raise BadInput(self.file, f"has a new id, {self._names.text(int(self._ids[found.argmin()]))!r}; {NEW_NAMES}")
         return found
 
 

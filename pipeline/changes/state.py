@@ -11,7 +11,7 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 from pipeline.steps.published.target import Target
 from pipeline.store import manifest
-from pipeline.store.deltas import GRAPHS
+from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import FILES
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.manifest import Folder
@@ -52,7 +52,8 @@ class State:
             Damaged: A file differs from its manifest.
         """
         steps = self.output / "steps"
-        return self._step("edges", [steps / "edges"], FILES), self._step("graph", [steps / name for name in GRAPHS])
+        edges = self._step("edges", [steps / name for name in EDGES], FILES)
+        return edges, self._step("graph", [steps / name for name in GRAPHS])
 
     def _step(self, name: str, folders: list[Path], unread: str = "") -> Folder:
         if folder := manifest.find(folders, self.run.manifest.inputs.get(name, ""), unread):

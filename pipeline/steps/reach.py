@@ -164,6 +164,6 @@ def _write_file(asked: _Asked, attempts: Path, place: Place, block: Block) -> tu
     searched = (stored if place.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
     queries = Queries(stored, place.backend, asked.name, block.first, asked.unknown, searched)
     attempt = new_attempt(attempts)
-    pairs = batches(asked.path, asked.name, block, asked.index.path, asked.unknown == "error")
+    pairs = batches(asked.path, asked.name, block, asked.index, asked.unknown == "error")
     tables.write_file(attempt, STEP, None, map(queries.answer, pairs))
     return attempt, queries.found

@@ -53,10 +53,22 @@ class Shard(Generic[Arcs]):
 
 def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Array, in_degrees: Array) -> None:
     """Write the vertices in the order of their rows, int64 [V] each, and the rows in the order of their ids."""
-    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in (ids, out_degrees, in_degrees)], schema=_SCHEMA)
+    _save_columns(folder, ids, out_degrees, in_degrees)
+    save_array(folder / ROWS_BY_ID, rows_by_id)
+
+
+def _save_columns(folder: Path, *columns: Array) -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
     with pa.OSFile(str(folder / VERTICES), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
         writer.write_batch(batch)
-    save_array(folder / ROWS_BY_ID, rows_by_id)
+
+
+def renumber_vertices(folder: Path, numbers: Callable[[Array], Array]) -> None:
+    """Write the file of vertices again, which may be a link, with other ids in the same order."""
+    batch = pa.ipc.open_file(pa.memory_map(str(folder / VERTICES))).get_batch(0)
+    ids, out_degrees, in_degrees = map(np.from_dlpack, batch.columns)
+    (folder / VERTICES).unlink()
+    _save_columns(folder, numbers(ids), out_degrees, in_degrees)
 
 
 def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, save: Save = save_array) -> Sizes:

@@ -17,8 +17,9 @@ from kernels.graph import ID, OFFSET, Array
 from pipeline.errors import Damaged
 from pipeline.runtime.memory import require_memory
 from pipeline.store.arrays import load_array, save_array
+from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.facts import EdgeFacts
-from pipeline.store.manifest import Folder
+from pipeline.store.manifest import Folder, read
 
 OFFSETS, BYTES = "name-offsets.npy", "name-bytes.npy"  # files of an edge list
 UNKNOWN = -1
@@ -75,15 +76,18 @@ def open_names(edges: Folder) -> Names | None:
     return Names(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
 
 
-def names_beside(folder: Path) -> Names | None:
-    """The names of the graph from which a step of a run was made: of the edge list, or of table `vertices` if it is published.
+def names_beside(folder: Folder) -> Names | None:
+    """The names of a graph, or of that of which a step was made: of the edge list, or of table `vertices` if it is published.
 
     None if its ids are integers. Raises Damaged.
     """
-    above, table = folder.parent, folder.parent / "vertices"
-    if (above / "edges" / OFFSETS).is_file():
-        return Names(*(np.load(above / "edges" / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
-    return names_in(sorted(table.glob("part-*.parquet")))
+    above, made_from = folder.path.parent, (folder.digest, folder.manifest.inputs.get("graph"))
+    lists, graphs = ([read(above / name) for name in names if (above / name).is_dir()] for names in (EDGES, GRAPHS))
+    for graph in (one for one in graphs if one.digest in made_from):
+        renumbered = [one for one in lists if one.manifest.inputs.get("graph") == graph.digest]  # for the names of its changes
+        for edges in [*renumbered, *(one for one in lists if one.digest == graph.manifest.inputs.get("edges"))]:
+            return open_names(edges)
+    return names_in(sorted((above / "vertices").glob("part-*.parquet")))
 
 
 def names_in(files: Sequence[Path]) -> Names | None:

@@ -13,6 +13,7 @@ from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.pages import Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet import is_text, reading
+from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, Names, names_beside
 
 ENDS = ["src", "dst"]
@@ -56,11 +57,11 @@ def blocks(path: Path, file: str, rows: int) -> list[Block]:
     return found
 
 
-def batches(path: Path, file: str, block: Block, index: Path | None = None, strict: bool = True) -> Iterator[pa.RecordBatch]:
+def batches(path: Path, file: str, block: Block, index: Folder | None = None, strict: bool = True) -> Iterator[pa.RecordBatch]:
     """Columns `src` and `dst` of a block, int64 and without nulls, batch by batch.
 
     Args:
-        index: The folder of the index, by whose graph's names strings are read; None refuses them.
+        index: The index, by whose graph's names strings are read; None refuses them.
         strict: Whether a string that names no vertex is an error; otherwise it becomes UNKNOWN.
 
     Raises:

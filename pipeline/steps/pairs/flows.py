@@ -74,7 +74,7 @@ def _read(path: Path, name: str, graph: Folder) -> Array:
     for block in blocks(path, name, tables.ROWS_PER_FILE):
         if block.end > tables.ROWS_PER_FILE:
             raise BadInput(name, f"has more than {tables.ROWS_PER_FILE:,} pairs, the limit of stage max_flow")
-        parts += [np.stack([column.to_numpy() for column in batch.columns]) for batch in batches(path, name, block, graph.path)]
+        parts += [np.stack([column.to_numpy() for column in batch.columns]) for batch in batches(path, name, block, graph)]
     ids: Array = np.concatenate(parts, axis=1)
     if (same := ids[0] == ids[1]).any():
         row = int(same.argmax())

@@ -19,7 +19,7 @@ from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.published.lookup import find_run
 from pipeline.steps.reach import flushed, require_ours, require_outside
 from pipeline.steps.runtime import Runtime
-from pipeline.store.deltas import GRAPHS
+from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
 from pipeline.store.scratch import remove_dead
@@ -79,7 +79,7 @@ def _of_run(path: Path) -> tuple[Folder, Folder]:
     """The edge list and the stored graph of the run that a path names. Raises BadConfig if they are no longer there."""
     run = find_run(path)
     steps = run.path.parents[1] / "steps"
-    edges = find([steps / "edges"], run.manifest.inputs["edges"])
+    edges = find((steps / name for name in EDGES), run.manifest.inputs["edges"])
     graph = find((steps / name for name in GRAPHS), run.manifest.inputs["graph"])
     if edges is None or graph is None:
         lost = steps / ("edges" if edges is None else "graph")

@@ -86,7 +86,7 @@ def _read_pairs(file: str, graph: Folder) -> _Pairs:
     path = locate(file).local
     if path is None:
         raise BadInput(file, "is a URL; it must be a file of this machine")
-    read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph.path)]
+    read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph)]
     columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
     ids, rows_by_id, _, _ = open_vertices(graph)
     present, found = ids[rows_by_id], []

@@ -37,6 +37,12 @@ class Model:
     rng: np.random.Generator
     vertices: set[int] = field(default_factory=set)
     edges: dict[tuple[int, int], int] = field(default_factory=dict)
+    named: bool = False  # the ids of the files are strings, in another order than the vertices here
+
+    def ids(self, vertices: list[int]) -> pa.Array:
+        if not self.named:
+            return pa.array(vertices, pa.int64())
+        return pa.array([f"{vertex * 7919 % 1009}\u00e9" for vertex in vertices], pa.string())
 
     def pair(self, src: int, dst: int) -> tuple[int, int]:
         return (src, dst) if self.directed else (min(src, dst), max(src, dst))
@@ -44,8 +50,7 @@ class Model:
     def source(self, path: Path) -> None:
         """Write the edges; a vertex without one has a self-loop, which a run drops."""
         listed = [*self.edges] + [(vertex, vertex) for vertex in sorted(self.vertices)]
-        columns = {"src": [src for src, _ in listed], "dst": [dst for _, dst in listed]}
-        table = pa.table(columns, pa.schema([("src", pa.int64()), ("dst", pa.int64())]))
+        table = pa.table({"src": self.ids([src for src, _ in listed]), "dst": self.ids([dst for _, dst in listed])})
         if self.weighted:
             table = table.append_column("weight", pa.array([self.edges.get(pair, 0) for pair in listed], pa.int64()))
         pq.write_table(table, path)
@@ -70,9 +75,9 @@ class Model:
                 del self.edges[pair]
             listed.append((op, src, dst, None if op == "delete" else weight))
         names = ("op", "src", "dst", "weight")[: 3 + self.weighted]
-        kinds = (pa.string(), pa.int64(), pa.int64(), pa.int64())
-        columns = [pa.array([row[place] for row in listed], kind) for place, kind in zip(range(len(names)), kinds, strict=False)]
-        table = pa.table(columns, names)
+        ops, weights = (pa.array([row[place] for row in listed], kind) for place, kind in ((0, pa.string()), (3, pa.int64())))
+        ends = (self.ids([row[place] for row in listed]) for place in (1, 2))
+        table = pa.table([ops, *ends, weights][: len(names)], names)
         (pq.write_table if path.suffix == ".parquet" else pa.csv.write_csv)(table, path)
 
     def ends(self) -> tuple[int, int]:
@@ -89,7 +94,7 @@ def config_of(model: Model, source: Path, out: Path, **options: Any) -> RunConfi
         "graph": graph,
         "output": out,
         "stages": STAGES,
-        "sources": [0, 1],
+        "sources": model.ids([0, 1]).to_pylist(),
         "expect": {"empty": True},
         "backend": "cpu",
         "keep": 1,
@@ -124,7 +129,7 @@ def stopping(at: str) -> Call:
 def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any) -> list[str]:
     """Play one history; the tables that differ from those of a rebuild, after every `compared` files and at the end."""
     rng = np.random.default_rng(seed)
-    model = Model(bool(seed % 2), bool(seed // 2 % 2), rng, {0, 1}, {(0, 1): 3})
+    model = Model(bool(seed % 2), bool(seed // 2 % 2), rng, {0, 1}, {(0, 1): 3}, bool((seed ^ seed >> 1 ^ seed >> 2) & 1))
     out, wrong = work / "out", []
     model.file(work / "first.parquet", int(rng.integers(0, 40)))
     model.source(work / "source.parquet")

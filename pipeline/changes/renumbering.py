@@ -1,0 +1,113 @@
+"""New ids that are strings: the names are numbered anew, in the order of all of them, as a run over the changed source would.
+
+The rows of the stored graph keep their order, and former names their order among each other, so arcs and batches of changes stay
+as they are. What has numbers of vertices is written again: the ids of the rows in the stored graph, and, beside the edge list of
+the source, names, coordinates and the table of nodes.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from kernels.graph import ID, Array
+from kernels.layout.rules import Edges
+from pipeline.changes.resolving import Resolved
+from pipeline.errors import ProofFailed
+from pipeline.steps.runtime import Runtime
+from pipeline.store.deltas import EDGES
+from pipeline.store.facts import EdgeFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, Names, merge, names_of, open_names
+from pipeline.tables.points import COORDINATES, NODES
+
+NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """Names with new ones among them."""
+
+    former: Names
+    names: Names  # the former ones and the new ones
+    new: Array  # int64, ascending: numbers of the new ones
+
+    @classmethod
+    def of(cls, former: Names, strings: pa.Array) -> "Numbering":
+        """Names and those of some strings that are none of them."""
+        unknown = strings.filter(pa.array(former.find(strings) == UNKNOWN))
+        if not len(unknown):
+            return cls(former, former, np.empty(0, ID))
+        added = names_of(unknown)
+        names = merge([former, added])
+        return cls(former, names, names.find(added.array()))
+
+    def numbers(self, former: Array) -> Array:
+        """The numbers of former names, by their former numbers; NumPy's or CuPy's."""
+        behind = np.asarray(self.new - np.arange(len(self.new)), like=former)  # former names before each new one
+        return former + np.searchsorted(behind, former, side="right").astype(ID)
+
+    def added(self) -> pa.Array:
+        """The new names, ascending."""
+        return self.names.array().take(pa.array(self.new))
+
+    def require_right(self) -> None:
+        """Raise ProofFailed unless the names ascend, and every former name is at its new number."""
+        names, former = self.names.array(), self.former.array()
+        moved = names.take(pa.array(self.numbers(np.arange(len(former), dtype=ID))))
+        ascend = pc.all(pc.less(names[:-1], names[1:])).as_py() is not False
+        if not (ascend and moved.equals(former) and len(names) == len(former) + len(self.new)):
+            raise ProofFailed("changes: the names are not those before and the new ones, in ascending order")
+
+
+def without_unused(found: Resolved, numbering: Numbering) -> tuple[Resolved, Numbering]:
+    """The same without new names that only rows have which were left out."""
+    unused = np.setdiff1d(numbering.new, found.new_ids)
+    if not len(unused):
+        return found, numbering
+
+    def number(numbers: Array) -> Array:
+        return numbers - np.searchsorted(unused, numbers)
+
+    def edges(of: Edges) -> Edges:
+        return Edges(number(of.src), number(of.dst), of.weights)
+
+    used = Numbering.of(numbering.former, numbering.names.array().take(pa.array(found.new_ids)))
+    found = replace(found, new_ids=number(found.new_ids), removed=edges(found.removed), put=edges(found.put))
+    return found, used
+
+
+def number_names(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
+    """The step of new names: the edge list's names with those of a changed graph, and what is numbered by them.
+
+    Args:
+        edges: Of the state before. Of its files only those that have names or their numbers are in the new folder.
+        graph: The changed graph.
+
+    Raises:
+        ProofFailed: The new numbers are not those of the names.
+    """
+
+    def write(folder: Path) -> dict[str, Any]:
+        former = open_names(edges)
+        assert former is not None
+        numbering = Numbering.of(former, pq.read_table(graph.path / NEW_NAMES)["id"].combine_chunks())
+        numbering.names.save(folder)
+        for name in (COORDINATES, NODES):
+            if name in edges.manifest.files:
+                table = pq.read_table(edges.path / name, page_checksum_verification=True)
+                numbers = pa.array(numbering.numbers(table["vertex"].to_numpy()))
+                table = table.set_column(table.schema.get_field_index("vertex"), table.schema.field("vertex"), numbers)
+                pq.write_table(table, folder / name, compression="zstd", write_page_checksum=True)
+        names = Names(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
+        replace(numbering, names=names).require_right()
+        counts = {"declared_vertices": len(names), "name_bytes": len(names.content)}
+        return EdgeFacts.of(edges).model_copy(update=counts).stored()
+
+    here = edges.path.name
+    path = runtime.work / (EDGES[2] if here == EDGES[1] else EDGES[1])
+    return make(path, "edges", {"edges": edges.digest, "graph": graph.digest}, {}, write)
