@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.derived import Derived
 from kernels.gpu.loader import to_host
 from kernels.graph import Array
 
@@ -26,6 +27,8 @@ def _with(copy: Callable[[Any], Any], value: Any) -> Any:
     if isinstance(value, tuple):
         parts = [_with(copy, part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, Derived):
+        return Derived()  # what follows from the copies is derived again, where they are
     if not is_dataclass(value):
         return copy(value)
     assert not isinstance(value, type)

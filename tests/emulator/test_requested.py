@@ -11,6 +11,7 @@ from kernels.betweenness.certificate import certify_betweenness
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
 from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_device, on_host
 from kernels.graph import Graph
 from tests.emulator.test_kernels import crowd, roads
 from tests.graphs import EdgeList, graph_of
@@ -40,3 +41,11 @@ def test_communities(make):
     found, expected = communities(on_device), communities(graph)
     equal(found, expected)
     assert certify_communities(on_device, found) == certify_communities(graph, expected)
+
+
+def test_copies_of_a_graph_derive_again_where_they_are():
+    graph = roads(5)
+    graph.positions  # noqa: B018  (derived from the original)
+    copy = on_device(graph)
+    assert isinstance(copy.positions, cupy.ndarray)
+    assert on_host(copy).positions.tolist() == graph.positions.tolist()
