@@ -122,7 +122,7 @@ def _kernels(name: str) -> Iterator[Row]:
     processors = cp.cuda.Device().attributes["MultiProcessorCount"]
     for plan in _PLANS.values():
         kernels = getattr(plan.program, "kernels", plan.program)
-        for (kernel, form, _), (found, blocks) in kernels._kernels.items():
+        for (kernel, form, *_), (found, blocks) in kernels._kernels.items():
             label = f"{kernel}, {('all', 'flags', 'list')[form]}: {', '.join(each.name for each in plan.functions if each)}"
             kept = f"{found.num_regs} registers, {found.local_size_bytes} bytes spilled"
             yield Row(11, name, label, None, note=f"{kept}, {blocks // processors} blocks of a multiprocessor")

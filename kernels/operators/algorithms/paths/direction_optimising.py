@@ -11,7 +11,7 @@ from kernels.operators import Frontier, advance, compute, filter, reduce, repeat
 
 # A frontier is expanded top-down if it has at most these shares of the arcs of rows that are not reached, and of all rows; on a
 # GPU also if its arcs take less time than the calls for a level bottom-up.
-_ARCS, _ROWS, _AT_ONCE = 1 / 14, 1 / 24, 1 << 20
+_ARCS, _ROWS, _AT_ONCE = 1 / 14, 1 / 2, 1 << 22
 
 
 def direction_optimising(graph: Graph, source: int) -> Array:
