@@ -35,7 +35,7 @@ def sort_changes(rows: Array, heads: Array, kinds: Array, weights: Array | None,
         positions (index type [V], optional): Each row's place in the order of heads; None if heads ascend by number.
     """
     ranks = heads if positions is None else positions[heads]
-    sorted_rows, sorted_ranks, sorted_kinds, order = _backend(rows).sort_by_arc(rows, ranks, kinds)
+    sorted_rows, sorted_ranks, sorted_kinds, order = backend_of(rows).sort_by_arc(rows, ranks, kinds)
     sorted_heads = sorted_ranks if positions is None else heads[order]
     return Changes(sorted_rows, sorted_heads, sorted_kinds, None if weights is None else weights[order], order)
 
@@ -44,7 +44,7 @@ def find_places(csr: Csr, changes: Changes, positions: Array | None = None) -> P
     """Find the place of each change; a row behind the CSR's last one has no arcs, and its place is behind the last arc."""
     places, found = (np.empty(len(changes), kind, like=changes.rows) for kind in (OFFSET, np.dtype(np.bool_)))
     if len(changes):
-        _backend(changes.rows).search(csr, changes, positions, places, found)
+        backend_of(changes.rows).search(csr, changes, positions, places, found)
     return Places(places, found)
 
 
@@ -61,23 +61,29 @@ def merge(csr: Csr, changes: Changes, places: Places, num_rows: int | None = Non
         ValueError: An arc that is to be deleted or updated does not exist. Filter changes and places by `found` before. Or
             insertions and updates have no weights, and the CSR has.
     """
-    if csr.weights is not None and changes.weights is None and bool((changes.kinds != DELETE).any()):
-        raise ValueError("merge: changes without weights for arcs with weights")
     if bool(((changes.kinds != INSERT) & ~places.found).any()):
         raise ValueError("merge: a change deletes or updates an arc that does not exist")
-    backend, like = _backend(csr.offsets), csr.offsets
-    before = np.zeros(len(changes) + 1, OFFSET, like=like)  # arcs that the changes before each one add
+    before = np.zeros(len(changes) + 1, OFFSET, like=csr.offsets)
     before[1:] = np.cumsum(changes.kinds, dtype=OFFSET)
+    return moved(csr, changes, places.places, before, num_rows)
+
+
+def moved(csr: Csr, changes: Changes, places: Array, before: Array, num_rows: int | None = None) -> Csr:
+    """As `merge`; `before` (int64 [C + 1]) are the arcs that the changes before each one add."""
+    if csr.weights is not None and changes.weights is None and bool((changes.kinds != DELETE).any()):
+        raise ValueError("merge: changes without weights for arcs with weights")
+    backend, like = backend_of(csr.offsets), csr.offsets
     offsets = np.empty((len(csr.offsets) if num_rows is None else num_rows + 1), OFFSET, like=like)
     backend.shift_offsets(csr.offsets, changes.rows, before, offsets)
     made = Csr(offsets, np.empty(int(offsets[-1]), csr.indices.dtype, like=like), None)
     if csr.weights is not None:
         made = replace(made, weights=np.empty(len(made.indices), csr.weights.dtype, like=like))
-    backend.move(csr, changes, places.places, before, made)
+    backend.move(csr, changes, places, before, made)
     return made
 
 
-def _backend(array: Array) -> Any:
+def backend_of(array: Array) -> Any:
+    """The module for arrays of NumPy or CuPy."""
     if is_cupy_array(array):
         from kernels.layout.merging import cuda
 

@@ -7,14 +7,38 @@ import numpy as np
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, ranges
-from kernels.graph import Array, Csr
-from kernels.layout.merging.changes import INSERT, Changes
+from kernels.graph import OFFSET, Array, Csr
+from kernels.layout.merging.changes import DELETE, INSERT, KIND, UPDATE, Changes
 
 
 def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, Array, Array]:
     """Rows, ranks and kinds sorted by (row, rank, kind), stable, and the permutation."""
     order = np.lexsort((kinds, ranks, rows))
     return rows[order], ranks[order], kinds[order], order
+
+
+def newest(rows: Array, indices: Array, puts: Array, weights: Array | None, positions: Array) -> tuple[Any, ...]:
+    """Rows, neighbours, whether a pair has an arc, and weights of the last change of each pair, in the order of the pairs."""
+    keys = rows.astype(np.int64) * len(positions) + positions[indices]
+    order = np.argsort(keys, kind="stable")
+    stays = np.ones_like(keys, np.bool_)
+    stays[:-1] = np.diff(keys[order]) != 0
+    order = order[stays]
+    return rows[order], indices[order], puts[order], None if weights is None else weights[order]
+
+
+def effective(
+    csr: Csr, rows: Array, indices: Array, puts: Array, weights: Array | None, positions: Array
+) -> tuple[Changes, Array, Array]:
+    """The changes of pairs that do something, their places, and how many arcs the changes before each one add."""
+    places, found = np.empty(len(rows), OFFSET), np.empty(len(rows), np.bool_)
+    search(csr, Changes(rows, indices, np.full_like(rows, DELETE, KIND), None, rows), positions, places, found)
+    kinds = np.where(puts, np.where(found, UPDATE, INSERT), DELETE).astype(KIND)
+    changes = Changes(rows, indices, kinds, weights, rows)
+    if not (does := puts | found).all():
+        kept = np.flatnonzero(does)
+        changes, places = changes[kept], places[kept]
+    return changes, places, np.concatenate([[0], np.cumsum(changes.kinds, dtype=OFFSET)])
 
 
 def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, found: Array) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Csr
-from kernels.layout.merging import DELETE, INSERT, KIND, UPDATE, Changes, Places, find_places, merge
+from kernels.layout.merging import DELETE, KIND, Changes, Places, backend_of, find_places, moved
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,8 @@ def newest(changes: PairChanges, positions: Array) -> PairChanges:
     Args:
         positions (index width [V]): Of all rows in the ascending order of external ids.
     """
-    order, keys = _sorted(_keys(changes, positions), len(positions))
-    stays = np.ones_like(keys, np.bool_)
-    stays[:-1] = keys[1:] != keys[:-1]
-    order = order[stays]
-    weights = None if changes.weights is None else changes.weights[order]
-    return PairChanges(changes.rows[order], changes.indices[order], changes.puts[order], weights)
+    columns = changes.rows, changes.indices, changes.puts, changes.weights
+    return PairChanges(*backend_of(changes.rows).newest(*columns, positions)) if len(changes.rows) else changes
 
 
 def find(csr: Csr, rows: Array, indices: Array, positions: Array) -> Places:
@@ -52,14 +48,9 @@ def merge_pairs(csr: Csr, changes: PairChanges, positions: Array, num_rows: int)
     Args:
         positions (index width [V]): Of all rows of the graph in the ascending order of external ids.
     """
-    places = find(csr, changes.rows, changes.indices, positions)
-    kinds = np.where(changes.puts, np.where(places.found, UPDATE, INSERT), DELETE).astype(KIND)
-    arcs = Changes(changes.rows, changes.indices, kinds, changes.weights, changes.rows)
-    effective = changes.puts | places.found
-    if not bool(effective.all()):
-        kept = np.flatnonzero(effective)
-        arcs, places = arcs[kept], places[kept]
-    return merge(csr, arcs, places, num_rows)
+    columns = changes.rows, changes.indices, changes.puts, changes.weights
+    arcs, places, before = backend_of(csr.offsets).effective(csr, *columns, positions)
+    return moved(csr, arcs, places, before, num_rows)
 
 
 def repeated(src: Array, dst: Array, both: bool) -> Array:
@@ -75,11 +66,6 @@ def repeated(src: Array, dst: Array, both: bool) -> Array:
 def sorted_pairs(src: Array, dst: Array, numbers: int) -> Array:
     """The places of pairs of int64 numbers below `numbers` in ascending order, equal ones as they are: integer [C]."""
     return _sorted(src * numbers + dst, numbers)[0]
-
-
-def _keys(changes: PairChanges, positions: Array) -> Array:
-    """Numbers that order pairs of rows as arcs are ordered, int64."""
-    return changes.rows.astype(np.int64) * len(positions) + positions[changes.indices]
 
 
 def _sorted(keys: Array, rows: int) -> tuple[Array, Array]:
