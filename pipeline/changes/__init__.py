@@ -24,8 +24,9 @@ from pipeline.ingest.source import Source, identify, locate
 from pipeline.run import Call, directly, run, sources_of
 from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
+from pipeline.store.edges import FILES
 from pipeline.store.facts import GraphFacts
-from pipeline.store.manifest import Folder
+from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
 
 __all__ = ["change"]
@@ -96,7 +97,9 @@ class _Reading:
                 f"{self.source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
                 f"{before.link} is {before.name}, which has its changes"
             )
-        begins()
+        begins()  # CuPy or Numba are imported meanwhile
+        check(edges, FILES)  # changes do not read the edges themselves
+        check(graph)
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         if NEW_NAMES in changed.manifest.files:

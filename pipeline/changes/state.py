@@ -12,7 +12,6 @@ from pipeline.errors import BadConfig
 from pipeline.steps.published.target import Target
 from pipeline.store import manifest
 from pipeline.store.deltas import EDGES, GRAPHS
-from pipeline.store.edges import FILES
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.manifest import Folder
 
@@ -45,18 +44,13 @@ class State:
             raise BadConfig(f"{self.run.path}: its configuration cannot be used again: {where}: {first['msg']}") from None
 
     def steps(self) -> tuple[Folder, Folder]:
-        """The edge list and the stored graph, with all files checked that changes read: not the edges themselves.
-
-        Raises:
-            BadConfig: A later run has replaced them.
-            Damaged: A file differs from its manifest.
-        """
+        """The edge list and the stored graph, whose files are not read. Raises BadConfig if a later run has replaced them."""
         steps = self.output / "steps"
-        edges = self._step("edges", [steps / name for name in EDGES], FILES)
+        edges = self._step("edges", [steps / name for name in EDGES])
         return edges, self._step("graph", [steps / name for name in GRAPHS])
 
-    def _step(self, name: str, folders: list[Path], unread: str = "") -> Folder:
-        if folder := manifest.find(folders, self.run.manifest.inputs.get(name, ""), unread):
+    def _step(self, name: str, folders: list[Path]) -> Folder:
+        if folder := manifest.find(folders, self.run.manifest.inputs.get(name, "")):
             return folder
         raise BadConfig(
             f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another "
