@@ -108,6 +108,15 @@ def running_sums(counts: Array, dtype: DTypeLike = OFFSET) -> Array:
     return sums
 
 
+def searched(ascending: Array, values: Array) -> Array:
+    """`np.searchsorted(ascending, values)` for arrays of NumPy or CuPy, int64 [n], on all cores."""
+
+    def of_range(part: Array) -> Array:
+        return np.searchsorted(ascending, part)
+
+    return elementwise(of_range, values, dtype=np.int64)
+
+
 def assign(target: Array, places: Array, values: Array) -> None:
     """`target[places] = values` for arrays [n] of NumPy or CuPy, on all cores; at equal places any one of the values stays."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernels.cpu.parallel import elementwise, inverse
+from kernels.cpu.parallel import inverse, searched
 from kernels.graph import ID, OFFSET, Array, Graph, index_dtype
 from kernels.layout.merging.pairs import find, repeated, sorted_pairs
 from kernels.layout.rules import Edges
@@ -93,12 +93,7 @@ def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:
     if not graph.num_vertices or not len(ids):
         return np.full(len(ids), -1, OFFSET)
     ascending, wanted = graph.ids[graph.rows_by_id], bring(ids, backend)
-
-    def place(part: Array) -> Array:
-        found: Array = np.minimum(np.searchsorted(ascending, part), graph.num_vertices - 1)
-        return found
-
-    places = elementwise(place, wanted, dtype=OFFSET)
+    places = np.minimum(searched(ascending, wanted), graph.num_vertices - 1)
     rows = graph.rows_by_id[places].astype(OFFSET)
     rows[ascending[places] != wanted] = -1
     return fetch(rows)

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from kernels.arrays import frozen
 from kernels.cpu.parallel import inverse
 from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
@@ -30,7 +31,7 @@ from pipeline.store.manifest import Folder
 VERTICES = "vertices.arrow"
 ROWS_BY_ID = "rows_by_id.npy"
 _SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("vertex", "out_degree", "in_degree")])
-
+_computed: dict[tuple[Path, str], tuple[Array, Array, Array, Array]] = {}  # by folder and digest
 
 Arcs = TypeVar("Arcs", Csr, VectCsr)
 Save = Callable[[Path, Array], object]
@@ -107,7 +108,21 @@ def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, C
 
 
 def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
-    """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`."""
+    """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`.
+
+    Those of a base and changes are computed; those of the last such graph stay in memory, because many steps open them.
+    """
+    if not (GraphFacts.of(folder).delta and folder.manifest.key):
+        return _open_vertices(folder)
+    key = folder.path, folder.digest
+    ids, rows_by_id, out_degrees, in_degrees = _computed.get(key) or map(frozen, _open_vertices(folder))
+    found = ids, rows_by_id, out_degrees, in_degrees
+    _computed.clear()
+    _computed[key] = found
+    return found
+
+
+def _open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
     delta, facts = delta_of(folder), GraphFacts.of(folder)
     path, num_vertices = folder.path / VERTICES, facts.delta.vertices if facts.delta else facts.vertices
     try:

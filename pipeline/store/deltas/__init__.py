@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from kernels.cpu.parallel import elementwise, searched
 from kernels.graph import ID, Array, Csr
 from kernels.layout.merging.pairs import PairChanges, merge_pairs, newest
 from pipeline.errors import Damaged
@@ -98,7 +99,8 @@ class Delta:
         if not len(self.new_ids):
             return rows_by_id
         order = np.argsort(self.new_ids)
-        places = np.searchsorted(ids[rows_by_id], self.new_ids[order])
+        ascending = elementwise(lambda rows: ids[rows], rows_by_id, dtype=ID)
+        places = searched(ascending, self.new_ids[order])
         return np.insert(rows_by_id, places, (len(ids) + order).astype(rows_by_id.dtype))
 
     def arcs(self, direction: str, positions: Array, backend: Backend) -> PairChanges:

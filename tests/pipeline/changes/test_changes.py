@@ -22,6 +22,7 @@ from pipeline.store import deltas, digests, manifest
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
+from pipeline.store.graph import open_vertices
 from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.thrift import field, footer_of, with_footer
@@ -226,6 +227,7 @@ def test_the_stored_graph_is_checked_once_and_the_edges_are_not_read(out, monkey
     assert not [path for path in read if path.parent == out / "steps" / "edges"]
     state = manifest.read(out / "steps" / "graph-1")
     manifest.check(state)
+    assert open_vertices(state)[1] is open_vertices(state)[1]  # computed once
     rows = graph.path / "rows_by_id.npy"
     rows.write_bytes(rows.read_bytes()[::-1])
     with pytest.raises(Damaged, match=re.escape(rows.name)):
