@@ -25,6 +25,11 @@ def of_the_day(*groups: Sequence[Case]) -> tuple[Case, ...]:
     return tuple(group[_DAY % len(group)] for group in groups)
 
 
+def first_of_the_day(stride: int) -> int:
+    """Where a test that tries every `stride`-th of numbered events begins."""
+    return _DAY % stride
+
+
 def in_turn(share: int, *axes: Sequence[Case]) -> list[tuple[Case, ...]]:
     """Of all combinations one in `share`, others every day; at night all. The last axis turns fastest. Marked as `of_the_day`."""
     combinations = list(product(*axes))

@@ -33,7 +33,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.code import Code
-from pipeline.store.manifest import make
+from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import remove_dead
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
@@ -54,17 +54,20 @@ def cluster():
     assert not local_workers()
 
 
+@pytest.fixture(scope="module")
+def searched(grid, cluster, tmp_path_factory) -> Folder:
+    """The workers' table of four searches of the grid, a file for each, its sources given in another order."""
+    return run_stage(grid, "bfs", SOURCES[::-1], Runtime(tmp_path_factory.mktemp("searched"), cluster=cluster))
+
+
 @pytest.mark.parametrize("stage", STAGES)
-def test_tables_and_proofs_are_the_same_with_and_without_workers(stage, grid, small, cluster, tmp_path):
-    graph = grid if stage == "bfs" else small
-    found, expected = (
-        run_stage(graph, stage, SOURCES if graph is grid else [1, 5], Runtime(tmp_path / name, cluster=where))
-        for name, where in (("there", cluster), ("here", LocalThreads()))
-        for _ in [(tmp_path / name).mkdir()]
-    )
+def test_tables_and_proofs_are_the_same_with_and_without_workers(stage, grid, small, searched, cluster, tmp_path):
+    graph, sources = (grid, SOURCES) if stage == "bfs" else (small, [1, 5])
+    found = searched if stage == "bfs" else run_stage(graph, stage, sources, Runtime(tmp_path / "there", cluster=cluster))
+    expected = run_stage(graph, stage, sources, Runtime(tmp_path / "here", cluster=LocalThreads()))
     assert found.manifest.files == expected.manifest.files
     assert len(tables.files(found.path)) == (len(SOURCES) if stage == "bfs" else 1)
-    assert [path.name for path in (tmp_path / "there").glob(".*")] == []
+    assert [path.name for path in found.path.parent.glob(".*")] == []
     proofs = [prove(graph, found, True, Runtime(tmp_path, cluster=where)).facts for where in (cluster, LocalThreads())]
     assert proofs[0]["holds"] and proofs[0]["rules"] == proofs[1]["rules"]
 
@@ -93,21 +96,18 @@ def test_tables_and_proofs_over_shards_are_the_same(stage, small, cluster, tmp_p
     assert proof.facts["holds"] and proof.facts["shards"] == 2
 
 
-def test_a_table_of_many_files_is_one_sorted_table(grid, cluster, tmp_path):
-    answer = run_stage(grid, "bfs", SOURCES[::-1], Runtime(tmp_path, cluster=cluster))
-    of_files = [pq.read_table(path, columns=["source"])["source"].unique().to_pylist() for path in tables.files(answer.path)]
+def test_a_table_of_many_files_is_one_sorted_table(grid, searched):
+    of_files = [pq.read_table(path, columns=["source"])["source"].unique().to_pylist() for path in tables.files(searched.path)]
     assert of_files == [[source] for source in SOURCES]
-    sources = tables.read(answer.path, columns=["source"])["source"]
+    sources = tables.read(searched.path, columns=["source"])["source"]
     assert sources.unique().to_pylist() == SOURCES
-    assert answer.facts["rows"] == len(sources) == len(SOURCES) * grid.facts["vertices"]
+    assert searched.facts["rows"] == len(sources) == len(SOURCES) * grid.facts["vertices"]
 
 
 @pytest.mark.parametrize("harm", ["exchange", "drop", "alter"])
-def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_path):
-    answer = run_stage(grid, "bfs", SOURCES, Runtime(tmp_path, cluster=cluster))
-
+def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, searched, cluster, tmp_path):
     def write(folder):
-        for number, path in enumerate(tables.files(answer.path)):
+        for number, path in enumerate(tables.files(searched.path)):
             (folder / tables.file_name(number)).write_bytes(path.read_bytes())
         first, *_, last = tables.files(folder)
         if harm == "exchange":
@@ -119,8 +119,8 @@ def test_a_wrong_table_is_not_proved_by_workers_either(harm, grid, cluster, tmp_
         else:
             table = tables.read(folder)[-grid.facts["vertices"] :]
             wrong = table.set_column(2, table.schema.field(2), [table["distance"].to_numpy() + 1])
-            tables.write_file(last, "bfs", answer.facts["weight"], wrong.combine_chunks().to_batches())
-        return answer.facts
+            tables.write_file(last, "bfs", searched.facts["weight"], wrong.combine_chunks().to_batches())
+        return searched.facts
 
     wrong = make(tmp_path / "wrong" / "bfs", "bfs", {"graph": grid.digest}, {"harm": harm}, write)
     with pytest.raises(

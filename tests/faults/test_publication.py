@@ -20,9 +20,11 @@ import pytest
 from pipeline.errors import BadConfig
 from pipeline.steps.publish import open_run
 from pipeline.store.workspace import workspace
+from tests.counts import NIGHTLY, first_of_the_day
 from tests.faults.children import die_at, outcome, wait_for, working
 from tests.steps import STAGES, identity, path_steps
 
+STRIDE = 1 if NIGHTLY else 4  # of the moments at which a writer is killed
 LARGE = 120_000  # vertices: with gaps of up to 2^30 a run of 5 MB
 MEMORY = Path("/dev/shm")
 
@@ -105,6 +107,7 @@ def test_a_writer_killed_during_publication_leaves_complete_runs(output, elsewhe
     assert check_runs(output) > seen[-1]
 
 
+@pytest.mark.sampled
 def test_a_writer_killed_before_any_file_operation_leaves_complete_runs(elsewhere):
     output = elsewhere / "output"
     small = versions(elsewhere, number=2, vertices=50, spread=1)
@@ -112,7 +115,7 @@ def test_a_writer_killed_before_any_file_operation_leaves_complete_runs(elsewher
         small[0].publish(output)
     first = check_runs(output)
 
-    for event in itertools.count(1):
+    for event in itertools.count(1 + first_of_the_day(STRIDE), STRIDE):
         child = os.fork()
         if child == 0:
             try:

@@ -9,12 +9,14 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
+from tests.counts import in_turn
 from tests.graphs import NAMED_GRAPHS
 from tests.pipeline.report.pictures import ROOT, image
 from tests.reports import Steps, csv_of, grid, run
 
 
-@pytest.mark.parametrize("edges", [graph for graph in NAMED_GRAPHS if graph.ids], ids=lambda graph: graph.name)
+@pytest.mark.sampled
+@pytest.mark.parametrize(("edges",), in_turn(3, [graph for graph in NAMED_GRAPHS if graph.ids]), ids=lambda graph: graph.name)
 def test_every_named_graph_has_a_report(edges, tmp_path):
     steps = run(tmp_path, csv_of(edges), directed=edges.directed, sources=edges.ids[:1])
     page = steps.page(edges.name)
