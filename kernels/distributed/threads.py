@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock, Thread
 from typing import TypeVar
 
-from kernels.distributed.communicator import Communicator, OverExchange, PeerLost, own_copies
+from kernels.distributed.communicator import OverExchange, PeerLost, own_copies
 from kernels.graph import Array
 
 Result = TypeVar("Result")
@@ -44,26 +44,34 @@ class _Barrier:
             thread.release()
 
 
-class _Thread(OverExchange):
+class ThreadRank(OverExchange):
+    """One rank's end, which shares `outboxes` and `barrier` with the others."""
+
     def __init__(self, rank: int, outboxes: list[Sequence[Array]], barrier: _Barrier):
         self.rank, self.size = rank, len(outboxes)
-        self._outboxes, self._barrier = outboxes, barrier
+        self.outboxes, self.barrier = outboxes, barrier
 
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
-        self._outboxes[self.rank] = parts
+        self.outboxes[self.rank] = self._ready(parts)
         self._wait()
-        received = own_copies([outbox[self.rank] for outbox in self._outboxes], parts[self.rank], buffers)
+        received = self._copied([outbox[self.rank] for outbox in self.outboxes], parts[self.rank], buffers)
         self._wait()  # until every rank has copied; then the callers may change their parts
         return received
 
+    def _ready(self, parts: Sequence[Array]) -> Sequence[Array]:
+        return parts
+
+    def _copied(self, sent: Sequence[Array], like: Array, buffers: Sequence[Array] | None) -> list[Array]:
+        return own_copies(sent, like, buffers)
+
     def _wait(self) -> None:
-        if not self._barrier.wait():
+        if not self.barrier.wait():
             raise PeerLost(f"rank {self.rank}: another rank ended or did not answer within the deadline")
 
 
-def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: float = DEADLINE) -> list[Result]:
+def run_ranks(size: int, function: Callable[[ThreadRank], Result], deadline: float = DEADLINE) -> list[Result]:
     """Call `function` for each rank on its own thread; return the results in rank order.
 
     Args:
@@ -80,7 +88,7 @@ def run_ranks(size: int, function: Callable[[Communicator], Result], deadline: f
 
     def run(rank: int) -> Result:
         try:
-            return function(_Thread(rank, outboxes, barrier))
+            return function(ThreadRank(rank, outboxes, barrier))
         except BaseException:
             barrier.abort()
             raise

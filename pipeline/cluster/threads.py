@@ -7,6 +7,7 @@ from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.threads import on_daemon_thread
+from kernels.gpu.devices import device_count
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.runtime.backend import Backend
@@ -58,5 +59,12 @@ class LocalThreads:
             place = Place(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
             return [function(place, task) for task in tasks]
 
-        results = threads.run_ranks(ranks, run, _NEVER)
+        gpus = min(ranks, device_count()) if backend == "gpu" else 0
+        results = threads.run_ranks(ranks, _on_gpus(gpus, run) if gpus > 1 else run, _NEVER)
         yield from (list(of_task) for of_task in zip(*results, strict=True))
+
+
+def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[Communicator], list[Result]]:
+    from kernels.distributed.gpu.threads import on_gpus
+
+    return on_gpus(gpus, run)

@@ -91,6 +91,9 @@ class MemoryPointer:
     def memset_async(self, value: int, size: int) -> None:
         ctypes.memset(self.ptr, value, size)
 
+    def copy_from_device_async(self, src: "MemoryPointer", size: int) -> None:
+        ctypes.memmove(self.ptr, src.ptr, size)
+
 
 class _Pooled(Memory):
     """Memory of a pool, which is notified when it is freed."""
