@@ -52,6 +52,7 @@ class ThreadRank(OverExchange):
         self.outboxes, self.barrier = outboxes, barrier
 
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
+        """See `Communicator.exchange`."""
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         self.outboxes[self.rank] = self._ready(parts)

@@ -33,9 +33,9 @@ def current() -> int:
         return 0
 
 
-def create_context() -> None:
-    """Create the context of the current GPU, which any use of CuPy would, without CuPy; other threads run meanwhile."""
-    _ask("cuDevicePrimaryCtxRetain", current())
+def create_context(device: int) -> None:
+    """Create the context of a GPU, which any use of CuPy would, without CuPy; other threads run meanwhile."""
+    _ask("cuDevicePrimaryCtxRetain", device)
 
 
 def name_of(device: int) -> str:

@@ -19,7 +19,10 @@ _NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long 
 
 
 class LocalThreads:
-    """The threads of this process: one for each core on the CPU, one on a GPU; a thread for each rank of a larger group."""
+    """The threads of this process: one for each core on the CPU, one on a GPU; a thread for each rank of a larger group.
+
+    Ranks of a larger group take this process's GPUs in turn.
+    """
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
@@ -64,7 +67,7 @@ class LocalThreads:
         yield from (list(of_task) for of_task in zip(*results, strict=True))
 
 
-def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[Communicator], list[Result]]:
+def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[threads.ThreadRank], list[Result]]:
     from kernels.distributed.gpu.threads import on_gpus
 
     return on_gpus(gpus, run)

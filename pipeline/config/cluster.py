@@ -23,7 +23,8 @@ class ClusterConfig(Model):
     workers: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[4])
     threads: Annotated[Positive, Field(le=MOST)] = 1  # number of tasks that a local process runs at a time; with a GPU, one
     # Number of ranks that hold a graph together, each a range of its rows; 0: every worker holds the whole graph. If there are
-    # more ranks than workers, several run on one worker. Without a scheduler, ranks are threads of this process.
+    # more ranks than workers, several run on one worker. Without a scheduler, ranks are threads of this process, which use its
+    # GPUs in turn.
     shards: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[8])
     # Memory limit of a local process, such as `4 GiB`; it is stopped above it. `auto`: its share of the machine's memory.
     memory: str = Field(default="auto", examples=["4 GiB"], pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")

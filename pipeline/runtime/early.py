@@ -5,25 +5,26 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 
-from kernels.gpu.devices import create_context, obstacle
+from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
 from pipeline.signals import beside
 
 
 def prepare_gpu(config: RunConfig) -> None:
-    """Begin to initialise CUDA, with a context if this process computes and no earlier run has left steps that may be valid.
+    """Begin to initialise CUDA, with contexts if this process computes and no earlier run has left steps that may be valid.
 
     Both together take a third of a second, in which other threads run. Errors are left to `pipeline.runtime.backend.choose`.
     """
     if config.backend != "cpu":
         computes = config.cluster.scheduler == "none" and not (config.output / "steps" / "edges").exists()
-        beside(partial(_begin, computes))
+        beside(partial(_begin, max(1, config.cluster.shards) if computes else 0))
 
 
-def _begin(computes: bool) -> None:
-    if not obstacle() and computes:
-        create_context()
+def _begin(most: int) -> None:
+    if not obstacle() and most:
+        for device in range(min(most, device_count())):  # ranks that are threads have one each
+            beside(partial(create_context, device))
 
 
 class _NoPandas(MetaPathFinder):

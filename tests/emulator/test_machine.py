@@ -9,6 +9,7 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
+from kernels.distributed.gpu.threads import on_gpus
 from kernels.distributed.threads import run_ranks
 from tests.emulator.machine import architectures
 from tests.emulator.machine import launch as machine
@@ -302,3 +303,11 @@ def test_ranks_swap_arrays_over_nccl():
             return check_collectives(gpus, cupy.asarray)
 
     assert run_ranks(2, work) == [766, 766]
+
+
+def test_ranks_that_are_threads_swap_arrays_between_their_gpus():
+    def work(ranks):
+        return cupy.cuda.Device().id, check_collectives(ranks, cupy.asarray), check_collectives(ranks, np.copy)
+
+    with architectures.using(architectures.GPUS[0]):
+        assert run_ranks(2, on_gpus(2, work), 60) == [(0, 766, 764), (1, 766, 764)]

@@ -1,6 +1,7 @@
 """Ranks that are threads of one process, each on a GPU of its own: they copy what the others send from their GPUs' memory."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import cupy
 
@@ -8,6 +9,8 @@ from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator
 from kernels.distributed.threads import ThreadRank
 from kernels.graph import Array
+
+Result = TypeVar("Result")
 
 
 class _OnOwnGpu(ThreadRank):
@@ -24,10 +27,10 @@ class _OnOwnGpu(ThreadRank):
         return received
 
 
-def on_gpus(count: int, function: Callable[[Communicator], object]) -> Callable[[ThreadRank], object]:
+def on_gpus(count: int, function: Callable[[Communicator], Result]) -> Callable[[ThreadRank], Result]:
     """What `run_ranks` calls to let each rank call `function` on one of `count` GPUs, in turn."""
 
-    def run(rank: ThreadRank) -> object:
+    def run(rank: ThreadRank) -> Result:
         with cupy.cuda.Device(rank.rank % count):
             return function(_OnOwnGpu(rank.rank, rank.outboxes, rank.barrier))
 
@@ -40,4 +43,5 @@ def _brought(part: Array) -> Array:
         return part
     here = cupy.empty(part.shape, part.dtype)
     here.data.copy_from_device_async(part.data, part.nbytes)
-    return here
+    found: Array = here
+    return found
