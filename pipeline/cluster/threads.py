@@ -68,6 +68,6 @@ class LocalThreads:
 
 
 def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[threads.ThreadRank], list[Result]]:
-    from kernels.distributed.gpu.threads import on_gpus
+    from kernels.distributed.gpu_threads import on_gpus
 
     return on_gpus(gpus, run)

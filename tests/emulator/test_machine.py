@@ -9,7 +9,7 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
-from kernels.distributed.gpu.threads import on_gpus
+from kernels.distributed.gpu_threads import on_gpus
 from kernels.distributed.threads import run_ranks
 from tests.emulator.machine import architectures
 from tests.emulator.machine import launch as machine
