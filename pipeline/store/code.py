@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 from kernels.algorithm import Algorithm
 
@@ -27,6 +28,7 @@ _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.+))", re.MULTILINE)
 _CUDA = (".cu", ".cuh")
 _BESIDE = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
+_ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
 
 
@@ -47,8 +49,9 @@ class Code:
     def version(self, root: Path = ROOT) -> str:
         """SHA-256 of the sources and of the entry."""
         hashed, above = hashlib.sha256(self.entry.encode()), f"{root}/"
-        for path, changed in sorted(_sources_of(self.modules, str(root)).items()):
-            hashed.update(f"{path.removeprefix(above)}\0{_digest(path, changed)}\n".encode())
+        with _ONE_AT_A_TIME:
+            for path, changed in sorted(_sources_of(self.modules, str(root)).items()):
+                hashed.update(f"{path.removeprefix(above)}\0{_digest(path, changed)}\n".encode())
         return hashed.hexdigest()
 
 
