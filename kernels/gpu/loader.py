@@ -6,6 +6,7 @@ that a launcher derives from the device.
 
 import hashlib
 import re
+from collections import defaultdict
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +29,8 @@ C_NAMES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
+# Held to compile a source: ranks that are threads need the same kernels at the same time, and the second finds CuPy's cache.
+_COMPILING = defaultdict[tuple[str, str], Lock](Lock)
 _RAISING = Lock()  # held to read and raise a limit of shared memory, which ranks that are threads do at the same time
 
 
@@ -129,7 +132,7 @@ def kernel_of(
     source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
 ) -> Any:
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
-    with preparing():
+    with preparing(), _COMPILING[source, generated]:
         kernel = load(source, cooperative, generated, **macros).get_function(name)
     with _RAISING:
         kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
