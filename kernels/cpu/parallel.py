@@ -1,10 +1,11 @@
 """Loops over rows or items on all cores of this process, for functions that release the GIL."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import accumulate, pairwise
+from threading import Thread
 from typing import TypeVar
 
 import numpy as np
@@ -64,13 +65,32 @@ def first_over_rows(csr: Csr, work: Callable[[int, int], int]) -> int:
 def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, parallel: bool = True) -> list[Result]:
     """Call `work` for each item, on all cores if `parallel` says that threads are worth it; results in the items' order.
 
-    `work` has to release the GIL and write to nothing that another call reads.
+    `work` has to release the GIL and write to nothing that another call reads. Of several exceptions the first item's is raised;
+    items behind it may be left out. This thread takes items, too: an executor takes twice as long to share them out.
     """
     items = list(items)
     if not parallel or len(items) < 2 or cores() == 1:
         return [work(item) for item in items]
-    with ThreadPoolExecutor(min(cores(), len(items))) as threads:
-        return list(threads.map(lambda context, item: context.run(work, item), [copy_context() for _ in items], items))
+    results, failures = dict[int, Result](), dict[int, BaseException]()
+    numbers = iter(range(len(items)))  # of which each is given to one thread
+
+    def take() -> None:
+        for number in numbers:
+            try:
+                results[number] = work(items[number])
+            except BaseException as error:
+                failures[number] = error
+                deque(numbers, maxlen=0)
+
+    threads = [Thread(target=copy_context().run, args=(take,)) for _ in range(min(cores(), len(items)) - 1)]
+    for thread in threads:
+        thread.start()
+    take()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[min(failures)]
+    return [results[number] for number in range(len(items))]
 
 
 def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) -> Array:

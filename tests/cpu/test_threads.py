@@ -41,3 +41,17 @@ def test_several_threads_give_the_answer_of_one(algorithm, name, monkeypatch):
             np.testing.assert_array_equal(array, other)
         verdict = algorithm.resolve("certificate")(graph, answer)
         assert verdict.holds, verdict.reason
+
+
+def test_the_exception_of_the_first_item_is_raised(monkeypatch):
+    monkeypatch.setattr(parallel, "cores", lambda: 4)
+
+    def work(item):
+        if item in (3, 9):
+            raise ValueError(item)
+        return item
+
+    for _ in range(20):
+        with pytest.raises(ValueError, match=r"^3$"):
+            parallel.over_items(range(16), work)
+    assert parallel.over_items([7, 5, 6], work) == [7, 5, 6]
