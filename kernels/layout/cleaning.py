@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.cpu.parallel import elementwise, over_items
+from kernels.cpu.parallel import elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.rules import Edges, Rules
@@ -38,8 +38,10 @@ def clean(
         src, dst, weights = _lightest_first(src, dst, weights)
     between: list[Edges] = []
     arcs = sort_arcs(len(ids), src, dst, weights, rules, None if dropped is None else between)
-    if dropped is not None:
-        dropped += over_items(between, lambda part: Edges(ids[part.src], ids[part.dst], part.weights))
+    if dropped is not None and between:
+        listed = between[0].take(slice(0)).with_parts(between)
+        src_ids, dst_ids = (elementwise(ids.__getitem__, ends, dtype=ids.dtype) for ends in (listed.src, listed.dst))
+        dropped.append(Edges(src_ids, dst_ids, listed.weights))
     return ids, arcs, int(np.count_nonzero(elementwise(np.equal, src, dst, dtype=np.bool_)))
 
 
