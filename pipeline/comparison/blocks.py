@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
-from pipeline.comparison.fingerprints import bits, has_bits
+from pipeline.comparison.fingerprints import bits, has_bits, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 KINDS = ("added", "removed", "changed")
@@ -45,22 +45,30 @@ class BlockDifference:
     columns: dict[str, int] = field(default_factory=dict)
     largest: dict[str, float] = field(default_factory=dict)
     examples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _taken: dict[str, tuple[pa.Array, pa.Array]] = field(default_factory=dict)
 
     @property
     def counts(self) -> tuple[int, int, int]:
         """Rows added, removed and changed."""
-        added, removed, changed = np.bincount(self.kinds, minlength=len(KINDS)).tolist()
+        added, removed, changed = (int(np.count_nonzero(self.kinds == kind)) for kind in range(len(KINDS)))
         return added, removed, changed
 
     def rows(self) -> pa.Table:
         """The rows of the change table, sorted by the keys."""
-        old, new = (
-            {name: _taken(side[name], places) for name in (*self.names.keys, *self.names.values)}
-            for side, places in zip(self.blocks, self.places, strict=True)
-        )
-        found = {name: pc.coalesce(new[name], old[name]) for name in self.names.keys}
-        found |= {mark + name: side[name] for name in self.names.values for mark, side in ((OLD, old), (NEW, new))}
+        found = {}
+        for name in self.names.keys:
+            old, new = self.taken(name)
+            found[name] = pc.coalesce(new, old) if new.null_count else new
+        for name in self.names.values:
+            found |= {mark + name: values for mark, values in zip((OLD, NEW), self.taken(name), strict=True)}
         return pa.table(found | {KIND.name: pa.array(KINDS).take(pa.array(self.kinds))})
+
+    def taken(self, name: str) -> tuple[pa.Array, pa.Array]:
+        """The values of a column in the old and in the new block, at the rows that differ; null where there is no row."""
+        if name not in self._taken:
+            old, new = (_taken(side[name], places) for side, places in zip(self.blocks, self.places, strict=True))
+            self._taken[name] = old, new
+        return self._taken[name]
 
 
 def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) -> BlockDifference:
@@ -75,9 +83,7 @@ def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) 
     for name, rows in differs.items():
         if count := int(np.count_nonzero(rows)):
             found.columns[name] = count
-            chosen = np.flatnonzero(rows[places])
-            sides = _taken(old[name], left[chosen]), _taken(new[name], right[chosen])
-            if name not in names.ids and (most := _largest(*sides)) is not None:
+            if name not in names.ids and (most := _largest(*found.taken(name))) is not None:
                 found.largest[name] = most
     if examples:
         few = [np.flatnonzero(kinds == kind)[:examples] for kind in range(len(KINDS))]
@@ -128,16 +134,23 @@ def _join(old: Array, new: Array, left: Array, right: Array) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _mark(old: Array, new: Array, left: Array, right: Array, differs: Array) -> None:
-    """Mark the rows of both blocks whose values differ."""
+def _mark(
+    old: Array, old_valid: Array, old_first: int, new: Array, new_valid: Array, new_first: int, left: Array, right: Array,
+    differs: Array,
+) -> None:  # fmt: skip
+    """Mark the rows of both blocks whose values (`Bits`) differ; a null equals a null only."""
     for row in range(len(left)):
-        if left[row] >= 0 and right[row] >= 0 and old[left[row]] != new[right[row]]:
-            differs[row] = True
+        first, second = left[row], right[row]
+        if first >= 0 and second >= 0:
+            one, other = old_first + first, new_first + second
+            is_value = not len(old_valid) or old_valid[one >> 3] >> (one & 7) & 1
+            was_value = not len(new_valid) or new_valid[other >> 3] >> (other & 7) & 1
+            differs[row] = bool(is_value) != bool(was_value) or (bool(is_value) and old[first] != new[second])
 
 
 def _ordered(column: pa.ChunkedArray) -> Array:
     """Numbers as int64 in the same order."""
-    values = column.to_numpy()
+    values = whole(column).to_numpy()
     found: Array = values.astype(np.int64, copy=False)
     if values.dtype.kind == "f":
         found = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
@@ -147,8 +160,11 @@ def _ordered(column: pa.ChunkedArray) -> Array:
 
 def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
     """The values at some places; null at -1."""
+    values = whole(column)
+    if len(places) == len(values) and (not len(places) or places.min() == 0):
+        return values  # all rows, which ascend
     missing = places < 0
-    return whole(column).take(pa.array(places, mask=missing if missing.any() else None))
+    return values.take(pa.array(places, mask=missing if missing.any() else None))
 
 
 def _differs(old: pa.Array, new: pa.Array, left: Array, right: Array) -> Array:
@@ -158,11 +174,7 @@ def _differs(old: pa.Array, new: pa.Array, left: Array, right: Array) -> Array:
     """
     differs = np.zeros(len(left), bool)
     if old.type == new.type and has_bits(old.type):
-        compared = [(bits(old), bits(new))]
-        if old.null_count or new.null_count:
-            compared.append((bits(old.is_null()), bits(new.is_null())))
-        for pair in compared:
-            _mark(*map(frozen, pair), left, right, differs)
+        _mark(*bits(old), *bits(new), left, right, differs)
         return differs
     both = np.flatnonzero((left >= 0) & (right >= 0))
     differs[both] = _others_differ(old.take(left[both]), new.take(right[both]))
@@ -207,9 +219,3 @@ def _largest(old: pa.Array, new: pa.Array) -> float | None:
 
 def _is_number(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type))
-
-
-def whole(column: pa.ChunkedArray) -> pa.Array:
-    """The column as one array."""
-    found = column.combine_chunks()
-    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from pipeline.comparison.fingerprints import whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import Damaged
 from pipeline.tables import files as tables
@@ -119,7 +120,7 @@ def below(table: pa.Table, keys: list[str], limit: tuple[Any, ...]) -> tuple[int
     """How many rows of a sorted table are below a key, and how many are not beyond it."""
     begin, end = 0, len(table)
     for key, value in zip(keys, limit, strict=True):  # the rows from `begin` to `end` equal it in all keys before
-        values = table[key].to_numpy()[begin:end]
+        values = whole(table[key]).to_numpy(zero_copy_only=False)[begin:end]
         begin, end = begin + int(np.searchsorted(values, value)), begin + int(np.searchsorted(values, value, "right"))
     return begin, end
 
@@ -142,7 +143,7 @@ def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterat
     keys, read = sides[0].keys, [side.between(begin, end) for side in sides]
     held = [side.empty() for side in sides]
     while True:
-        held = [_filled(rows, blocks) for rows, blocks in zip(held, read, strict=True)]
+        held = [rows if len(rows) else next(blocks, rows) for rows, blocks in zip(held, read, strict=True)]
         present = [rows for rows in held if len(rows)]
         if not present:
             return
@@ -150,12 +151,6 @@ def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterat
         ends = [below(rows, keys, limit)[1] if len(rows) else 0 for rows in held]
         yield held[0][: ends[0]], held[1][: ends[1]]
         held = [rows[end:] for rows, end in zip(held, ends, strict=True)]
-
-
-def _filled(rows: pa.Table, blocks: Iterator[pa.Table]) -> pa.Table:
-    """Rows and those that follow, so that what another version has in addition leaves no small blocks."""
-    more = next(blocks, None) if 2 * len(rows) < ROWS else None
-    return rows if more is None else pa.concat_tables([rows, more]) if len(rows) else more
 
 
 def _renumbered(column: pa.Array, numbers: Array) -> pa.Array:

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import KINDS, whole
+from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
+from pipeline.comparison.fingerprints import whole
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
