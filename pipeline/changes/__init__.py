@@ -10,6 +10,7 @@ state.py      the newest run, and what it was made from
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,9 +98,12 @@ class _Reading:
                 f"{self.source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
                 f"{before.link} is {before.name}, which has its changes"
             )
-        begins()  # CuPy or Numba are imported meanwhile
-        check(edges, FILES)  # changes do not read the edges themselves
-        check(graph)
+        with ThreadPoolExecutor() as threads:
+            # Changes do not read the edges themselves.
+            checks = [threads.submit(check, edges, FILES), threads.submit(check, graph)]
+            begins()
+            for checked in checks:
+                checked.result()
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         if NEW_NAMES in changed.manifest.files:

@@ -54,11 +54,11 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
     """
     ops, vertices = listed.ops, graph.num_vertices
     ends = np.split(_rows_of(graph, np.concatenate(ids), backend), 2)
-    _, (first, second) = _numbered(ids, ends, vertices, np.ones(len(ops), np.bool_))
+    unknown, (src, dst) = _numbered(ids, ends, vertices)
     was, weights = _edges_of(graph, ends, backend)
     wrong = {
         "unknown_vertex": ((ends[0] < 0) | (ends[1] < 0)) & ((ops != INSERT) | (np.minimum(*ids) < 0)),
-        "repeated": fetch(repeated(bring(first, backend), bring(second, backend), rules.both)),
+        "repeated": fetch(repeated(bring(src, backend), bring(dst, backend), rules.both)),
         "missing_edge": ~was & (ops != INSERT),
         "existing_edge": was & (ops == INSERT),
         "no_weights": (ops == UPDATE) if listed.weights is None else np.zeros(len(ops), np.bool_),
@@ -70,7 +70,13 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
     if not rules.counts and not left.all():
         row = int(left.argmin())
         raise listed.bad(row, f"{listed.shown(row)}: {next(REASONS[name] for name, mask in wrong.items() if mask[row])}")
-    new_ids, (src, dst) = _numbered(ids, ends, vertices, left)
+    used = np.zeros(len(unknown), np.bool_)
+    for of_end in (src, dst):
+        used[of_end[left & (of_end >= vertices)] - vertices] = True
+    for of_end in (src, dst):
+        new = np.flatnonzero(of_end >= vertices)
+        of_end[new] = vertices - 1 + np.cumsum(used)[of_end[new] - vertices]
+    new_ids = unknown[used]
     applied = np.flatnonzero(left & ((src != dst) | rules.keep_self_loops))
     tails, heads = (bring(of_end[applied], backend) for of_end in (src, dst))
     order = applied[fetch(sorted_pairs(tails, heads, vertices + len(new_ids)))]
@@ -114,9 +120,10 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
     return was, weights
 
 
-def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int, left: Array) -> tuple[Array, list[Array]]:
-    """The new ids of the rows that are `left`, ascending, and numbers of all ends: rows, then the places of new ids."""
-    new = np.unique(np.concatenate([of_end[(rows < 0) & left] for of_end, rows in zip(ids, ends, strict=True)])).astype(ID)
+def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int) -> tuple[Array, list[Array]]:
+    """The ids that no vertex has, ascending, and numbers of all ends: rows, then the places of these ids."""
+    new = np.sort(np.concatenate([of_end[rows < 0] for of_end, rows in zip(ids, ends, strict=True)])).astype(ID)
+    new = new[np.diff(new, prepend=new[:1] - 1) != 0]
     numbers = [rows.copy() for rows in ends]
     for of_end, own in zip(ids, numbers, strict=True):
         unknown = np.flatnonzero(own < 0)
