@@ -41,10 +41,11 @@ def measure(distances: Array) -> Measures:
     here, floats = _backend_of(distances), distances.dtype.kind == "f"
     reached, farthest, high, low = map(to_host, here.measure(distances))
     if not floats:
-        total = [(int(upper) << 32) + int(lower) for upper, lower in zip(high, low, strict=True)]
-        if max(total, default=0) > np.iinfo(ID).max:
-            raise OverflowError(f"the sum of the distances of a source is {max(total)}, and {np.iinfo(ID).max} is the largest")
-        return Measures(reached, np.array(total, ID), farthest.astype(ID))
+        upper = high + (low >> 32)
+        if (upper >> 31).any():
+            most = max((int(above) << 32) + int(below) for above, below in zip(high, low, strict=True))
+            raise OverflowError(f"the sum of the distances of a source is {most}, and {np.iinfo(ID).max} is the largest")
+        return Measures(reached, (upper << 32) + (low & 0xFFFFFFFF), farthest.astype(ID))
     exponents = exponent_of(farthest)
     high, low = map(to_host, here.sums_of_floats(distances, np.ldexp(1.0, BITS - exponents)))
     return Measures(reached, np.array([*map(float_of, high, low, exponents)], np.float64), farthest)

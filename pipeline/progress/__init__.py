@@ -37,10 +37,10 @@ def reached(done: float, total: float | None, unit: str) -> None:
         progress.done, progress.total, progress.unit = done, total, unit
 
 
-def advance() -> None:
-    """State that one more unit is done of what `counted` counts."""
+def advance(units: int = 1) -> None:
+    """State that some more units are done of what `counted` counts."""
     if (progress := CURRENT.get()) and progress.total:
-        progress.done += 1
+        progress.done += units
 
 
 def counted(results: Iterable[Item], sizes: list[int], unit: str) -> Iterator[Item]:

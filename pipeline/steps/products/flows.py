@@ -114,8 +114,7 @@ def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, place: Place, p
             asked = pairs.asked(range(first, first + len(some)), graph.num_vertices) if pairs else None
             loads.add(some, None if asked is None else bring(asked, place.backend))
             first += len(some)
-        for _ in ids:
-            progress.advance()
+        progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")
     np.save(attempt, to_host(loads.loads))
     return attempt, sweeps.swept

@@ -67,8 +67,7 @@ def _find(sweeps: Sweeps, most: int, attempts: Path, place: Place, part: range) 
     nearest = Nearest(graph.ids, most, graph.num_vertices, distance_dtype(graph.out.weights))
     for ids, trees in sweeps.batches(place, part):
         nearest.add(trees.distances, bring(np.ascontiguousarray(ids), place.backend))
-        for _ in ids:
-            progress.advance()
+        progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")
     np.save(attempt, np.stack([to_host(nearest.distance).view(np.int64), to_host(nearest.facility)]))
     return attempt, sweeps.swept
