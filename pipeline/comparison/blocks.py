@@ -64,7 +64,7 @@ class BlockDifference:
         return pa.table(found | {KIND.name: pa.array(KINDS).take(pa.array(self.kinds))})
 
     def taken(self, name: str) -> tuple[pa.Array, pa.Array]:
-        """The values of a column in the old and in the new block, at the rows that differ; null where there is no row."""
+        """The values of a column in the old and in the new block, at the rows that differ; null where a block lacks the key."""
         if name not in self._taken:
             old, new = (_taken(side[name], places) for side, places in zip(self.blocks, self.places, strict=True))
             self._taken[name] = old, new
