@@ -3,20 +3,22 @@
    Method: each round has two passes. In the first, a row that is active and whose turn it is counts the votes of its neighbours.
    A row of at most SMALL_ROW arcs is counted by a warp, each lane with one vote, by comparing labels (match). Other rows have a
    table of labels and votes (open addressing, at least twice as many slots as arcs), which a warp fills, or a block for more than
-   MIDDLE_ROW arcs; tables of more than LARGE_ROW arcs are in global memory. Lanes with one label add their votes together. Votes
-   are integers, so their order does not matter. In the second pass rows move, and make their neighbours active. If many rows
-   move, all rows become active: to look at a row again without reason changes nothing.
+   MIDDLE_ROW arcs; a table of more than LARGE_ROW arcs is in global memory if one in shared memory is too small. Lanes with one
+   label add their votes together. Votes are integers, so their order does not matter. In the second pass rows move, and make
+   their neighbours active. If many rows move, all rows become active: to look at a row again without reason changes nothing.
    Source: Sahu, nu-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection, arXiv 2411.11468.
 
    Encodings: a label is the position of a row. An empty slot has the label -1. */
 #include "gpu/device.cuh"
 
+#define AT_ONCE 16 // rows for which a block draws a number
 #define NO_LABEL 0x7fffffffffffffffll // greater than all labels
 
 struct Control {
     uint32_t barrier;
     uint32_t moving[2]; // rows that prefer another label, in this and in the next round
     uint32_t rounds;
+    uint32_t taken[2]; // numbers that blocks have drawn, in this and in the next round
 };
 
 struct Side {
@@ -71,53 +73,76 @@ __device__ __forceinline__ Choice best_of_warp(Choice choice) {
     return choice;
 }
 
-/* Add votes for a label to a table of `size` slots, at most 2^32. */
-__device__ __forceinline__ void vote(ROW* labels, uint32_t* votes, int64_t size, ROW label, uint32_t number) {
-    int64_t slot = (int64_t)((uint64_t)((uint32_t)label * 0x9E3779B1u) * (uint64_t)size >> 32);
-    for (;;) {
-        ROW found = *(volatile ROW*)&labels[slot];
-        if (found == (ROW)-1) {
-            found = swap_if(&labels[slot], (ROW)-1, label);
-        }
-        if (found == (ROW)-1 || found == label) {
-            atomicAdd(&votes[slot], number);
-            return;
-        }
-        slot = slot + 1 < size ? slot + 1 : 0;
-    }
-}
+/* Labels and votes: open addressing in `size` slots, at most 2^32, of which a label tries `tries`. */
+struct Table {
+    ROW* labels;
+    uint32_t* votes;
+    int64_t size;
+    int64_t tries;
 
-/* The best label of a row by a table that `threads` threads fill, and the votes for its own; `member` is a thread's number among
-   them, and `sync` waits for all. Each thread has the best of the slots it read, and the votes for `own` if it read them. */
-template <typename Sync>
-__device__ __forceinline__ Choice count_in_table(const Arcs& arcs, int64_t row, const ROW* labels, ROW* table, uint32_t* votes,
-    int64_t own, int64_t& own_votes, int member, int threads, Sync sync) {
-    const int64_t size = 2 * arcs.number;
-    for (int64_t slot = member; slot < size; slot += threads) {
-        table[slot] = (ROW)-1;
-        votes[slot] = 0;
+    /* Add votes for a label; return whether a slot took them. */
+    __device__ __forceinline__ bool vote(ROW label, uint32_t number) const {
+        int64_t slot = (int64_t)((uint64_t)((uint32_t)label * 0x9E3779B1u) * (uint64_t)size >> 32);
+        for (int64_t tried = 0; tried < tries; tried++) {
+            ROW found = *(volatile ROW*)&labels[slot];
+            if (found == (ROW)-1) {
+                found = swap_if(&labels[slot], (ROW)-1, label);
+            }
+            if (found == (ROW)-1 || found == label) {
+                atomicAdd(&votes[slot], number);
+                return true;
+            }
+            slot = slot + 1 < size ? slot + 1 : 0;
+        }
+        return false;
     }
-    sync();
+};
+
+/* The best label of a row, by `threads` threads, of which this one is number `member`; `any` tells all of them whether one of them
+   has a condition. Each thread has the best of the slots it read, and the votes for `own` if it read them; if the table is too
+   small, all have less than 0 votes. If all labels are `distinct`, as long as no arc is parallel, the smallest is best. */
+template <typename Any>
+__device__ __forceinline__ Choice count_votes(const Arcs& arcs, int64_t row, const ROW* labels, bool distinct, const Table& table,
+    int64_t& own_votes, int member, int threads, Any any) {
+    Choice best = {0, NO_LABEL};
+    bool fails = false; // there are parallel arcs, or no slots
+    for (int64_t arc = member; distinct && arc < arcs.number; arc += threads) {
+        const int64_t other = arcs.neighbour(arc);
+        if (other != row) {
+            best.improve(1, labels[other]);
+            fails |= arc > 0 && arcs.neighbour(arc - 1) == other;
+        }
+    }
+    if (distinct && !any(fails)) {
+        return best;
+    }
+    for (int64_t slot = member; slot < table.size; slot += threads) {
+        table.labels[slot] = (ROW)-1;
+        table.votes[slot] = 0;
+    }
+    any(false);
     const int lane = threadIdx.x & 31;
-    for (int64_t base = member - lane; base < arcs.number; base += threads) {
+    fails = false;
+    for (int64_t base = member - lane; base < arcs.number && !__any_sync(FULL_WARP, fails); base += threads) {
         const int64_t other = base + lane < arcs.number ? arcs.neighbour(base + lane) : row;
         const ROW label = labels[other];
         const uint32_t voting = __ballot_sync(FULL_WARP, other != row);
         if (other != row) {
             const uint32_t same = __match_any_sync(voting, label);
-            if (__ffs(same) - 1 == lane) {
-                vote(table, votes, size, label, __popc(same));
-            }
+            fails = __ffs(same) - 1 == lane && !table.vote(label, __popc(same));
         }
         __syncwarp();
     }
-    sync();
-    Choice best = {0, NO_LABEL};
-    for (int64_t slot = member; slot < size; slot += threads) {
-        if (table[slot] != (ROW)-1) {
-            const int64_t number = *(volatile uint32_t*)&votes[slot];
-            best.improve(number, table[slot]);
-            own_votes = table[slot] == (ROW)own ? number : own_votes;
+    if (any(fails)) {
+        return {-1, NO_LABEL};
+    }
+    best = {0, NO_LABEL};
+    for (int64_t slot = member; slot < table.size; slot += threads) {
+        const ROW label = table.labels[slot];
+        if (label != (ROW)-1) {
+            const int64_t number = *(volatile uint32_t*)&table.votes[slot];
+            best.improve(number, label);
+            own_votes = label == labels[row] ? number : own_votes;
         }
     }
     return best;
@@ -144,6 +169,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) propagate(const int64_t
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     __shared__ Choice of_warps[THREADS / 32];
     __shared__ int64_t own_of_warps[THREADS / 32];
+    __shared__ uint32_t drawn;
     __shared__ ROW shared_table[2 * LARGE_ROW];
     __shared__ uint32_t shared_votes[2 * LARGE_ROW];
     const int own_slots = warp * (2 * MIDDLE_ROW);
@@ -152,6 +178,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) propagate(const int64_t
     while (quiet < 2) { // in both classes, or in a round of all rows
         round++;
         uint32_t moving = 0; // rows that this thread saw
+        const bool distinct = round == 1 && !into.offsets; // labels; an arc and its reverse are two votes for one
         const auto in_turn = [&](int64_t row) {
             return active[row] && (round > FREE_ROUNDS || (key_of(positions[row], 0) >> 63) == (round & 1));
         };
@@ -167,18 +194,42 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) propagate(const int64_t
         };
         if (global_thread() == 0) {
             control->moving[(round + 1) & 1] = 0;
+            control->taken[(round + 1) & 1] = 0;
         }
-        for (int64_t item = blockIdx.x; item < num_by_blocks; item += gridDim.x) { // the rows of most arcs come first
+        // Blocks draw numbers: of one large row each, the rows of most arcs first, then of AT_ONCE other rows.
+        for (int64_t item = 0, last = 0;; item++) {
+            if (item == last) {
+                __syncthreads();
+                if (threadIdx.x == 0) {
+                    drawn = atomicAdd(&control->taken[round & 1], 1u);
+                }
+                __syncthreads();
+                item = drawn < num_large ? drawn : num_large + (drawn - num_large) * AT_ONCE;
+                last = drawn < num_large ? item + 1 : item + AT_ONCE < num_by_blocks ? item + AT_ONCE : num_by_blocks;
+            }
+            if (item >= num_by_blocks) {
+                break;
+            }
             const int64_t row = tabled[item];
             if (!in_turn(row)) {
                 continue;
             }
             int64_t own_votes = 0;
             const Arcs arcs(out, into, row);
-            ROW* table = item < num_large ? tables + slots[item] : shared_table;
-            uint32_t* of_table = item < num_large ? votes + slots[item] : shared_votes;
-            const Choice found = best_of_warp(count_in_table(arcs, row, labels, table, of_table, labels[row], own_votes,
-                threadIdx.x, THREADS, [] { __syncthreads(); }));
+            const int64_t size = 2 * arcs.number;
+            // of many arcs most have few labels
+            Table table = {shared_table, shared_votes, size, size};
+            if (item < num_large) {
+                table.size = 2 * LARGE_ROW;
+                table.tries = MOST_TRIED;
+            }
+            const auto any = [](bool one) { return __syncthreads_or(one) != 0; };
+            Choice found = count_votes(arcs, row, labels, distinct, table, own_votes, threadIdx.x, THREADS, any);
+            if (found.votes < 0) {
+                table = {tables + slots[item], votes + slots[item], size, size};
+                found = count_votes(arcs, row, labels, false, table, own_votes, threadIdx.x, THREADS, any);
+            }
+            found = best_of_warp(found);
             own_votes = sum_of_warp(own_votes);
             if (lane == 0) {
                 of_warps[warp] = found;
@@ -198,8 +249,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) propagate(const int64_t
         for_rows(num_by_blocks, num_tabled, [&](int64_t item) { return (int64_t)tabled[item]; }, in_turn, [&](int64_t row) {
             int64_t own_votes = 0;
             const Arcs arcs(out, into, row);
-            const Choice best = best_of_warp(count_in_table(arcs, row, labels, shared_table + own_slots, shared_votes + own_slots,
-                labels[row], own_votes, lane, 32, [] { __syncwarp(); }));
+            const Table table = {shared_table + own_slots, shared_votes + own_slots, 2 * arcs.number, 2 * arcs.number};
+            const auto any = [](bool one) { return __any_sync(FULL_WARP, one) != 0; };
+            const Choice best = best_of_warp(count_votes(arcs, row, labels, distinct, table, own_votes, lane, 32, any));
             own_votes = sum_of_warp(own_votes);
             if (lane == 0) {
                 decide(row, best, own_votes);
@@ -207,8 +259,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) propagate(const int64_t
             __syncwarp();
         });
         const auto is_small = [&](int64_t row) {
+            if (!in_turn(row)) {
+                return false;
+            }
             const int64_t number = Arcs(out, into, row).number;
-            return number > 0 && number <= SMALL_ROW && in_turn(row);
+            if (number == 0) {
+                active[row] = 0;
+            }
+            return number > 0 && number <= SMALL_ROW;
         };
         for_rows(0, num_rows, [](int64_t row) { return row; }, is_small, [&](int64_t row) {
             const Arcs arcs(out, into, row);

@@ -15,6 +15,7 @@ def solve(graph: Graph) -> Components:
     """Answer `kernels.communities.communities` on CuPy arrays."""
     num_rows, row, into = graph.num_vertices, graph.rows_by_id.dtype, None if graph.symmetric else graph.into
     tabled, slots, counts = _tables(graph)
+    ends = [int(np.searchsorted(side.offsets, side.offsets[-1:])[0]) for side in (graph.out, graph.into)]
     positions, num_slots = graph.positions, max(1, int(slots[-1]))
     labels, preferred = positions.copy(), cupy.empty(num_rows, row)
     active, moves = cupy.ones(num_rows, np.uint8), cupy.zeros(num_rows, np.uint8)
@@ -28,7 +29,7 @@ def solve(graph: Graph) -> Components:
         THREADS,
         None,
         *sides,
-        np.int64(num_rows),
+        np.int64(max(ends)),  # others have no arcs
         tabled,
         slots,
         *counts,
