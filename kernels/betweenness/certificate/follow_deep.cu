@@ -6,18 +6,28 @@
    Encoding: a level is -1 where a row is not reached. Each block has an entry for every row, and a queue of rows. */
 #include "betweenness/certificate/sum.cuh"
 
+#define AT_ONCE 4 // arcs of which a thread waits at the same time
+
 struct alignas(32) Entry {
     double logarithm;
     double mean;
     int32_t level;
 };
 
-/* Of each source: the sum of the mean weights, the largest logarithm, and the number of levels. `into` is null as in deep.cu. */
+struct Side {
+    const int64_t* offsets;
+    const ROW* indices;
+};
+
+/* Of each source: the sum of the mean weights, the largest logarithm, and the number of levels. The in-arcs are the
+   out-arcs if the graph is symmetric. */
 extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_t* offsets, const ROW* indices,
     const int64_t* into_offsets, const ROW* into_indices, const double* drawn, const int64_t* sources, int64_t num_sources,
     int64_t num_rows, Entry* entries, ROW* queue, double* weights, double* logarithms, int64_t* levels) {
     __shared__ uint64_t length;
     __shared__ double of_warps[2][32];
+    const Side out = {offsets, indices}, into = {into_offsets, into_indices};
+    const bool symmetric = offsets == into_offsets;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     entries += blockIdx.x * num_rows;
     queue += blockIdx.x * num_rows;
@@ -37,26 +47,39 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
         int32_t level = 0;
         double weight = 0, most = 0;
         for (; begin < end; level++) {
-            // each `step`-th arc from `first` on
-            const auto add_tails = [&](ROW row, int64_t first, int64_t step) {
-                const int64_t start = into_offsets[row], stop = into_offsets[row + 1];
-                auto sum = Sum<true>::none();
-                for (int64_t arc = start + first; arc < stop; arc += step) {
-                    const ROW tail = into_indices[arc];
-                    const Entry entry = entries[tail];
-                    if (entry.level == level - 1 && entry.level >= 0 && (arc == start || into_indices[arc - 1] != tail)) {
-                        sum.add(entry.logarithm, 1, entry.mean + (tail == source ? 0 : drawn[tail]));
+            // every `step`-th arc from `first` on: add tails of the level before, find heads
+            const auto visit = [&](const Side& side, ROW row, int64_t first, int64_t step, bool adds, bool finds,
+                                   Sum<true>& sum) {
+                const int64_t start = side.offsets[row], stop = side.offsets[row + 1];
+                for (int64_t base = start + first; base < stop; base += AT_ONCE * step) {
+                    ROW others[AT_ONCE];
+                    int32_t levels_of[AT_ONCE];
+#pragma unroll
+                    for (int i = 0; i < AT_ONCE; i++) {
+                        others[i] = base + i * step < stop ? side.indices[base + i * step] : row;
+                        levels_of[i] = entries[others[i]].level;
                     }
+#pragma unroll
+                    for (int i = 0; i < AT_ONCE; i++) {
+                        const int64_t arc = base + i * step;
+                        const bool tight = adds && level && levels_of[i] == level - 1;
+                        if (tight && (arc == start || side.indices[arc - 1] != others[i])) {
+                            const Entry tail = entries[others[i]];
+                            sum.add(tail.logarithm, 1, tail.mean + (others[i] == source ? 0 : drawn[others[i]]));
+                        }
+                        if (finds && levels_of[i] < 0 && atomicCAS(&entries[others[i]].level, -1, level + 1) == -1) {
+                            queue[append(&length)] = others[i];
+                        }
+                    }
+                }
+            };
+            const auto visit_both = [&](ROW row, int64_t first, int64_t step) {
+                auto sum = Sum<true>::none();
+                visit(out, row, first, step, symmetric, true, sum);
+                if (!symmetric) {
+                    visit(into, row, first, step, true, false, sum);
                 }
                 return sum;
-            };
-            const auto find_heads = [&](ROW row, int64_t first, int64_t step) {
-                for (int64_t arc = offsets[row] + first; arc < offsets[row + 1]; arc += step) {
-                    const ROW head = indices[arc];
-                    if (entries[head].level < 0 && atomicCAS(&entries[head].level, -1, level + 1) == -1) {
-                        queue[append(&length)] = head;
-                    }
-                }
             };
             const auto set = [&](ROW row, const Sum<true>& sum) {
                 if (level) {
@@ -69,16 +92,15 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
             for (int64_t base = begin + threadIdx.x - lane; base < end; base += blockDim.x) {
                 const bool has = base + lane < end;
                 const ROW row = has ? queue[base + lane] : source;
-                const int64_t heads = offsets[row + 1] - offsets[row], tails = into_offsets[row + 1] - into_offsets[row];
+                const int64_t heads = offsets[row + 1] - offsets[row], tails = into.offsets[row + 1] - into.offsets[row];
                 const bool wide = has && (heads > NARROW || tails > NARROW);
                 if (has && !wide) {
-                    set(row, add_tails(row, 0, 1));
-                    find_heads(row, 0, 1);
+                    set(row, visit_both(row, 0, 1));
                 }
                 __syncwarp();
                 for (uint32_t left = __ballot_sync(FULL_WARP, wide); left; left &= left - 1) {
                     const ROW shared = __shfl_sync(FULL_WARP, row, __ffs(left) - 1);
-                    Sum<true> sum = add_tails(shared, lane, 32);
+                    auto sum = visit_both(shared, lane, 32);
                     for (int step = 16; step > 0; step >>= 1) {
                         const double logarithm = __shfl_xor_sync(FULL_WARP, sum.most, step);
                         const double paths = __shfl_xor_sync(FULL_WARP, sum.paths, step);
@@ -87,7 +109,6 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
                     if (lane == 0) {
                         set(shared, sum);
                     }
-                    find_heads(shared, lane, 32);
                 }
             }
             __syncthreads();
