@@ -8,11 +8,10 @@
    their neighbours active. If many rows move, all rows become active: to look at a row again without reason changes nothing.
    Source: Sahu, nu-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection, arXiv 2411.11468.
 
-   Encodings: a label is the position of a row. An empty slot has the label -1. */
-#include "gpu/device.cuh"
+   Encoding: a label is the position of a row. */
+#include "communities/votes.cuh"
 
 #define AT_ONCE 16 // rows for which a block draws a number
-#define NO_LABEL 0x7fffffffffffffffll // greater than all labels
 
 struct Control {
     uint32_t barrier;
@@ -21,131 +20,12 @@ struct Control {
     uint32_t taken[2]; // numbers that blocks have drawn, in this and in the next round
 };
 
-struct Side {
-    const int64_t* offsets;
-    const ROW* indices;
-};
-
-/* Where a row's arcs are: out-arcs, then in-arcs; `into` has no offsets if the graph is symmetric. */
-struct Arcs {
-    const ROW* out;
-    const ROW* into;
-    int64_t num_out;
-    int64_t number;
-
-    __device__ __forceinline__ Arcs(const Side& out_side, const Side& into_side, int64_t row) {
-        out = out_side.indices + out_side.offsets[row];
-        num_out = out_side.offsets[row + 1] - out_side.offsets[row];
-        into = into_side.offsets ? into_side.indices + into_side.offsets[row] : out;
-        number = num_out + (into_side.offsets ? into_side.offsets[row + 1] - into_side.offsets[row] : 0);
-    }
-
-    __device__ __forceinline__ int64_t neighbour(int64_t arc) const { return arc < num_out ? out[arc] : into[arc - num_out]; }
-};
-
 /* As _key of cpu.py. */
 __device__ __forceinline__ uint64_t key_of(uint64_t position, uint64_t round) {
     uint64_t key = position + round * 0x9E3779B97F4A7C15ull;
     key = (key ^ (key >> 30)) * 0xBF58476D1CE4E5B9ull;
     key = (key ^ (key >> 27)) * 0x94D049BB133111EBull;
     return key ^ (key >> 31);
-}
-
-/* A label and its votes. More votes are better, then the smaller label. */
-struct Choice {
-    int64_t votes;
-    int64_t label;
-
-    __device__ __forceinline__ void improve(int64_t other_votes, int64_t other) {
-        if (other_votes > votes || (other_votes == votes && other < label)) {
-            votes = other_votes;
-            label = other;
-        }
-    }
-};
-
-__device__ __forceinline__ Choice best_of_warp(Choice choice) {
-    for (int step = 16; step > 0; step >>= 1) {
-        const int64_t votes = __shfl_xor_sync(FULL_WARP, choice.votes, step);
-        const int64_t label = __shfl_xor_sync(FULL_WARP, choice.label, step);
-        choice.improve(votes, label);
-    }
-    return choice;
-}
-
-/* Labels and votes: open addressing in `size` slots, at most 2^32, of which a label tries `tries`. */
-struct Table {
-    ROW* labels;
-    uint32_t* votes;
-    int64_t size;
-    int64_t tries;
-
-    /* Add votes for a label; return whether a slot took them. */
-    __device__ __forceinline__ bool vote(ROW label, uint32_t number) const {
-        int64_t slot = (int64_t)((uint64_t)((uint32_t)label * 0x9E3779B1u) * (uint64_t)size >> 32);
-        for (int64_t tried = 0; tried < tries; tried++) {
-            ROW found = *(volatile ROW*)&labels[slot];
-            if (found == (ROW)-1) {
-                found = swap_if(&labels[slot], (ROW)-1, label);
-            }
-            if (found == (ROW)-1 || found == label) {
-                atomicAdd(&votes[slot], number);
-                return true;
-            }
-            slot = slot + 1 < size ? slot + 1 : 0;
-        }
-        return false;
-    }
-};
-
-/* The best label of a row, by `threads` threads, of which this one is number `member`; `any` tells all of them whether one of them
-   has a condition. Each thread has the best of the slots it read, and the votes for `own` if it read them; if the table is too
-   small, all have less than 0 votes. If all labels are `distinct`, as long as no arc is parallel, the smallest is best. */
-template <typename Any>
-__device__ __forceinline__ Choice count_votes(const Arcs& arcs, int64_t row, const ROW* labels, bool distinct, const Table& table,
-    int64_t& own_votes, int member, int threads, Any any) {
-    Choice best = {0, NO_LABEL};
-    bool fails = false; // there are parallel arcs, or no slots
-    for (int64_t arc = member; distinct && arc < arcs.number; arc += threads) {
-        const int64_t other = arcs.neighbour(arc);
-        if (other != row) {
-            best.improve(1, labels[other]);
-            fails |= arc > 0 && arcs.neighbour(arc - 1) == other;
-        }
-    }
-    if (distinct && !any(fails)) {
-        return best;
-    }
-    for (int64_t slot = member; slot < table.size; slot += threads) {
-        table.labels[slot] = (ROW)-1;
-        table.votes[slot] = 0;
-    }
-    any(false);
-    const int lane = threadIdx.x & 31;
-    fails = false;
-    for (int64_t base = member - lane; base < arcs.number && !__any_sync(FULL_WARP, fails); base += threads) {
-        const int64_t other = base + lane < arcs.number ? arcs.neighbour(base + lane) : row;
-        const ROW label = labels[other];
-        const uint32_t voting = __ballot_sync(FULL_WARP, other != row);
-        if (other != row) {
-            const uint32_t same = __match_any_sync(voting, label);
-            fails = __ffs(same) - 1 == lane && !table.vote(label, __popc(same));
-        }
-        __syncwarp();
-    }
-    if (any(fails)) {
-        return {-1, NO_LABEL};
-    }
-    best = {0, NO_LABEL};
-    for (int64_t slot = member; slot < table.size; slot += threads) {
-        const ROW label = table.labels[slot];
-        if (label != (ROW)-1) {
-            const int64_t number = *(volatile uint32_t*)&table.votes[slot];
-            best.improve(number, label);
-            own_votes = label == labels[row] ? number : own_votes;
-        }
-    }
-    return best;
 }
 
 /* Call `take(row)` by a warp for each row for which a lane finds `wanted(row)`; it looks at 32 rows at a time. `row_of(item)`
