@@ -76,8 +76,9 @@ struct Table {
 };
 
 /* The best label of a row, by `threads` threads, of which this one is number `member`; `any` tells all of them whether one of
-   them has a condition. Each thread has the best of the slots it read, and the votes for the row's own label if it read them; if
-   the table is too small, all have less than 0 votes. If all labels are `distinct`, and no arc is parallel, the smallest is best. */
+   them has a condition. Each thread has the best of the slots it read, and the votes for the row's own label if it read them;
+   if the table is too small, all have less than 0 votes. If all labels are `distinct`, and no arc is parallel, the smallest is
+   best. */
 template <typename Any>
 __device__ __forceinline__ Choice count_votes(const Arcs& arcs, int64_t row, const ROW* labels, bool distinct, const Table& table,
     int64_t& own_votes, int member, int threads, Any any) {
