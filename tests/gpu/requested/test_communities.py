@@ -46,3 +46,9 @@ def test_a_row_that_a_block_counts():
     edges = [(hub, 2 + i) for i in range(2100) for hub in (0, 1)[: 1 + i % 2]]
     edges += [tuple(pair) for pair in random.integers(2, 2102, (600, 2)).tolist()]
     check(graph_of(EdgeList("hubs", tuple(edges), directed=False)))
+
+
+def test_more_labels_than_a_table_in_shared_memory_has_slots():
+    """Pairs keep a label each, unless the row beside all of them moves, which counts in the second round: labels differ no more."""
+    edges = [pair for i in range(0, 9002, 2) for pair in ((i, i + 1), (9002, i), (9002, i + 1))]
+    check(graph_of(EdgeList("pairs", tuple(edges), directed=False)))
