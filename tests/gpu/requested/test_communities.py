@@ -49,6 +49,6 @@ def test_a_row_that_a_block_counts():
 
 
 def test_more_labels_than_a_table_in_shared_memory_has_slots():
-    """Pairs keep a label each, unless the row beside all of them moves, which counts in the second round: labels differ no more."""
+    """Pairs keep a label each, unless the row beside all of them moves. It counts in round 2, when not all labels differ."""
     edges = [pair for i in range(0, 9002, 2) for pair in ((i, i + 1), (9002, i), (9002, i + 1))]
     check(graph_of(EdgeList("pairs", tuple(edges), directed=False)))
