@@ -3,7 +3,8 @@
 The names are one array of bytes and one of offsets, so 100 million names of 20 bytes take 2.8 GB.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,12 +83,18 @@ def names_beside(folder: Folder) -> Names | None:
     None if its ids are integers. Raises Damaged.
     """
     above, made_from = folder.path.parent, (folder.digest, folder.manifest.inputs.get("graph"))
-    lists, graphs = ([read(above / name) for name in names if (above / name).is_dir()] for names in (EDGES, GRAPHS))
+    lists, graphs = (list(_readable(above / name for name in names)) for names in (EDGES, GRAPHS))
     for graph in (one for one in graphs if one.digest in made_from):
         renumbered = [one for one in lists if one.manifest.inputs.get("graph") == graph.digest]  # for the names of its changes
         for edges in [*renumbered, *(one for one in lists if one.digest == graph.manifest.inputs.get("edges"))]:
             return open_names(edges)
     return names_in(sorted((above / "vertices").glob("part-*.parquet")))
+
+
+def _readable(folders: Iterable[Path]) -> Iterator[Folder]:
+    for folder in folders:
+        with suppress(Damaged):  # or not there
+            yield read(folder)
 
 
 def names_in(files: Sequence[Path]) -> Names | None:
