@@ -31,7 +31,7 @@ from kernels.reachability import (
 )
 from kernels.reachability.queries.sizes import path_bytes
 from tests.answers import uncleaned
-from tests.counts import examples
+from tests.counts import NIGHTLY, examples
 from tests.cpu.test_reachability_labels import FIGURE, complete, diamonds
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import closure, digraph
@@ -175,12 +175,13 @@ REAL = {"wiki-Vote": wiki_vote, **{name: lambda name=name: read_gra(DATA / f"{na
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", REAL)
 def test_real_graphs_like_a_search_from_the_source(name, method):
     graph = REAL[name]()
     index = reachability(graph, 3, 0, method)
     rows = np.arange(graph.num_vertices)
-    for source in np.random.default_rng(2).integers(0, graph.num_vertices, 40):
+    for source in np.random.default_rng(2).integers(0, graph.num_vertices, 40 if NIGHTLY else 12):
         expected = bfs(graph, int(source)).distance != UNREACHED
         for way in WAYS[:4]:
             np.testing.assert_array_equal(way(index, np.full_like(rows, source), rows).reachable, expected)

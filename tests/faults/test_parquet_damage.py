@@ -13,6 +13,7 @@ import pytest
 from pipeline.errors import Damaged
 from pipeline.store import manifest
 from pipeline.tables import files as tables
+from tests.counts import NIGHTLY
 from tests.faults.children import outcome
 
 VERTICES = 400
@@ -82,8 +83,9 @@ def flip(bit):
     return damage
 
 
+@pytest.mark.sampled
 def test_flipped_bits_are_detected(folder):
-    bits = np.random.default_rng(2).choice(8 * size_of(folder), 5000, replace=False)
+    bits = np.random.default_rng(2).choice(8 * size_of(folder), 5000 if NIGHTLY else 1500, replace=False)
     counts = outcome(lambda: read_all(folder, [flip(int(bit)) for bit in bits]))
     assert counts["error"] > 0.9 * len(bits), f"the page checksums miss too many: {counts}"
 

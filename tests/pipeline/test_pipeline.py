@@ -24,7 +24,7 @@ from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.tables import answer_table
 from pipeline.tables import files as tables
 from tests import oracles
-from tests.counts import examples
+from tests.counts import examples, in_turn
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.reachability import condensed, labels_of
 from tests.steps import path_facts
@@ -80,7 +80,8 @@ def reachability_labels(edges: EdgeList) -> list[dict]:
     return rows
 
 
-@pytest.mark.parametrize("edges", [graph for graph in NAMED_GRAPHS if graph.ids], ids=lambda graph: graph.name)
+@pytest.mark.sampled
+@pytest.mark.parametrize(("edges",), in_turn(2, [graph for graph in NAMED_GRAPHS if graph.ids]), ids=lambda graph: graph.name)
 def test_named_graphs_have_the_expected_tables(edges, tmp_path):
     sources = (edges.ids[0], *edges.ids[-1:][: len(edges.ids) - 1])
     order = ORDERS[len(edges.name) % 3]

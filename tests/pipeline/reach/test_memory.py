@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pipeline.steps.pairs import BATCH
+from tests.counts import of_the_day
 from tests.pipeline.reach.inputs import ROOT, edges_of_votes, write_pairs
 
 CHILD = """
@@ -24,7 +25,8 @@ print(json.dumps({"rows": answers.facts["rows"], "grown": peak_bytes() - before}
 """
 
 
-@pytest.mark.parametrize("row_groups", ["small", "one"])
+@pytest.mark.sampled
+@pytest.mark.parametrize("row_groups", of_the_day(["small", "one"]))
 def test_eight_million_pairs_need_no_more_memory_than_three(votes, row_groups, tmp_path):
     ids = np.unique(edges_of_votes().to_numpy())
     for name, count in (("a", 3 * BATCH), ("b", 8 * BATCH)):
