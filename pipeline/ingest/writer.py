@@ -42,7 +42,8 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
         write_page_checksum=True,
     ) as writer:
         for group in in_groups(tables):
-            writer.write_table(pa.table([_positive_zeros(group[name]) for name in schema.names], schema), ROWS_PER_GROUP)
+            columns = [_positive_zeros(group[field.name]).cast(field.type) for field in schema]
+            writer.write_table(pa.table(columns, schema), ROWS_PER_GROUP)
             rows += len(group)
     return rows
 
@@ -60,8 +61,8 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
     """Store the tables of an edge list on all cores.
 
     Args:
-        tables: Of the edge list.
-        schema: Of the tables.
+        tables: Of the edge list; integers may be narrower than in `schema`.
+        schema: Of the files' tables.
         folder: Gets files of `ROWS_PER_GROUP` rows, as `write` writes them; at least one. None: nothing is written.
         arrays: Gets all rows, if their values fit.
     """

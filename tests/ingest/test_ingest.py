@@ -268,10 +268,11 @@ def test_parquet_keeps_its_weight_type(kind, tmp_path):
 
 
 def test_parquet_within_gzip_is_read(tmp_path):
-    pq.write_table(pa.table({"src": [5], "dst": [6]}), tmp_path / "plain")
+    pq.write_table(pa.table({"src": pa.array([5], pa.int16()), "dst": [6]}), tmp_path / "plain")
     (tmp_path / "edges.parquet.gz").write_bytes(gzip.compress((tmp_path / "plain").read_bytes()))
     folder = ingest(GraphConfig(source=str(tmp_path / "edges.parquet.gz")), tmp_path / "work")
     assert read(folder).to_pydict() == {"src": [5], "dst": [6]}
+    assert read(folder).schema.types == [pa.int64()] * 2
     assert set(folder.manifest.files) == {"part-00000.parquet"}
 
 

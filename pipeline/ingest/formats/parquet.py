@@ -134,7 +134,7 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, foot
 def _column(
     file: str, column: pa.Array | pa.ChunkedArray, name: str, kind: pa.DataType, first: int
 ) -> pa.Array | pa.ChunkedArray:
-    """Check a column and cast it to `kind`; `first` is the number of its first row in the file, from 0."""
+    """Check a column and cast it to `kind`, or leave narrower integers; `first` is the number of its first row, from 0."""
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
     if kind == NAME:
@@ -145,7 +145,7 @@ def _column(
     if pa.types.is_integer(kind):
         extremes = pc.min_max(column).as_py()
         if not len(column) or (extremes["min"] >= 0 and extremes["max"] <= LARGEST):
-            return column.cast(kind)
+            return column if pa.types.is_signed_integer(column.type) else column.cast(kind)
     values = column.to_numpy()
     if not (fits := in_range(values)).all():
         row = int(np.argmin(fits))
