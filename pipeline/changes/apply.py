@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.graph import ID, Array, Graph
+from kernels.graph import ID, Array, Csr, Graph
 from kernels.layout.certificate.changed import certify_changes
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.rules import Edges, Rules
@@ -26,6 +26,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring
+from pipeline.runtime.memory import free_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
@@ -106,6 +107,7 @@ class _Applied:
     def __init__(self, before: Folder, edges: Folder, asked: Asked, layout: LayoutConfig, backend: Backend) -> None:
         self._before, self._facts, self._asked, self._backend = before, GraphFacts.of(before), asked, backend
         self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
+        self._bases: dict[str, Csr] = {}  # the arcs of the files that both states have
         progress.phase("reading the changes")
         names = open_names(edges)
         if asked.snapshot:
@@ -130,7 +132,10 @@ class _Applied:
 
     def _open(self, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
         """The graph before, numbered with the new names among some strings."""
-        graph = open_graph(self._before, self._backend)
+        graph = open_graph(self._before, self._backend, bases=self._bases)
+        size = sum(array.nbytes for csr in self._bases.values() for array in (csr.indices, csr.weights) if array is not None)
+        if self._facts.delta and 3 * size > free_memory(self._backend):
+            self._bases.clear()  # they would take the memory of the changed graph
         if names is None or strings is None:
             return graph, None
         numbering = Numbering.of(names, strings)
@@ -179,7 +184,8 @@ class _Applied:
         }
         unfinished = facts.model_copy(update=unproved)
         progress.phase("merging")
-        graph = open_graph(Folder(folder, unsealed("graph", unfinished.stored())), self._backend)
+        graph = open_graph(Folder(folder, unsealed("graph", unfinished.stored())), self._backend, bases=self._bases)
+        self._bases.clear()
         merged = unfinished.model_copy(update={"shards": merged_shards(graph, delta), **_totals(graph, self._backend)})
         left, shards = compact(folder, merged, graph)
         final = merged.model_copy(update={"delta": left, "shards": shards})

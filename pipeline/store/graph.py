@@ -84,10 +84,16 @@ def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, sa
     return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
 
 
-def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, Csr] | None = None) -> Graph:
+def open_graph(
+    folder: Folder, backend: Backend = "cpu", written: Mapping[str, Csr] | None = None, bases: dict[str, Csr] | None = None
+) -> Graph:
     """Open a stored graph where `backend` computes; its arcs are those in `written`, by direction, if they are given.
 
     On the CPU the arrays of a graph of one shard are the memory maps themselves; several shards are concatenated in memory.
+
+    Args:
+        bases: Receives the arcs of the files, without changes, by direction. What it has already is not read again: another
+            state has been opened whose files are these.
 
     Raises:
         Damaged: A file is missing, or has another type or length than the manifest states.
@@ -99,9 +105,13 @@ def open_graph(folder: Folder, backend: Backend = "cpu", written: Mapping[str, C
     def arcs(of: str) -> Csr:
         if written:
             return written[of]
-        csr = _joined([_open_stored(folder, number, of) for number in stored])
-        weights = None if csr.weights is None else bring(csr.weights, backend)
-        csr = Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)
+        csr = bases.get(of) if bases else None
+        if csr is None:
+            csr = _joined([_open_stored(folder, number, of) for number in stored])
+            weights = None if csr.weights is None else bring(csr.weights, backend)
+            csr = Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)
+        if bases is not None:
+            bases[of] = csr
         return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr
 
     return Graph(ids, rows_by_id, *_both(folder, arcs))
