@@ -156,6 +156,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
         runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))  # ranks read their parts
 
+        if isinstance(cluster, LocalThreads) and not (work / "edges").exists():
+            cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         begun: list[object] = []
         compares = config.changes.tables or (config.changes.tables is None and read is not _read)
 
