@@ -178,6 +178,7 @@ def run_dynamic() -> int:
     from tests.layout import merging
 
     merging.check(cupy.empty(0), 1)
+    merging.check_pairs(cupy.empty(0), 1)
     batches.run(cupy.empty(0), "large", True)
     for case in (operators.lookups, operators.advances, operators.operators, operators.dangling):
         case(cupy.empty(0))

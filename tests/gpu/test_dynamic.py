@@ -21,6 +21,7 @@ def test_merged_changes(weight, ordered):
     merging.check(cupy.empty(0), 1, weight=weight, ordered=ordered)
     merging.check(cupy.empty(0), 2, vertices=300, arcs=20000, number=5000, weight=weight, ordered=ordered)
     merging.check(cupy.empty(0), 3, arcs=0, weight=weight, ordered=ordered)
+    merging.check_pairs(cupy.empty(0), 4, weight)
 
 
 @pytest.mark.parametrize(

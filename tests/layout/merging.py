@@ -5,6 +5,7 @@ import numpy as np
 from kernels.arrays import is_cupy_array
 from kernels.graph import Csr
 from kernels.layout.merging import DELETE, INSERT, KIND, UPDATE, find_places, merge, sort_changes
+from kernels.layout.merging.pairs import PairChanges, merge_pairs, newest
 
 
 def check(like, seed, vertices=60, arcs=400, number=300, weight=np.int32, ordered=True) -> None:
@@ -58,6 +59,33 @@ def check(like, seed, vertices=60, arcs=400, number=300, weight=np.int32, ordere
     np.testing.assert_array_equal(host(made.indices), np.array([arc[0] for row in lists for arc in row], np.int32))
     if weight is not None:
         np.testing.assert_array_equal(host(made.weights), np.array([arc[1] for row in lists for arc in row], weight))
+
+
+def check_pairs(like, seed, weight=np.int32, vertices=500, number=3000) -> None:
+    """Changes of pairs, some repeatedly, half of them in rows without arcs, merged as NumPy merges them."""
+    random = np.random.default_rng(seed)
+    positions = random.permutation(vertices).astype(np.int32)
+    rows, heads = random.integers(0, vertices // 2, number), random.integers(0, vertices, number)
+    keys = np.unique(rows * vertices + positions[heads])
+    ordered = np.argsort(positions)[keys % vertices].astype(np.int32)
+    weights = None if weight is None else random.integers(1, 9, len(keys)).astype(weight)
+    csr = Csr(np.searchsorted(keys // vertices, np.arange(vertices // 2 + 1)).astype(np.int64), ordered, weights)
+    ends = random.integers(0, vertices, (2, number)).astype(np.int32)
+    ends[:, : number // 2] = ends[:, number // 2 :][:, : number // 2]  # pairs that come twice
+    stored = random.integers(0, len(keys), number // 4)
+    ends[:, ::4][:, : len(stored)] = keys[stored] // vertices, ordered[stored]
+    given = None if weight is None else random.integers(10, 99, number).astype(weight)
+    changes = PairChanges(*ends, random.random(number) < 0.6, given)
+    made = []
+    for other in (np.empty(0), like):
+        there = [
+            type(of)(*(None if column is None else np.array(column, like=other) for column in vars(of).values()))
+            for of in (csr, changes)
+        ]
+        order = np.array(positions, like=other)
+        made.append(merge_pairs(there[0], newest(there[1], order), order, vertices))
+    for one, two in zip(*(vars(each).values() for each in made), strict=True):
+        assert (one is None and two is None) or np.array_equal(one, host(two))
 
 
 def host(array):
