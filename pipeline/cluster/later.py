@@ -1,5 +1,6 @@
 """The cluster of a run, started when the first step begins that is not valid: workers start while its source is read."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
@@ -111,6 +112,7 @@ class StartedLater:
 
 
 def _load(place: Place, modules: Sequence[str]) -> None:
+    gc.set_threshold(50_000)  # as in a command: of what follows, collections would take a fifth
     hide_pandas()
     load_kernels(place.backend)
     for name in modules:
