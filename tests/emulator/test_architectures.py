@@ -23,9 +23,11 @@ from kernels.wcc import cuda as wcc_cuda
 from pipeline.errors import BadConfig
 from pipeline.run import run
 from pipeline.runtime.backend import choose, use_gpu
+from tests.counts import in_turn
 from tests.emulator import test_kernels as on_one
 from tests.emulator.machine import architectures
 from tests.emulator.machine.architectures import ARCHITECTURES, using
+from tests.emulator.test_kernels import crowd, roads
 from tests.gpu.sanitized import run_layout_proofs, run_over_shards, run_reachability
 from tests.pipeline.test_backend import config
 
@@ -52,7 +54,7 @@ def test_another_gpu_is_refused_before_a_run_begins(tmp_path, caplog):
         with pytest.raises(BadConfig, match=REFUSED):
             use_gpu()
         with pytest.raises(RuntimeError, match=REFUSED):
-            wcc_cuda.components(to_device(on_one.roads(2)))
+            wcc_cuda.components(to_device(roads(2)))
         facts = run(config(tmp_path)).facts
     assert (facts["backend"], re.fullmatch(REFUSED, facts["machine"]["gpu_not_used"]) is None) == ("cpu", False)
     assert re.search(f"backend: cpu, because {REFUSED}", caplog.text)
@@ -89,8 +91,12 @@ def test_sizes(gpu):
     assert found == expected.get(gpu, (1, *small))
 
 
-@pytest.mark.parametrize("graph", [on_one.roads(4), on_one.crowd(40)], ids=["roads", "crowd"])
-def test_every_kernel(gpu, graph):
+@pytest.mark.sampled  # `make nightly` runs all of test_kernels.py on each GPU
+@pytest.mark.parametrize(
+    ("gpu", "make"), in_turn(2, [*GPUS], [roads, crowd]), indirect=["gpu"], ids=lambda of: getattr(of, "__name__", of)
+)
+def test_every_kernel(gpu, make):
+    graph = make(40 if make is crowd else 4)
     on_device, whole = to_device(graph), gpu in SUPPORTED
     for kernel in ALGORITHMS:
         if whole or kernel.name in {"bfs", "sssp"}:  # only these have clusters
