@@ -101,15 +101,15 @@ def compile_source(text: str, name: str, arguments: list[str]) -> tuple[bool, st
     return result == nvrtc.nvrtcResult.NVRTC_SUCCESS, log.decode(errors="replace").rstrip("\0")
 
 
-def report_of(source: str, arguments: list[str]) -> str:
-    """The compiler's report on a source that it takes; kept by all that it is made of, for it takes minutes."""
+def report_of(source: str, arguments: list[str], generated: str = "") -> str:
+    """The compiler's report on a source, after what is generated for it; kept by all that it is made of, for it takes minutes."""
 
     def make(report: Path) -> None:
-        compiled, log = compile_source((ROOT / source).read_text(encoding="utf-8"), source, arguments)
+        compiled, log = compile_source(generated + (ROOT / source).read_text(encoding="utf-8"), source, arguments)
         assert compiled, log
         report.write_text(log, encoding="utf-8")
 
-    parts = [version("nvidia-cuda-nvrtc"), source, whole(source), *arguments]
+    parts = [version("nvidia-cuda-nvrtc"), source, generated + whole(source), *arguments]
     return kept(KEPT / hashlib.sha256("\0".join(parts).encode()).hexdigest(), make).read_text(encoding="utf-8")
 
 
