@@ -165,16 +165,18 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) filter_list(
 
 #else
 /* Combine the values of chunks of CHUNK items, then the chunks' results in the same way until one is left, which the block that
-   ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on. The result is written to words[0];
-   words[2] is zero, and is zero again afterwards. */
+   ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on. FREE: the order does not matter, and
+   the parts are those of blocks. The result is written to words[0]; words[2] is zero, and is zero again afterwards. */
 extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
     PARAMETERS, TOTAL start, TOTAL* parts, int64_t* words CAPTURED_PARAMETERS) {
     VALUES
     __shared__ bool last;
     __shared__ TOTAL few[32];
     const int lane = threadIdx.x & 31;
+    int64_t left = FREE ? gridDim.x : (count + CHUNK - 1) / CHUNK;
+    TOTAL total = start;
     for (int64_t chunk = global_warp(); chunk * CHUNK < count; chunk += num_warps()) {
-        TOTAL total = start;
+        total = FREE ? total : start;
         const int64_t end = (chunk + 1) * CHUNK < count ? (chunk + 1) * CHUNK : count;
         for (int64_t begin = chunk * CHUNK; begin < end; begin += 32 * BATCH) {
             TOTAL values[BATCH];
@@ -186,9 +188,19 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
             }
         }
         __syncwarp();
-        total = combine_lanes(total);
-        if (lane == 0) {
-            parts[chunk] = total;
+        if (!FREE) {
+            total = combine_lanes(total);
+            if (lane == 0) {
+                parts[chunk] = total;
+            }
+        }
+    }
+    if (FREE) {
+        few[threadIdx.x >> 5] = combine_lanes(total);
+        __syncthreads();
+        total = combine_lanes(lane < REDUCE_THREADS / 32 ? few[lane] : start);
+        if (threadIdx.x == 0) {
+            parts[blockIdx.x] = total;
         }
     }
     __threadfence();
@@ -206,7 +218,7 @@ extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
         *(TOTAL*)words = __ldcg(parts); /* if there is one chunk */
     }
     TOTAL* from = parts;
-    for (int64_t left = (count + CHUNK - 1) / CHUNK; left > 1;) {
+    while (left > 1) {
         const int64_t chunks = (left + CHUNK - 1) / CHUNK;
         for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += REDUCE_THREADS / 32) {
             TOTAL total = start;

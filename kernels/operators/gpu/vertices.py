@@ -23,6 +23,8 @@ def program(kind: str, function: Function, how: str) -> Program:
     degree = int("degree" in function.parameters)
     batch = ROW_BATCH if kind == "compute" else READ_BATCH
     defined = {**_DEFINED[kind], "BATCH": batch, "TOTAL": total, "HOW": NUMBERS.get(how, 0), "NEEDS_DEGREE": degree}
+    if kind == "reduce":
+        defined["FREE"] = int(not ordered(how, _type(function)))
     return Program("vertices.cuh", {"vertex": function}, defined, REDUCE_THREADS if kind == "reduce" else THREADS)
 
 
