@@ -59,10 +59,6 @@ __device__ __forceinline__ int64_t first_arc(const Sweep& sweep, int64_t row, in
     return found;
 }
 
-__device__ __forceinline__ int64_t degree_of(const Sweep& sweep, int64_t row) {
-    return sweep.offsets[row + 1] - sweep.offsets[row];
-}
-
 /* Rows of a warp each: all of them where the first arc is searched, because the search mostly ends early. */
 __device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
     const int lane = threadIdx.x & 31;
@@ -277,10 +273,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
     SWEEP_PARAMETERS, const int64_t* segments, const ROW* lane_indices, const WEIGHT* lane_weights, int64_t first_lane,
     int64_t num_rows CAPTURED_PARAMETERS) {
     SWEEP_VALUES
-    visit_wide(sweep);
 #if INPUT == SPARSE
+    if (bounds == 0) {
+        divide_few(sweep, num_rows); /* of the list */
+    }
+    visit_wide(sweep);
     visit_by_teams(sweep);
 #else
+    visit_wide(sweep);
     visit_lanes(sweep, segments, lane_indices, lane_weights, first_lane, num_rows);
 #endif
 }

@@ -13,7 +13,7 @@ from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.bits import words_of
 from kernels.operators.gpu.constants import CONTROL_WORDS, REPEAT_BLOCKS, REPEAT_THREADS
-from kernels.operators.gpu.groups import Division, divided, groups_of, lanes_of
+from kernels.operators.gpu.groups import Division, Groups, divided, groups_of, lanes_of
 from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, few_arcs, passed
 from kernels.operators.gpu.vertices import Search, items_of, of_bits
 from kernels.operators.plan import Plan
@@ -102,9 +102,11 @@ def _visit(
     sparse = frontier.form == SPARSE
     if sparse:
         assert frontier.listed is not None
-        groups, threads, lanes = groups_of(part, frontier.listed), 32 * frontier.size, _NO_LANES
+        few = frontier.size <= THREADS and not whole.hubs  # which the kernel divides itself
+        groups = Groups(frontier.listed, _NULL) if few else groups_of(part, frontier.listed)
+        threads, lanes, size = 32 * frontier.size, _NO_LANES, frontier.size
     else:
-        groups, threads, lanes = whole.groups, 1 << 62, lanes_of(graph, part, key)
+        groups, threads, lanes, size = whole.groups, 1 << 62, lanes_of(graph, part, key), graph.num_vertices
     hubs = whole.hubs
     weights = part.weights if part.weights is not None else graph.rows_by_id
     hub_values = hub_values_of(part, whole, made_of)
@@ -117,7 +119,7 @@ def _visit(
 
     if shared and made_of.before:
         run("begin_hubs", hubs)
-    run("sweep_arcs", max(threads, THREADS if not shared else 1 << 62), *lanes, np.int64(graph.num_vertices))
+    run("sweep_arcs", max(threads, THREADS if not shared else 1 << 62), *lanes, np.int64(size))
     if shared and (made_of.once or int(turn[4]) > 1):
         run("end_hubs", 32 * hubs)
 

@@ -44,9 +44,7 @@ extern "C" __global__ void divide(const ROW* rows, int64_t size, const int64_t* 
     }
     for (int64_t item = global_thread(); item - lane < size; item += num_threads()) {
         const int64_t row = item < size ? rows[item] : 0;
-        const int64_t degree = offsets[row + 1] - offsets[row];
-        const int below = (degree < HUB_DEGREE) + (degree < BLOCK_DEGREE) + (degree < WARP_DEGREE);
-        const int group = item < size ? below : -1;
+        const int group = item < size ? group_of(offsets[row + 1] - offsets[row]) : -1;
         for (int each = 0; each < GROUPS; ++each) {
             if (__any_sync(FULL_WARP, group == each)) {
                 const uint64_t place = append_of_warp((uint64_t*)&bounds[GROUPS + each], group == each);

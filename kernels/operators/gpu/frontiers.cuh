@@ -4,6 +4,11 @@
 
 __device__ __forceinline__ bool has_bit(const uint32_t* bits, int64_t row) { return (bits[row >> 5] >> (row & 31)) & 1; }
 
+/* Number of the group of rows of this degree. */
+__device__ __forceinline__ int group_of(int64_t degree) {
+    return (degree < HUB_DEGREE) + (degree < BLOCK_DEGREE) + (degree < WARP_DEGREE);
+}
+
 #if REPEATS
 /* Rows that enter the next round's frontier: their bits, and a list for each group of degrees, which `offsets` give: its rows are
    in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[4] is the number of these rows and their arcs. */

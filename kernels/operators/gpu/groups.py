@@ -19,7 +19,7 @@ class Groups:
     """Rows by degree: hubs, rows of a block, of a warp, and short rows."""
 
     listed: Array  # index width: the rows, group by group
-    bounds: Array  # int64 [8]: where each group begins in `listed`, and its length
+    bounds: Any  # int64 [8]: where each group begins in `listed`, and its length; or null: not yet divided
 
 
 @dataclass(frozen=True)

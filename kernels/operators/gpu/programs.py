@@ -7,6 +7,7 @@ import cupy
 import numpy as np
 
 from kernels.gpu.loader import C_NAMES, kernel_of
+from kernels.gpu.transfer import empty_pinned
 from kernels.graph import Array, Graph
 from kernels.operators.functions.emit import cuda_members, cuda_of
 from kernels.operators.functions.errors import failure
@@ -80,6 +81,7 @@ class Failures:
     def __init__(self) -> None:
         # The record of functions.cuh; two that an operator counts or returns, zero before; one that `reduce` uses.
         self.words, self.number = cupy.zeros(11, cupy.int64), 0
+        self.on_host = empty_pinned(11, np.int64)
         self.record, self.result = self.words[:8], self.words[8:10]
         self.launched: dict[int, tuple[Function | None, ...]] = {}
 
@@ -93,7 +95,7 @@ class Failures:
 
     def check(self) -> Any:
         """Wait for the GPU, raise the failure that is recorded, and return the words of the result, int64 [2]."""
-        words = self.words.get()
+        words = self.words.get(out=self.on_host)
         _, number, row, stage, arc, site, *values = words[:8].tolist()
         functions = self.launched.get(number)
         self.launched = {}

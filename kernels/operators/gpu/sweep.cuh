@@ -32,8 +32,52 @@ struct Sweep {
         int64_t turn, int64_t turns, uint32_t *bits, ROW *queue, int64_t capacity, uint64_t *size, int64_t *record, int64_t launch
 #define SWEEP_VALUES                                                                                                         \
     CAPTURED_VALUES                                                                                                          \
-    const Sweep sweep{listed, bounds, bounds + GROUPS, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, \
+    Sweep sweep{listed, bounds, bounds + GROUPS, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, \
                       totals, start, turn, turns, 1, Found{bits, queue, capacity, size}, record, launch, functions};
+
+__device__ __forceinline__ int64_t degree_of(const Sweep& sweep, int64_t row) {
+    return sweep.offsets[row + 1] - sweep.offsets[row];
+}
+
+#if INPUT == SPARSE && !REPEATS
+/* Divide a list of at most THREADS rows by their degrees, as `divide` does; every block does so, in the same order. */
+__device__ __forceinline__ void divide_few(Sweep& sweep, int64_t size) {
+    __shared__ ROW listed[GROUPS * THREADS];
+    __shared__ int64_t starts[GROUPS];
+    __shared__ int64_t counts[GROUPS];
+    __shared__ int of_warps[GROUPS][THREADS / 32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const ROW row = threadIdx.x < size ? sweep.listed[threadIdx.x] : 0;
+    const int group = threadIdx.x < size ? group_of(degree_of(sweep, row)) : -1;
+    int place = 0;
+    for (int each = 0; each < GROUPS; ++each) {
+        const uint32_t lanes = __ballot_sync(FULL_WARP, group == each);
+        place = group == each ? __popc(lanes & ((1u << lane) - 1)) : place;
+        if (lane == 0) {
+            of_warps[each][warp] = __popc(lanes);
+        }
+    }
+    __syncthreads();
+    for (int before = 0; group >= 0 && before < warp; ++before) {
+        place += of_warps[group][before];
+    }
+    if (group >= 0) {
+        listed[group * THREADS + place] = row;
+    }
+    if (threadIdx.x < GROUPS) {
+        int64_t count = 0;
+        for (int each = 0; each < THREADS / 32; ++each) {
+            count += of_warps[threadIdx.x][each];
+        }
+        starts[threadIdx.x] = threadIdx.x * THREADS;
+        counts[threadIdx.x] = count;
+    }
+    __syncthreads();
+    sweep.listed = listed;
+    sweep.starts = starts;
+    sweep.counts = counts;
+}
+#endif
 
 __device__ __forceinline__ bool takes_part(const Sweep& sweep, int64_t row) {
     return INPUT != DENSE || has_bit(sweep.active, row);
