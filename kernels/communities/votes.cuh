@@ -4,7 +4,7 @@
 #include "gpu/device.cuh"
 
 #define NO_LABEL 0x7fffffffffffffffll // greater than all labels
-#define LABELS_AT_ONCE 2 // labels for which a thread waits at the same time
+#define LABELS_AT_ONCE 4 // labels for which a thread waits at the same time
 
 struct Side {
     const int64_t* offsets;
