@@ -43,6 +43,41 @@ __device__ Loaded load(const Pages& pages, int64_t number, uint64_t* memory, int
     return loaded;
 }
 
+/* The arcs of a page: in shared memory if they are few. Their states are then written back by `write_states`. */
+struct Staged {
+    uint64_t keys[PAGE_THREADS];
+    int32_t slots[PAGE_THREADS];
+    signed char states[PAGE_THREADS];
+};
+
+struct OfPage {
+    Arcs arcs;
+    const int32_t* slots;
+    signed char* states;
+    signed char* all_states;
+    bool staged;
+    __device__ void write_state(int64_t arc) const {
+        if (staged) {
+            all_states[arc] = states[arc];
+        }
+    }
+};
+
+__device__ OfPage stage(
+    Staged& staged, const Arcs& arcs, const int32_t* slots, signed char* states, int64_t first, int64_t last) {
+    if (last - first > PAGE_THREADS) {
+        return OfPage{arcs, slots, states, states, false};
+    }
+    const int64_t mine = first + threadIdx.x;
+    __syncthreads();
+    if (mine < last) {
+        staged.keys[threadIdx.x] = arcs.keys[mine];
+        staged.slots[threadIdx.x] = slots[mine];
+        staged.states[threadIdx.x] = states[mine];
+    }
+    return OfPage{Arcs{staged.keys - first, arcs.number, arcs.bits}, staged.slots - first, staged.states - first, states, true};
+}
+
 /* From notes at words to their inclusive sums, by rows of 32 words. */
 __device__ void sum_shifts(const Loaded& loaded) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, rows = (loaded.size + 31) / 32;

@@ -13,10 +13,10 @@
 
 /* Call `take(slot, first arc, end)` by a warp for the arcs of each list. */
 template <typename Take>
-__device__ void for_lists(const Arcs& arcs, const int32_t* slots, int64_t first, int64_t last, Take take) {
+__device__ void for_lists(const OfPage& of, int64_t first, int64_t last, Take take) {
     for (int64_t arc = first + threadIdx.x / 32; arc < last; arc += WARPS) {
-        if (slots[arc] >= 0 && (arc == first || slots[arc - 1] != slots[arc])) {
-            take(slots[arc], arc, arcs.end_of_source(arc, last));
+        if (of.slots[arc] >= 0 && (arc == first || of.slots[arc - 1] != of.slots[arc])) {
+            take(of.slots[arc], arc, of.arcs.end_of_source(arc, last));
         }
     }
 }
@@ -45,33 +45,36 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
     __shared__ int sums[MOST_WORDS / 32];
     __shared__ int of_warps[WARPS];
     __shared__ int inserted;
+    __shared__ Staged staged;
     const Pages pages{addresses, weights, nullptr, 0, size};
     const Arcs arcs{keys, number, bits};
     const int thread = threadIdx.x, lane = thread & 31;
     for (int64_t item = blockIdx.x; item < *num_touched; item += gridDim.x) {
         const int64_t page = touched[item], first = firsts[page], last = firsts[page + 1];
+        const OfPage of = stage(staged, arcs, slots, states, first, last);
         const Loaded loaded = load(pages, page, memory, sums);
         if (thread == 0) {
             inserted = 0;
         }
         if (unique) {
-            for_lists(arcs, slots, first, last, [&](int slot, int64_t begin, int64_t end) {
+            for_lists(of, first, last, [&](int slot, int64_t begin, int64_t end) {
                 const int start = loaded.start(slot), degree = loaded.old[start];
-                const int32_t source = arcs.source(begin);
+                const int32_t source = of.arcs.source(begin);
                 for (int place = lane; place < degree; place += 32) {
-                    const int64_t arc = arcs.find_key(begin, end, arcs.key(source, loaded.old[start + 1 + place]));
-                    if (arc >= 0 && states[arc] == NEW) {
-                        states[arc] = DUPLICATE;
+                    const int64_t arc = of.arcs.find_key(begin, end, of.arcs.key(source, loaded.old[start + 1 + place]));
+                    if (arc >= 0 && of.states[arc] == NEW) {
+                        of.states[arc] = DUPLICATE;
                     }
                 }
             });
         }
         __syncthreads();
         for (int64_t arc = first + thread; arc < last; arc += PAGE_THREADS) {
-            if (states[arc] == NEW) {
+            of.write_state(arc);
+            if (of.states[arc] == NEW) {
                 atomicAdd(&inserted, 1);
-                atomicAdd(&loaded.shifts[loaded.behind(slots[arc])], 1);
-                atomicAdd(&loaded.old[loaded.start(slots[arc])], 1);
+                atomicAdd(&loaded.shifts[loaded.behind(of.slots[arc])], 1);
+                atomicAdd(&loaded.old[loaded.start(of.slots[arc])], 1);
             }
         }
         __syncthreads();
@@ -91,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
         int earlier = 0;
         for (int64_t tile = first; tile < last; tile += PAGE_THREADS) {
             const int64_t arc = tile + thread;
-            const bool takes = arc < last && states[arc] == NEW;
+            const bool takes = arc < last && of.states[arc] == NEW;
             const uint32_t lanes = __ballot_sync(FULL_WARP, takes);
             if (lane == 0) {
                 of_warps[thread / 32] = __popc(lanes);
@@ -103,8 +106,8 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
                 earlier += of_warps[warp];
             }
             if (takes) { /* words move by the arcs of the lists before, which the rank includes */
-                const int word = loaded.behind(slots[arc]) + rank;
-                loaded.page[word] = arcs.head(arc);
+                const int word = loaded.behind(of.slots[arc]) + rank;
+                loaded.page[word] = of.arcs.head(arc);
                 if (weights) {
                     loaded.weights[word] = added[arc];
                 }
@@ -120,29 +123,31 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from
     const int64_t* firsts, const int32_t* slots, const int32_t* touched, const int64_t* num_touched, signed char* states) {
     extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
     __shared__ int sums[MOST_WORDS / 32];
+    __shared__ Staged staged;
     const Pages pages{addresses, weights, nullptr, 0, size};
     const Arcs arcs{keys, number, bits};
     const int lane = threadIdx.x & 31;
     for (int64_t item = blockIdx.x; item < *num_touched; item += gridDim.x) {
         const int64_t page = touched[item], first = firsts[page], last = firsts[page + 1];
+        const OfPage of = stage(staged, arcs, slots, states, first, last);
         const Loaded loaded = load(pages, page, memory, sums);
-        for_lists(arcs, slots, first, last, [&](int slot, int64_t begin, int64_t end) {
+        for_lists(of, first, last, [&](int slot, int64_t begin, int64_t end) {
             const int start = loaded.start(slot), degree = loaded.old[start];
-            const int32_t source = arcs.source(begin);
+            const int32_t source = of.arcs.source(begin);
             for (int behind = degree; behind > 0; behind -= 32) { /* from the end: the last of parallel arcs are deleted */
                 const int place = behind - 1 - lane;
-                const uint64_t key = place < 0 ? 0 : arcs.key(source, loaded.old[start + 1 + place]);
-                int64_t arc = place < 0 ? -1 : arcs.find_key(begin, end, key);
+                const uint64_t key = place < 0 ? 0 : of.arcs.key(source, loaded.old[start + 1 + place]);
+                int64_t arc = place < 0 ? -1 : of.arcs.find_key(begin, end, key);
                 const uint32_t equal = __match_any_sync(FULL_WARP, (unsigned long long)arc);
                 if (arc >= 0) {
-                    while (arc < end && keys[arc] == key && states[arc] != NEW) {
+                    while (arc < end && of.arcs.keys[arc] == key && of.states[arc] != NEW) {
                         ++arc;
                     }
                     arc += __popc(equal & ((1u << lane) - 1));
                 }
                 __syncwarp();
-                if (arc >= 0 && arc < end && keys[arc] == key) {
-                    states[arc] = APPLIED;
+                if (arc >= 0 && arc < end && of.arcs.keys[arc] == key) {
+                    of.states[arc] = APPLIED;
                     loaded.old[start + 1 + place] = -1 - loaded.old[start + 1 + place];
                     atomicAdd(&loaded.shifts[start + 2 + place], -1);
                     atomicAdd(&loaded.old[start], -1);
@@ -151,6 +156,9 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from
             }
         });
         __syncthreads();
+        for (int64_t arc = first + threadIdx.x; arc < last; arc += PAGE_THREADS) {
+            of.write_state(arc);
+        }
         sum_shifts(loaded);
         if (loaded.shift(loaded.end) < 0) {
             write_moved(loaded);
