@@ -13,6 +13,7 @@ KEY = np.dtype(np.uint64)
 _SOURCE = "gpu/radix_sort.cu"
 TILE = RADIX_ITEMS * RADIX_THREADS  # keys of a block
 _PLACE_BYTES = 2  # of a key's index in its tile
+_STATUS_WORDS = 1 << 20
 _PART = (1 << 32 - STATUS_FLAG_BITS) // TILE * TILE - TILE  # keys of a launch, whose sums fit a status word
 
 
@@ -34,15 +35,20 @@ def sort(keys: Array, values: Array | None, first_bit: int, end_bit: int, part: 
     places = _first_places(keys, passes, *bits)
     firsts = range(0, length, part)
     after = cupy.empty((len(firsts), RADIX_DIGITS), np.int64)
-    status = cupy.empty(-(-min(part, length) // TILE) * RADIX_DIGITS + 1, np.uint32)
+    words = -(-min(part, length) // TILE) * RADIX_DIGITS + 1
+    turns = passes * len(firsts)
+    together = turns * words <= _STATUS_WORDS  # cleared once: a short sort waits for launches
+    statuses = cupy.zeros((turns, words), np.uint32) if together else cupy.empty((1, words), np.uint32)
     spare, spare_values = cupy.empty_like(keys), None if values is None else cupy.empty_like(values)
     value_bytes = np.int32(0 if values is None else values.itemsize)
     shared = TILE * (KEY.itemsize + (0 if values is None else _PLACE_BYTES))
     for number in range(passes):
         here = places[number]
-        for first, following in zip(firsts, after, strict=True):
+        for turn, (first, following) in enumerate(zip(firsts, after, strict=True)):
             end = min(first + part, length)
-            status.fill(0)
+            status = statuses[number * len(firsts) + turn if together else 0]
+            if not together:
+                status.fill(0)
             arguments = (keys, pointer(values), value_bytes, np.int64(first), np.int64(end), *bits, np.int32(number))
             results = (here, following, status, status[-1:], spare, pointer(spare_values))
             tiles = -(-(end - first) // TILE)

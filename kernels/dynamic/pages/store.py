@@ -97,18 +97,13 @@ class PageStore:
         """Free the pages of slots."""
         self.free = np.concatenate([self.free, slots[::-1]])
 
-    def clear(self, slots: Array) -> None:
-        """Set all words and weights of pages to 0."""
-        for pool in (self.words,) if self.weights is None else (self.words, self.weights):
-            pool[slots] = 0
-
     def replace_order(self, slots: Array) -> None:
         """Set the order of the pages, and make the index from them."""
         self.set_order(slots, index_of(self.words, slots))
 
-    def set_order(self, slots: Array, index: Array) -> None:
-        """Set the order of the pages, and their index."""
-        self.slots, self.index, self._addresses = slots, index, None
+    def set_order(self, slots: Array, index: Array, addresses: tuple[Array, Array | None] | None = None) -> None:
+        """Set the order of the pages, their index, and their addresses, which are otherwise made when they are asked for."""
+        self.slots, self.index, self._addresses = slots, index, addresses
 
     def splice(self, pages: Array, counts: Array, slots: Array) -> None:
         """Replace each of ascending `pages` by `counts` pages (each 0 or more), whose slots are concatenated in `slots`."""

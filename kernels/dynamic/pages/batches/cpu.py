@@ -125,7 +125,8 @@ def _append_to_large(store: PageStore, arcs: _Sorted) -> None:
     old, new = pages_of(degrees, size), pages_of(degrees + counts, size)
     first = runs.located.pages.astype(np.int64)
     taken_slots = store.take(int((new - old).sum()))
-    store.clear(taken_slots)
+    for pool in (store.words,) if store.weights is None else (store.words, store.weights):
+        pool[taken_slots] = 0
     before = offsets_of(new - old)
     owner = owners_of(runs.starts)
     place = degrees[owner] + np.arange(len(src), dtype=np.int64, like=src) - runs.starts[owner]

@@ -161,19 +161,23 @@ class _Work:
     def splice(self, taken: Any, freed: Any) -> tuple[Any, Any]:
         """Make the order of the pages anew; return their widths and the sums of these."""
         store = self.store
-        ends = np.cumsum(self.widths, dtype=np.int64)
+        ends, weights = np.cumsum(self.widths, dtype=np.int64), store.weights
         slots = cupy.empty(store.num_pages + len(taken) - len(freed), np.int64)
-        index = cupy.empty((len(slots), 3), np.int32)
+        index, addresses = cupy.empty((len(slots), 3), np.int32), cupy.empty(len(slots), np.uint64)
+        of_weights = None if weights is None else cupy.empty(len(slots), np.uint64)
+        pools = (np.uint64(0 if pool is None else pool.data.ptr) for pool in (store.words, weights))
         given = store.slots, store.index, np.int64(store.num_pages), self.widths, ends, taken, freed
-        self.launch("large", "splice_pages", store.num_pages, *given, slots, index)
-        store.set_order(slots, index)
+        results = slots, index, addresses, pointer(of_weights)
+        self.launch("large", "splice_pages", store.num_pages, *given, *pools, np.int32(store.page_size), *results)
+        store.set_order(slots, index, (addresses, of_weights))
         return self.widths, ends
 
     def make_space(self, counters: list[int]) -> None:
         """Insert pages into large lists, lay out full pages again, and insert what belongs to these."""
         store, limit = self.store, np.int32(words_of_lists(REFILL, self.store.page_size))
         taken = store.take(counters[PAGES])
-        store.clear(taken)
+        cleared = store.words, pointer(store.weights), np.int32(store.page_size), taken, np.int64(len(taken))
+        self.launch("large", "clear_pages", len(taken) * store.page_size, *cleared)
         old, firsts, slots = self.pages(), self.firsts, self.slots
         order = self.splice(taken, taken[:0])
         relaid = cupy.empty(store.num_pages, np.int32)

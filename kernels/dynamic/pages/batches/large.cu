@@ -153,11 +153,12 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) measure_large(
     }
 }
 
-/* The order of the pages and their index after pages were inserted behind others, whose slots are `taken`, or erased: `freed`.
+/* The order of the pages, their addresses and their index after pages were inserted behind others, whose slots are `taken`, or erased: `freed`.
    The index of pages that are laid out again is written with these. */
 extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) splice_pages(
     const int64_t* slots, const int32_t* index, int64_t num_pages, const int32_t* widths, const int64_t* ends,
-    const int64_t* taken, int64_t* freed, int64_t* new_slots, int32_t* new_index) {
+    const int64_t* taken, int64_t* freed, uint64_t pool, uint64_t pool_of_weights, int size, int64_t* new_slots, int32_t* new_index,
+    uint64_t* new_addresses, uint64_t* new_weights) {
     for (int64_t page = global_thread(); page < num_pages; page += num_threads()) {
         const int width = widths[page];
         const int64_t start = ends[page] - width;
@@ -171,10 +172,27 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) splice_pages(
             pages = (int32_t)(ends[last] - (ends[head] - widths[head]));
         }
         for (int k = 0; k < width; ++k) {
-            new_slots[start + k] = k == 0 ? slots[page] : taken[start - page + k - 1];
+            const int64_t slot = k == 0 ? slots[page] : taken[start - page + k - 1];
+            new_slots[start + k] = slot;
+            new_addresses[start + k] = pool + slot * size * sizeof(int32_t);
+            if (new_weights) {
+                new_weights[start + k] = pool_of_weights + slot * size * sizeof(WEIGHT);
+            }
             new_index[3 * (start + k)] = index[3 * page];
             new_index[3 * (start + k) + 1] = pages > 1 ? place + k : -1;
             new_index[3 * (start + k) + 2] = pages > 1 ? pages : -1;
+        }
+    }
+}
+
+/* Set all words and weights of pages to 0. */
+extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) clear_pages(
+    int32_t* pool, WEIGHT* weights, int size, const int64_t* slots, int64_t number) {
+    for (int64_t i = global_thread(); i < number * size; i += num_threads()) {
+        const int64_t place = slots[i / size] * size + i % size;
+        pool[place] = 0;
+        if (weights) {
+            weights[place] = 0;
         }
     }
 }
