@@ -27,7 +27,7 @@ struct Arcs {
     }
     /* The first arc with this key among `begin..end-1`, or -1. */
     __device__ int64_t find_key(int64_t begin, int64_t end, uint64_t key) const {
-        const int64_t place = first_not(begin, end, [&](int64_t i) { return keys[i] < key; });
+        const int64_t place = end - begin == 1 ? begin : first_not(begin, end, [&](int64_t i) { return keys[i] < key; });
         return place < end && keys[place] == key ? place : -1;
     }
 };

@@ -7,7 +7,7 @@
 
 #define RESIDENT 12 /* blocks of a processor, which their registers must allow */
 #define WARPS (PAGE_THREADS / 32)
-#define MOST_WORDS 2048 /* of a page */
+#define ROWS (2048 / 32) /* of the words of the largest page */
 
 /* A page in shared memory. */
 struct Loaded {
@@ -16,10 +16,15 @@ struct Loaded {
     int* old; /* its words */
     WEIGHT* old_weights;
     int* shifts;
-    int* sums; /* of 32 shifts each */
+    int* sums; /* of rows of 32 shifts, then of all rows up to each */
     int size, count, end;
     __device__ int start(int slot) const { return old[size - 2 - 2 * slot]; }
     __device__ int behind(int slot) const { return slot + 1 < count ? start(slot + 1) : end; }
+    /* Note that the words from `word` on move. The notes of a page have one sign. */
+    __device__ void note(int word, int by) const {
+        atomicAdd(&shifts[word], by);
+        atomicAdd(&sums[word / 32], by);
+    }
     __device__ int shift(int word) const { return shifts[word] + (word < 32 ? 0 : sums[word / 32 - 1]); }
 };
 
@@ -29,13 +34,17 @@ __device__ Loaded load(const Pages& pages, int64_t number, uint64_t* memory, int
     Loaded loaded{pages.words(number), pages.weights ? pages.weights_of(number) : nullptr, old, (WEIGHT*)memory, old + size, sums,
                   size, 0, 0};
     __syncthreads();
+    const uint64_t* const pairs = (const uint64_t*)loaded.page; /* pages and their memory begin at multiples of 8 bytes */
 #pragma unroll 4
-    for (int i = threadIdx.x; i < size; i += PAGE_THREADS) {
-        old[i] = loaded.page[i];
-        loaded.shifts[i] = 0;
-        if (loaded.weights) {
-            loaded.old_weights[i] = loaded.weights[i];
-        }
+    for (int i = threadIdx.x; i < size / 2; i += PAGE_THREADS) {
+        ((uint64_t*)old)[i] = pairs[i];
+        ((uint64_t*)loaded.shifts)[i] = 0;
+    }
+    for (int i = threadIdx.x; i < size && loaded.weights; i += PAGE_THREADS) {
+        loaded.old_weights[i] = loaded.weights[i];
+    }
+    for (int row = threadIdx.x; row < ROWS; row += PAGE_THREADS) {
+        sums[row] = 0;
     }
     __syncthreads();
     loaded.count = old[0];
@@ -78,17 +87,16 @@ __device__ OfPage stage(
     return OfPage{Arcs{staged.keys - first, arcs.number, arcs.bits}, staged.slots - first, staged.states - first, states, true};
 }
 
-/* From notes at words to their inclusive sums, by rows of 32 words. */
+/* From notes at words to their inclusive sums; only rows with notes are added up. */
 __device__ void sum_shifts(const Loaded& loaded) {
     const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, rows = (loaded.size + 31) / 32;
     for (int row = warp; row < rows; row += WARPS) {
-        const int word = row * 32 + lane;
-        const int sum = sum_up_to_lane(word < loaded.size ? loaded.shifts[word] : 0);
-        if (word < loaded.size) {
-            loaded.shifts[word] = sum;
-        }
-        if (lane == 31) {
-            loaded.sums[row] = sum;
+        if (loaded.sums[row] != 0) {
+            const int word = row * 32 + lane;
+            const int sum = sum_up_to_lane(word < loaded.size ? loaded.shifts[word] : 0);
+            if (word < loaded.size) {
+                loaded.shifts[word] = sum;
+            }
         }
     }
     __syncthreads();
@@ -108,19 +116,24 @@ __device__ void sum_shifts(const Loaded& loaded) {
 /* Write words that move; deleted ones are negative. `old` has the new degrees. */
 __device__ void write_moved(const Loaded& loaded) {
     const int new_end = loaded.end + loaded.shift(loaded.end);
-    for (int i = HEADER_WORDS + threadIdx.x; i < loaded.end; i += PAGE_THREADS) {
-        const int shift = loaded.shift(i);
-        if (loaded.old[i] >= 0 && shift != 0) {
-            loaded.page[i + shift] = loaded.old[i];
+    for (int row = threadIdx.x / 32; row * 32 < loaded.end; row += WARPS) {
+        const int before = row == 0 ? 0 : loaded.sums[row - 1], i = row * 32 + (threadIdx.x & 31);
+        const bool has_notes = loaded.sums[row] != before;
+        if ((before == 0 && !has_notes) || i < HEADER_WORDS || i >= loaded.end) {
+            continue;
+        }
+        const int word = loaded.old[i], shift = has_notes ? before + loaded.shifts[i] : before;
+        if (word >= 0 && shift != 0) {
+            loaded.page[i + shift] = word;
             if (loaded.weights) {
                 loaded.weights[i + shift] = loaded.old_weights[i];
             }
         }
-        if (i >= new_end) {
-            loaded.page[i] = 0;
-            if (loaded.weights) {
-                loaded.weights[i] = 0;
-            }
+    }
+    for (int i = new_end + threadIdx.x; i < loaded.end; i += PAGE_THREADS) {
+        loaded.page[i] = 0;
+        if (loaded.weights) {
+            loaded.weights[i] = 0;
         }
     }
     for (int slot = threadIdx.x; slot < loaded.count; slot += PAGE_THREADS) {

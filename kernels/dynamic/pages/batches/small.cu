@@ -15,8 +15,10 @@
 template <typename Take>
 __device__ void for_lists(const OfPage& of, int64_t first, int64_t last, Take take) {
     for (int64_t arc = first + threadIdx.x / 32; arc < last; arc += WARPS) {
-        if (of.slots[arc] >= 0 && (arc == first || of.slots[arc - 1] != of.slots[arc])) {
-            take(of.slots[arc], arc, of.arcs.end_of_source(arc, last));
+        const int slot = of.slots[arc];
+        if (slot >= 0 && (arc == first || of.slots[arc - 1] != slot)) {
+            const bool alone = arc + 1 == last || of.slots[arc + 1] != slot;
+            take(slot, arc, alone ? arc + 1 : of.arcs.end_of_source(arc, last));
         }
     }
 }
@@ -42,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
     const int64_t* firsts, const int32_t* slots, const WEIGHT* added, bool unique, const int32_t* touched,
     const int64_t* num_touched, signed char* states, int32_t* widths, int32_t* full, int64_t* counters) {
     extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
-    __shared__ int sums[MOST_WORDS / 32];
+    __shared__ int sums[ROWS];
     __shared__ int of_warps[WARPS];
     __shared__ int inserted;
     __shared__ Staged staged;
@@ -73,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
             of.write_state(arc);
             if (of.states[arc] == NEW) {
                 atomicAdd(&inserted, 1);
-                atomicAdd(&loaded.shifts[loaded.behind(of.slots[arc])], 1);
+                loaded.note(loaded.behind(of.slots[arc]), 1);
                 atomicAdd(&loaded.old[loaded.start(of.slots[arc])], 1);
             }
         }
@@ -122,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from
     const uint64_t* addresses, const uint64_t* weights, int size, const uint64_t* keys, int64_t number, int bits,
     const int64_t* firsts, const int32_t* slots, const int32_t* touched, const int64_t* num_touched, signed char* states) {
     extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
-    __shared__ int sums[MOST_WORDS / 32];
+    __shared__ int sums[ROWS];
     __shared__ Staged staged;
     const Pages pages{addresses, weights, nullptr, 0, size};
     const Arcs arcs{keys, number, bits};
@@ -138,6 +140,9 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from
                 const int place = behind - 1 - lane;
                 const uint64_t key = place < 0 ? 0 : of.arcs.key(source, loaded.old[start + 1 + place]);
                 int64_t arc = place < 0 ? -1 : of.arcs.find_key(begin, end, key);
+                if (__ballot_sync(FULL_WARP, arc >= 0) == 0) {
+                    continue;
+                }
                 const uint32_t equal = __match_any_sync(FULL_WARP, (unsigned long long)arc);
                 if (arc >= 0) {
                     while (arc < end && of.arcs.keys[arc] == key && of.states[arc] != NEW) {
@@ -149,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from
                 if (arc >= 0 && arc < end && of.arcs.keys[arc] == key) {
                     of.states[arc] = APPLIED;
                     loaded.old[start + 1 + place] = -1 - loaded.old[start + 1 + place];
-                    atomicAdd(&loaded.shifts[start + 2 + place], -1);
+                    loaded.note(start + 2 + place, -1);
                     atomicAdd(&loaded.old[start], -1);
                 }
                 __syncwarp();
@@ -173,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS) lay_out(
     const uint64_t* new_weights, const int32_t* widths, const int64_t* ends, const int64_t* firsts, const int32_t* slots,
     const signed char* states, const int32_t* full, int32_t* new_index, int32_t* relaid, int64_t* counters) {
     extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page; three words for each list */
-    __shared__ int sums[MOST_WORDS / 32];
+    __shared__ int sums[ROWS];
     const Pages pages{addresses, weights, nullptr, 0, size};
     const int64_t page = full[blockIdx.x], start = ends[page] - widths[page];
     const Loaded loaded = load(pages, page, memory, sums);
