@@ -60,6 +60,22 @@ count_digits(const uint64_t* keys, int64_t length, int first_bit, int end_bit, u
     }
 }
 
+/* From counts to the place of the first key of each digit; a block has a pass. */
+extern "C" __global__ void __launch_bounds__(RADIX_DIGITS) sum_digits(int64_t* counts) {
+    __shared__ int64_t sums[RADIX_DIGITS / 32];
+    int64_t* const mine = counts + blockIdx.x * RADIX_DIGITS + threadIdx.x;
+    const int64_t count = *mine, up_to = sum_up_to_lane(count);
+    if ((threadIdx.x & 31) == 31) {
+        sums[threadIdx.x / 32] = up_to;
+    }
+    __syncthreads();
+    int64_t earlier = up_to - count;
+    for (int warp = 0; warp < threadIdx.x / 32; ++warp) {
+        earlier += sums[warp];
+    }
+    *mine = earlier;
+}
+
 /* The tile's count of each digit, and where its keys are written. */
 struct Shared {
     uint32_t before[WARPS][RADIX_DIGITS]; /* keys of the digit in this warp so far; then in the tile's warps before this one */

@@ -65,4 +65,5 @@ def _first_places(keys: Array, passes: int, first_bit: np.int32, end_bit: np.int
     blocks = min(-(-len(keys) // RADIX_THREADS), 4 * cupy.cuda.Device().attributes["MultiProcessorCount"])
     arguments = keys, np.int64(len(keys)), first_bit, end_bit, counts
     launch(_SOURCE, "count_digits", RADIX_THREADS, None, *arguments, blocks=blocks, plain=True)
-    return cupy.cumsum(counts, axis=1) - counts
+    launch(_SOURCE, "sum_digits", RADIX_DIGITS, None, counts, blocks=passes, plain=True)
+    return counts
