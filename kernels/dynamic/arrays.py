@@ -49,6 +49,12 @@ def run_starts(keys: Array) -> Array:
     return starts
 
 
+def kept_places(mask: Array) -> Any:
+    """An index of the entries where a mask is true: a slice, which copies nothing, if it is true everywhere."""
+    places = np.flatnonzero(mask)  # once, and not for every array that is indexed: a GPU waits for the number
+    return slice(None) if len(places) == len(mask) else places
+
+
 def ordinals(starts: Array) -> Array:
     """The number of each entry within its run, from 0: int64; `starts` as `run_starts` returns."""
     places = np.flatnonzero(starts)

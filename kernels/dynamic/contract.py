@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from kernels.dynamic.arrays import offsets_of, ones, owners_of
+from kernels.dynamic.arrays import kept_places, offsets_of, ones, owners_of
 from kernels.graph import Array, Csr
 
 LARGEST_VERTEX = 2**31 - 2  # vertices are int32
@@ -94,8 +94,8 @@ def as_batch(like: Array, src: Any, dst: Any, weights: Any = None, dtype: Any = 
 def taken_arcs(batch: Batch, num_rows: int, rules: Rules) -> tuple[Batch, int]:
     """The arcs of a batch between vertices, both of an edge if undirected, and the number of the others."""
     arcs = both_arcs(batch) if rules.undirected else batch
-    inside = (arcs.src < num_rows) & (arcs.dst < num_rows)
-    return taken(arcs, inside), len(inside) - int(inside.sum())
+    inside = taken(arcs, kept_places((arcs.src < num_rows) & (arcs.dst < num_rows)))
+    return inside, len(arcs.src) - len(inside.src)
 
 
 def lists_of_rows(csr: Csr, rows: Array) -> Lists:
@@ -119,6 +119,6 @@ def both_arcs(batch: Batch) -> Batch:
     return Batch(src, dst, None if batch.weights is None else batch.weights[edge])
 
 
-def taken(batch: Batch, kept: Array) -> Batch:
-    """The arcs of places, or where a mask is true."""
+def taken(batch: Batch, kept: Any) -> Batch:
+    """The arcs of places."""
     return Batch(batch.src[kept], batch.dst[kept], None if batch.weights is None else batch.weights[kept])

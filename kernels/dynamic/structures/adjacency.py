@@ -13,6 +13,7 @@ import numpy as np
 
 from kernels.dynamic.arrays import (
     filled_holes,
+    kept_places,
     keys_of,
     last_places,
     offsets_of,
@@ -72,8 +73,7 @@ class AdjacencyArrays:
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
         arcs, duplicates = taken(arcs, order), len(keys)
         if self.rules.unique:
-            kept = run_starts(keys) & (self._found(keys, arcs.src) < 0)
-            arcs = taken(arcs, kept)
+            arcs = taken(arcs, kept_places(run_starts(keys) & (self._found(keys, arcs.src) < 0)))
         duplicates -= len(arcs.src)
         firsts = np.flatnonzero(run_starts(arcs.src))
         sources, starts = arcs.src[firsts], np.concatenate([firsts, np.arange(len(arcs.src), len(arcs.src) + 1, like=firsts)])
@@ -95,7 +95,7 @@ class AdjacencyArrays:
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
         src, places = arcs.src[order], self._found(keys, arcs.src[order])
-        found = places >= 0
+        asked, found = len(src), kept_places(places >= 0)
         src, places = src[found], places[found]
         firsts = np.flatnonzero(run_starts(src))
         sources, starts = src[firsts], np.concatenate([firsts, np.arange(len(src), len(src) + 1, like=firsts)])
@@ -104,7 +104,7 @@ class AdjacencyArrays:
         for pool in self._pools:
             pool[begins + target] = pool[begins + source]
         self._degrees[sources] -= np.diff(starts)
-        return Counts(len(src), 0, missing + len(found) - len(src))
+        return Counts(len(src), 0, missing + asked - len(src))
 
     def _found(self, keys: Array, src: Array) -> Array:
         """The last places of sorted keys in the lists of their sources, or -1."""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.dynamic.arrays import HALF, keys_of, ones, owners_of, run_starts, sorted_keys
-from kernels.dynamic.contract import Batch, Counts, Lists, Rules, lists_of_rows, taken, taken_arcs
+from kernels.dynamic.arrays import HALF, kept_places, keys_of, ones, owners_of, run_starts, sorted_keys
+from kernels.dynamic.contract import Batch, Counts, Lists, Rules, lists_of_rows, taken_arcs
 from kernels.graph import OFFSET, Array, Csr
 
 _SMALLEST = 1 << 10  # entries of the lowest level
@@ -25,8 +25,9 @@ class Run(NamedTuple):
     deleted: Array  # bool: tombstones
     weights: Any
 
-    def taken(self, kept: Array) -> "Run":
-        """The entries of places, or where a mask is true."""
+    def taken(self, mask: Array) -> "Run":
+        """The entries where a mask is true."""
+        kept = kept_places(mask)
         return Run(self.keys[kept], self.deleted[kept], None if self.weights is None else self.weights[kept])
 
 
@@ -64,7 +65,8 @@ class LsmTree:
         arcs, missing = taken_arcs(batch, self._num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
         new = run_starts(keys) & ~self.lookup(keys)
-        run = Run(keys, np.zeros(len(keys), np.bool_, like=keys), taken(arcs, order).weights).taken(new)
+        weights = None if arcs.weights is None else arcs.weights[order]
+        run = Run(keys, np.zeros(len(keys), np.bool_, like=keys), weights).taken(new)
         self._add(run)
         return Counts(len(run.keys), len(keys) - len(run.keys), missing)
 
@@ -76,9 +78,9 @@ class LsmTree:
         run = Run(keys, ones(len(keys), np.bool_, keys), None)
         if (newest := next((run for run in self._levels if run), None)) is not None and newest.weights is not None:
             run = run._replace(weights=np.zeros(len(keys), newest.weights.dtype, like=keys))
-        self._add(run.taken(chosen))
-        deleted = int(chosen.sum())
-        return Counts(deleted, 0, missing + len(keys) - deleted)
+        run = run.taken(chosen)
+        self._add(run)
+        return Counts(len(run.keys), 0, missing + len(keys) - len(run.keys))
 
     def lookup(self, keys: Array) -> Array:
         """Whether the arcs of keys exist: bool; the newest entry decides."""

@@ -1,6 +1,7 @@
 """Changes of arcs, and where they belong."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Changes:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, kept: Array) -> "Changes":
+    def __getitem__(self, kept: Any) -> "Changes":
         """The changes of ascending places, or where a mask is true."""
         weights = None if self.weights is None else self.weights[kept]
         return Changes(self.rows[kept], self.heads[kept], self.kinds[kept], weights, self.order[kept])
@@ -36,6 +37,6 @@ class Places:
     places: Array  # int64 [C], ascending: the arc that is deleted or updated, or before which one is inserted
     found: Array  # bool [C]: whether the CSR has the arc; the k-th deletion of parallel arcs finds the k-th of them
 
-    def __getitem__(self, kept: Array) -> "Places":
+    def __getitem__(self, kept: Any) -> "Places":
         """The places of the same changes."""
         return Places(self.places[kept], self.found[kept])
