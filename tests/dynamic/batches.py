@@ -33,6 +33,24 @@ def run(like, name: str, unique: bool, weight=np.int32, size: int = 40, check=No
     ]
 
 
+def run_skewed(like, seed: int, size: int, weight, unique: bool) -> list[np.ndarray]:
+    """Batches of up to 3,000 arcs on lists of up to 3,000 neighbours, many in some pages; counts, index and pages after each."""
+    random, vertices = np.random.default_rng(seed), 120
+    degrees = np.where(random.random(vertices) < 0.1, random.integers(0, 3000, vertices), random.integers(0, 60, vertices))
+    lists = lists_of_degrees(degrees.tolist(), like, weight)
+    store = PageStore.from_lists(np.arange(vertices, dtype=np.int32, like=like), lists, size, 0.8)
+    tails, heads, found = np.repeat(np.arange(vertices), degrees), host(lists.heads), list[np.ndarray]()
+    for number in random.choice([5, 200, 3000], 3):
+        src, dst, weights = random_arcs(vertices, number, seed + number)
+        found.append(np.array(insert(store, as_batch(like, src, dst, weights, weight), unique)))
+        there = random.permutation(len(heads))[: random.choice([10, 2000])]
+        src, dst = np.append(src[::2], tails[there]), np.append(dst[::2], heads[there])
+        found.append(np.array(delete(store, as_batch(like, src, dst))))
+        pools = (store.words,) if weight is None else (store.words, store.weights)
+        found += [host(store.index), *(host(pool[store.slots]) for pool in pools)]
+    return found
+
+
 def require_same(store: PageStore, replay: Replay, check) -> None:
     if check:
         check(store)

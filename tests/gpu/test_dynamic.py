@@ -34,6 +34,13 @@ def test_batches_in_pages(name, unique, weight):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("size", "weight", "unique"), [(256, np.float64, True), (1024, None, False), (2048, np.int32, True)])
+def test_batches_in_pages_of_many_lists(size, weight, unique):
+    ways = (batches.run_skewed(like, size, size, weight, unique) for like in (cupy.empty(0), np.empty(0)))
+    for found, expected in zip(*ways, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_operators():
     for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.synced):
         case(cupy.empty(0))

@@ -43,7 +43,7 @@ class Mirror:
                 theirs[there] = np.asarray(ours[changed], like=like)
                 transferred += ours[changed].nbytes
         order = [np.asarray(each, like=like) for each in (host.slots, host.index, host.free)]
-        device.set_order(*order[:2])
+        device.set_order(order[0], order[1])
         device.free = order[2]
         return transferred + sum(each.nbytes for each in order)
 
@@ -52,7 +52,7 @@ class Mirror:
         host, device = self.editor.store, self.device
         copies = [_copied(each) for each in (device.words, device.slots, device.index, device.free)]
         host.words, host.num_rows, host.free = copies[0], device.num_rows, copies[3]
-        host.set_order(*copies[1:3])
+        host.set_order(copies[1], copies[2])
         if device.weights is not None:
             host.weights = _copied(device.weights)
             copies.append(host.weights)

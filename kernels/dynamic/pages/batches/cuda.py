@@ -162,10 +162,11 @@ class _Work:
         """Make the order of the pages anew; return their widths and the sums of these."""
         store = self.store
         ends, weights = np.cumsum(self.widths, dtype=np.int64), store.weights
+        memory: Any = store.words, weights
         slots = cupy.empty(store.num_pages + len(taken) - len(freed), np.int64)
         index, addresses = cupy.empty((len(slots), 3), np.int32), cupy.empty(len(slots), np.uint64)
         of_weights = None if weights is None else cupy.empty(len(slots), np.uint64)
-        pools = (np.uint64(0 if pool is None else pool.data.ptr) for pool in (store.words, weights))
+        pools = (np.uint64(0 if pool is None else pool.data.ptr) for pool in memory)
         given = store.slots, store.index, np.int64(store.num_pages), self.widths, ends, taken, freed
         results = slots, index, addresses, pointer(of_weights)
         self.launch("large", "splice_pages", store.num_pages, *given, *pools, np.int32(store.page_size), *results)
