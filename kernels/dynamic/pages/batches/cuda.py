@@ -1,4 +1,4 @@
-"""Batches in slotted pages on the GPU (small.cu, large.cu).
+"""Batches in slotted pages on the GPU (order.cu, small.cu, large.cu).
 
 All is launched without waiting, but for one transfer of counters, after which the host knows whether pages become more or less;
 then the order of the pages is made anew, and arcs for which there was no space follow.
@@ -81,7 +81,7 @@ class _Work:
         bits = store.num_rows.bit_length()
         keys, number = cupy.empty(self.number, np.uint64), np.int64(self.number)
         columns = (column.astype(np.int32, copy=False) for column in (batch.src, batch.dst))
-        self.launch("large", "pack_arcs", self.number, *columns, number, np.int32(store.num_rows), np.int32(bits), keys)
+        self.launch("order", "pack_arcs", self.number, *columns, number, np.int32(store.num_rows), np.int32(bits), keys)
         weights = None if store.weights is None else batch.weights
         keys, order = sort(keys, None if weights is None else cupy.arange(self.number, dtype=np.uint32), 0, 2 * bits)
         self.arcs = keys, number, np.int32(bits)
@@ -118,11 +118,11 @@ class _Work:
         how = np.bool_(inserts), np.bool_(unique), np.bool_(again)
         results = self.found, self.slots, self.states, self.counters
         words, _, size = self.pages()
-        self.launch("large", "find_vertices", self.number, words, index, pages, size, *self.arcs, *how, *results)
+        self.launch("order", "find_vertices", self.number, words, index, pages, size, *self.arcs, *how, *results)
         self.firsts = cupy.empty(store.num_pages + 1, np.int64)
         self.widths, self.small, self.large = (cupy.empty(store.num_pages, np.int32) for _ in range(3))
         lists = self.firsts, self.widths, self.small, self.large, self.counters
-        self.launch("large", "find_pages", store.num_pages + 1, index, pages, *self.arcs, *lists)
+        self.launch("order", "find_pages", store.num_pages + 1, index, pages, *self.arcs, *lists)
 
     def search_large(self, turn: int = 0, places: Any = None) -> None:
         """Find duplicates in large lists, or, to delete them, the places of arcs that have `turn` equal ones before them."""
@@ -169,7 +169,7 @@ class _Work:
         pools = (np.uint64(0 if pool is None else pool.data.ptr) for pool in memory)
         given = store.slots, store.index, np.int64(store.num_pages), self.widths, ends, taken, freed
         results = slots, index, addresses, pointer(of_weights)
-        self.launch("large", "splice_pages", store.num_pages, *given, *pools, np.int32(store.page_size), *results)
+        self.launch("order", "splice_pages", store.num_pages, *given, *pools, np.int32(store.page_size), *results)
         store.set_order(slots, index, (addresses, of_weights))
         return self.widths, ends
 
@@ -178,7 +178,7 @@ class _Work:
         store, limit = self.store, np.int32(words_of_lists(REFILL, self.store.page_size))
         taken = store.take(counters[PAGES])
         cleared = store.words, pointer(store.weights), np.int32(store.page_size), taken, np.int64(len(taken))
-        self.launch("large", "clear_pages", len(taken) * store.page_size, *cleared)
+        self.launch("order", "clear_pages", len(taken) * store.page_size, *cleared)
         old, firsts, slots = self.pages(), self.firsts, self.slots
         order = self.splice(taken, taken[:0])
         relaid = cupy.empty(store.num_pages, np.int32)
