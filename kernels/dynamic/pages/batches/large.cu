@@ -1,8 +1,8 @@
 /* Batches in slotted pages: large lists.
 
-   `search_large` has a warp per touched page of a large list, which searches the batch for each neighbour, so a list is read once
-   however many of its arcs change. Insertions are appended behind the last neighbour; after deletions the last neighbours fill the
-   holes.
+   `search_large` has a warp per touched page of a large list, which searches the batch for each neighbour, so a list is read
+   once however many of its arcs change. Insertions are appended behind the last neighbour; after deletions the last neighbours
+   fill the holes.
 
    WEIGHT is the type of weights. LOOKUP_THREADS: ../constants.py; states and counters: batches.cuh. */
 #include "dynamic/pages/batches/batches.cuh"

@@ -1,7 +1,7 @@
 /* Batches in slotted pages: the sorted keys, the pages that they touch, and the order of the pages.
 
-   `find_vertices` and `find_pages` have a thread per arc and per page. Which page is where in the order after a batch follows from
-   the sums `ends` of `widths`, the number of pages that take the place of each.
+   `find_vertices` and `find_pages` have a thread per arc and per page. Which page is where in the order after a batch follows
+   from the sums `ends` of `widths`, the number of pages that take the place of each.
 
    WEIGHT is the type of weights. LOOKUP_THREADS: ../constants.py; states and counters: batches.cuh. */
 #include "dynamic/pages/batches/batches.cuh"
@@ -76,12 +76,12 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) find_pages(
     }
 }
 
-/* The order of the pages, their addresses and their index after pages were inserted behind others, whose slots are `taken`, or erased: `freed`.
-   The index of pages that are laid out again is written with these. */
+/* The order of the pages, their addresses and their index after pages were inserted behind others, whose slots are `taken`, or
+   erased: `freed`. The index of pages that are laid out again is written with these. */
 extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) splice_pages(
     const int64_t* slots, const int32_t* index, int64_t num_pages, const int32_t* widths, const int64_t* ends,
-    const int64_t* taken, int64_t* freed, uint64_t pool, uint64_t pool_of_weights, int size, int64_t* new_slots, int32_t* new_index,
-    uint64_t* new_addresses, uint64_t* new_weights) {
+    const int64_t* taken, int64_t* freed, uint64_t pool, uint64_t pool_of_weights, int size, int64_t* new_slots,
+    int32_t* new_index, uint64_t* new_addresses, uint64_t* new_weights) {
     for (int64_t page = global_thread(); page < num_pages; page += num_threads()) {
         const int width = widths[page];
         const int64_t start = ends[page] - width;
