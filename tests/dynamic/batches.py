@@ -38,8 +38,11 @@ def run_skewed(like, seed: int, size: int, weight, unique: bool) -> list[np.ndar
     random, vertices = np.random.default_rng(seed), 120
     degrees = np.where(random.random(vertices) < 0.1, random.integers(0, 3000, vertices), random.integers(0, 60, vertices))
     lists = lists_of_degrees(degrees.tolist(), like, weight)
-    store = PageStore.from_lists(np.arange(vertices, dtype=np.int32, like=like), lists, size, 0.8)
-    tails, heads, found = np.repeat(np.arange(vertices), degrees), host(lists.heads), list[np.ndarray]()
+    numbers = np.arange(vertices, dtype=np.int32)
+    numbers[60:] += unique  # so that number 60 has no vertex
+    store = PageStore.from_lists(np.asarray(numbers, like=like), lists, size, 0.8)
+    assert store.complete != unique
+    tails, heads, found = np.repeat(numbers, degrees), host(lists.heads), list[np.ndarray]()
     for number in random.choice([5, 200, 3000], 3):
         src, dst, weights = random_arcs(vertices, number, seed + number)
         found.append(np.array(insert(store, as_batch(like, src, dst, weights, weight), unique)))

@@ -120,6 +120,7 @@ class Editor(PageMoves):
         """Remove a vertex and its out-arcs; arcs that enter it stay and lead to no vertex, unless `purge_incoming`."""
         if self.find(vertex) is None:
             return False
+        self.store.complete = False
         if purge_incoming or self.rules.undirected:
             for tail in self._tails_of(vertex):
                 while found := self.positions(tail, vertex):

@@ -35,7 +35,7 @@ class Mirror:
         self.editor.dirty.clear()
         if not len(changed) and host.num_pages == device.num_pages and host.num_rows == device.num_rows:
             return 0
-        device.num_rows, like = host.num_rows, device.slots
+        device.num_rows, device.complete, like = host.num_rows, host.complete, device.slots
         device.reserve(len(host.words))
         there, transferred = np.asarray(changed, like=like), changed.nbytes
         for ours, theirs in ((host.words, device.words), (host.weights, device.weights)):
@@ -51,7 +51,8 @@ class Mirror:
         """Copy the device's pages to the host, after batches; return the bytes transferred."""
         host, device = self.editor.store, self.device
         copies = [_copied(each) for each in (device.words, device.slots, device.index, device.free)]
-        host.words, host.num_rows, host.free = copies[0], device.num_rows, copies[3]
+        host.words, host.free = copies[0], copies[3]
+        host.num_rows, host.complete = device.num_rows, device.complete
         host.set_order(copies[1], copies[2])
         if device.weights is not None:
             host.weights = _copied(device.weights)

@@ -27,13 +27,14 @@ class PageStore:
         index (int32 [P, 3]): First vertex of each page; number of the page in its large list, and pages of that list, or -1, -1.
         free (int64 [F]): Parts that are not in use, the next one last.
         num_rows: Number of the next vertex; a number is not used again.
+        complete: Whether every number below has a vertex, which is then not looked for.
     """
 
     def __init__(self, page_size: int, weight: Any = None, like: Any = None) -> None:
         if page_size not in PAGE_SIZES:
             raise ValueError(f"page_size {page_size} is not an even number in 40..2048")
         like = np.empty(0) if like is None else like
-        self.page_size, self.num_rows = page_size, 0
+        self.page_size, self.num_rows, self.complete = page_size, 0, True
         self.words: Array = np.empty((0, page_size), WORD, like=like)
         self.weights: Array | None = None if weight is None else np.empty((0, page_size), weight, like=like)
         self.slots: Array = np.empty(0, np.int64, like=like)
@@ -53,6 +54,7 @@ class PageStore:
         slots = slots[: plan.num_pages]
         write_pages(store, slots, plan, vertices, Lists(lists.offsets, heads, lists.weights))
         store.num_rows = int(vertices[-1]) + 1 if len(vertices) else 0
+        store.complete = store.num_rows == len(vertices)
         store.replace_order(slots)
         return store
 

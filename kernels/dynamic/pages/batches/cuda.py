@@ -115,7 +115,7 @@ class _Work:
         store, index, pages = self.store, self.store.index, np.int64(self.store.num_pages)
         if again:
             self.counters[:ABSENT] = 0
-        how = np.bool_(inserts), np.bool_(unique), np.bool_(again)
+        how = np.bool_(inserts), np.bool_(store.complete), np.bool_(unique), np.bool_(again)
         results = self.found, self.slots, self.states, self.counters
         words, _, size = self.pages()
         self.launch("order", "find_vertices", self.number, words, index, pages, size, *self.arcs, *how, *results)

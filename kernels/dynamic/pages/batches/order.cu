@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) pack_arcs(
 /* Page and slot of each arc's source, and its state; after a layout only pages and slots of arcs that are still NEW. */
 extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) find_vertices(
     const uint64_t* addresses, const int32_t* index, int64_t num_pages, int size, const uint64_t* keys, int64_t number, int bits,
-    bool inserts, bool unique, bool again, int32_t* found, int32_t* slots, signed char* states, int64_t* counters) {
+    bool inserts, bool complete, bool unique, bool again, int32_t* found, int32_t* slots, signed char* states, int64_t* counters) {
     const Pages pages{addresses, nullptr, index, num_pages, size};
     const Arcs arcs{keys, number, bits};
     int64_t absent = 0;
@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) find_vertices(
         slots[i] = slot;
         if (!again) {
             bool exists = slot >= 0;
-            if (exists && inserts) {
+            if (exists && inserts && !complete) { /* keys have no number beyond the last vertex, but for absent arcs */
                 const int64_t other = find_page(pages, head);
                 exists = other >= 0 && find_index(pages.words(other), size, head) >= 0;
             }
