@@ -14,7 +14,7 @@ from kernels.layout.merging.constants import MERGE_ITEMS, MERGE_THREADS
 
 _SOURCE, _PAIRS = "layout/merging/merging.cu", "layout/merging/pairs.cu"
 _TILE = MERGE_THREADS * MERGE_ITEMS
-_KIND_BITS = 2
+_KIND_BITS = 2  # as in merging.cu
 
 
 def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, Array, Array]:
@@ -22,13 +22,15 @@ def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, 
     if not len(rows):
         return rows, ranks, kinds, cupy.empty(0, np.uint32)
     rank_bits, row_bits = (int(each.max()).bit_length() for each in (ranks, rows))
-    low, high = KEY.type(_KIND_BITS), KEY.type(_KIND_BITS + rank_bits)
-    keys = rows.astype(KEY) << high | ranks.astype(KEY) << low | (kinds + KIND.type(1)).astype(KEY)
+    keys, how = cupy.empty(len(rows), KEY), (np.int64(len(rows)), np.int32(rank_bits))
+    columns = rows, ranks.astype(rows.dtype, copy=False), kinds
+    launch(_SOURCE, "pack_changes", MERGE_THREADS, len(rows), *columns, *how, keys, ROW=rows.dtype)
     order = cupy.arange(len(rows), dtype=np.uint32 if len(rows) < 2**32 else np.uint64)
     keys, sorted_order = sort(keys, order, 0, _KIND_BITS + rank_bits + row_bits)
     assert sorted_order is not None
-    sorted_ranks = (keys >> low & KEY.type((1 << rank_bits) - 1)).astype(ranks.dtype)
-    return (keys >> high).astype(rows.dtype), sorted_ranks, (keys & KEY.type(3)).astype(KIND) - KIND.type(1), sorted_order
+    sorted_columns = tuple(cupy.empty_like(each) for each in columns)
+    launch(_SOURCE, "unpack_changes", MERGE_THREADS, len(rows), keys, *how, *sorted_columns, ROW=rows.dtype)
+    return sorted_columns[0], sorted_columns[1].astype(ranks.dtype, copy=False), sorted_columns[2], sorted_order
 
 
 def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, found: Array) -> None:

@@ -13,6 +13,23 @@
 #define TILE (MERGE_THREADS * MERGE_ITEMS)
 #define PADDED(i) ((i) + (i) / MERGE_ITEMS) /* so that threads that add up their own arcs use different banks */
 
+/* Keys that ascend by row, rank and kind. */
+extern "C" __global__ void __launch_bounds__(MERGE_THREADS) pack_changes(
+    const ROW* rows, const ROW* ranks, const signed char* kinds, int64_t number, int rank_bits, uint64_t* keys) {
+    for (int64_t i = global_thread(); i < number; i += num_threads()) {
+        keys[i] = ((uint64_t)rows[i] << rank_bits | (uint64_t)ranks[i]) << 2 | (uint64_t)(kinds[i] + 1);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(MERGE_THREADS) unpack_changes(
+    const uint64_t* keys, int64_t number, int rank_bits, ROW* rows, ROW* ranks, signed char* kinds) {
+    for (int64_t i = global_thread(); i < number; i += num_threads()) {
+        rows[i] = (ROW)(keys[i] >> 2 >> rank_bits);
+        ranks[i] = (ROW)(keys[i] >> 2 & ((1ull << rank_bits) - 1));
+        kinds[i] = (signed char)((int)(keys[i] & 3) - 1);
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(MERGE_THREADS) find_places(
     const int64_t* offsets, int64_t num_rows, const ROW* indices, const ROW* ranks, const ROW* rows, const ROW* heads,
     const signed char* kinds, int64_t num_changes, int64_t* places, bool* found) {
