@@ -17,7 +17,8 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) pack_arcs(
 /* Page and slot of each arc's source, and its state; after a layout only pages and slots of arcs that are still NEW. */
 extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) find_vertices(
     const uint64_t* addresses, const int32_t* index, int64_t num_pages, int size, const uint64_t* keys, int64_t number, int bits,
-    bool inserts, bool complete, bool unique, bool again, int32_t* found, int32_t* slots, signed char* states, int64_t* counters) {
+    bool inserts, bool complete, bool unique, bool again, int32_t* found, int32_t* slots, signed char* states,
+    int64_t* counters) {
     const Pages pages{addresses, nullptr, index, num_pages, size};
     const Arcs arcs{keys, number, bits};
     int64_t absent = 0;
