@@ -43,3 +43,10 @@ def test_b7_large_batches(size):
     csr = graph.csr()
     left = keys_of(src[number // 3 :], dst[number // 3 :])
     np.testing.assert_array_equal(np.sort(keys_of(owners_of(csr.offsets), csr.indices)), np.sort(left))
+
+
+def test_b7_a_batch_without_weights_is_refused():
+    none = np.zeros(2, np.int64)
+    graph = SlottedPages.from_csr(Csr(none, np.empty(0, np.int32), np.empty(0, np.int32)), Rules())
+    with pytest.raises(ValueError, match="arcs without weights for pages with weights"):
+        graph.insert(as_batch(LIKE, [0], [0]))
