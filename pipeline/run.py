@@ -242,14 +242,14 @@ def _solved(
             return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
         return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
 
-    at_once = runtime.stages_at_once(graph)
+    at_once, ranks_on_gpus = runtime.stages_at_once(graph), runtime.backend == "gpu" and runtime.cluster.shards > 0
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
         answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
         return_unused()
         tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
-        if at_once <= len(needed) and isinstance(runtime.cluster, LocalThreads):  # no memory or cores are left here
+        if alone:
             wait(tables)
         proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
         return_unused()
@@ -257,6 +257,7 @@ def _solved(
 
     # Table `vertices` needs components, also where their own table is not asked for; table `forest` takes long: mst is first.
     needed = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
+    alone = at_once <= len(needed) and isinstance(runtime.cluster, LocalThreads) and not ranks_on_gpus  # no cores are left
     in_turn = sorted(needed, key=lambda stage: stage != "mst")
     with ThreadPoolExecutor() as threads:
         found = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
