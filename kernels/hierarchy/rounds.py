@@ -11,6 +11,7 @@ from kernels.hierarchy.core import SHORTCUTS, Core, core_of, density, remaining,
 
 _SPARSE = 4  # arcs per vertex of the core up to which the limits below hold; they rise with the density
 _SETTLED, _SETTLED_FOR_SCORE = 16, 12  # vertices that a search for witnesses settles
+_DENSEST = 4  # how far the limit for scores rises: most searches are for scores
 _FOLLOWED = SHORTCUTS / 4  # density of the core up to which a given order is followed: it does not suit the weights of the rest
 
 
@@ -30,7 +31,7 @@ def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
         arcs_per_vertex = max(1, len(core.out.heads) / core.size / _SPARSE)
         if order is None:
             arcs = np.flatnonzero(stale[core.into_heads])
-            counts = count_shortcuts(core, arcs, int(_SETTLED_FOR_SCORE * arcs_per_vertex))
+            counts = count_shortcuts(core, arcs, int(_SETTLED_FOR_SCORE * min(arcs_per_vertex, _DENSEST)))
             scores = np.where(stale, _score(core, counts), scores)
             keys = (scores + LEVEL * core.levels.astype(np.int64) << 32) | places[core.rows]
         else:
