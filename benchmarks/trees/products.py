@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +16,8 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import current, name_of, obstacle
 from kernels.graph import Array
+from pipeline.cluster.later import cluster_of
+from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.products import FlowsConfig, IsochronesConfig, MatrixOptions, NearestConfig
@@ -33,12 +36,12 @@ THRESHOLDS = (20_000, 50_000, 100_000)
 Row = tuple[str, int, float, float]  # a product, its sources, the seconds of its step, and those of its trees
 
 
-def measure(source: str, counts: dict[str, int], backend: Backend, work: Path) -> Iterator[Row]:
+def measure(source: str, counts: dict[str, int], runtime: Runtime) -> Iterator[Row]:
     """Each product once, after one from few sources, which is compared with searches, and compiles."""
-    runtime = Runtime(work, backend)
+    work = runtime.work
     edges = ingest(GraphConfig(source=source), work)
     graph = lay_out(edges, LayoutConfig(order="windowed"), runtime)
-    made = build_hierarchy(graph, Runtime(work))
+    made = build_hierarchy(graph, runtime)
     yield "hierarchy", 1, made.manifest.seconds, made.facts["seconds"]
     ids, rows_by_id, _, _ = open_vertices(graph)
     vertices = ids[rows_by_id]
@@ -72,7 +75,7 @@ def compare(graph: Folder, sources: Array, runtime: Runtime) -> None:
     before, work = sweeping.WORTH, runtime.work
     for worth, name in ((1, "swept"), (sys.maxsize, "searched")):
         sweeping.WORTH = worth
-        place = Runtime(work / name if worth > 1 else work, runtime.backend)
+        place = replace(runtime, work=work / name if worth > 1 else work)
         found = trees.tabulate_trees(graph, sources, work / f"{name}-trees", place)
         made.append([found.manifest.files, closeness.tabulate_closeness(graph, sources, place).manifest.files])
     sweeping.WORTH = before
@@ -86,6 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--sources", type=int, default=0, help="of closeness (default: all, on CPUs 4,096) and isochrones (85,000; 4,096)"
     )
+    parser.add_argument("--workers", type=int, default=0, help="Dask workers, each with a GPU if there is one (default: none)")
     parser.add_argument("--cpu", action="store_true", help="measure the CPU even if there is a GPU")
     options = parser.parse_args(arguments)
     backend: Backend = "cpu" if options.cpu or obstacle() else "gpu"
@@ -95,8 +99,9 @@ def main(arguments: list[str] | None = None) -> None:
         f"On {name_of(current()) if backend == 'gpu' else f'{cores()} CPU cores'}; trees: the time of proved trees in the step.\n"
     )
     print("| product | sources | step, s | trees, s |\n|---|---:|---:|---:|", flush=True)
-    with TemporaryDirectory() as work:
-        for name, sources, seconds, swept in measure(options.source, counts, backend, Path(work)):
+    asked = ClusterConfig(scheduler="local" if options.workers else "none", workers=options.workers)
+    with TemporaryDirectory() as work, cluster_of(asked, backend) as cluster:
+        for name, sources, seconds, swept in measure(options.source, counts, Runtime(Path(work), backend, cluster)):
             print(f"| {name} | {sources:,} | {seconds:.2f} | {swept:.2f} |", flush=True)
 
 
