@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import log2, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,16 +116,20 @@ def remaining(core: Core, left: Array, levels: Array, out: Side) -> Core:
     return Core(core.rows[left], levels[left], made, made if core.symmetric else transposed(made))
 
 
-def density(core: Core, vertices: int) -> float:
-    """The mean number of paths of two arcs through a vertex, over the square root of how many vertices it stands for.
+def growth(core: Core, vertices: int) -> float:
+    """How much denser a core may be than all `vertices` of the graph.
 
-    As many streets cross the border of these vertices' part of the plane: roads have 4 to 17, however few are left.
-
-    Args:
-        vertices: Of the graph.
+    As many streets cross the border of a part of the plane as the square root of its vertices. The first halves of the vertices
+    that are contracted may add more.
     """
+    share = vertices / core.size
+    return max(sqrt(share), 1 + log2(share))
+
+
+def density(core: Core, vertices: int) -> float:
+    """The mean number of paths of two arcs through a vertex, over `growth`: roads have 4 to 17, however few are left."""
     out, into = (side.offsets[1:] - side.offsets[:-1] for side in (core.out, core.into))
-    return float((out * into).sum()) / core.size / sqrt(vertices / core.size)
+    return float((out * into).sum()) / core.size / growth(core, vertices)
 
 
 def require_road_like(core: Core, dense: float, recorded: int, vertices: int) -> None:
@@ -137,7 +141,7 @@ def require_road_like(core: Core, dense: float, recorded: int, vertices: int) ->
         vertices: Of the graph.
     """
     if core.size > _SMALL and dense > SHORTCUTS:
-        needed, limit = (share * sqrt(vertices / core.size) for share in (dense, SHORTCUTS))
+        needed, limit = (share * growth(core, vertices) for share in (dense, SHORTCUTS))
         what = f"contracting a vertex may need {needed:,.0f} shortcuts (limit {limit:,.0f})"
     elif recorded > _ARCS * vertices and recorded > _SMALL**2:
         what = f"the hierarchy needs more than {_ARCS} arcs a vertex"

@@ -124,6 +124,14 @@ def test_what_is_left_of_a_large_grid_may_be_dense(monkeypatch):
     assert build_hierarchy(graph).num_levels < 60
 
 
+def test_a_grid_with_all_its_streets_is_like_roads(monkeypatch):
+    """It becomes dense while its first vertices are contracted, and the square root alone refused it."""
+    monkeypatch.setattr("kernels.hierarchy.core.SHORTCUTS", 80)
+    monkeypatch.setattr("kernels.hierarchy.core._SMALL", 128)
+    src, dst = grid_edges(32)
+    assert build_hierarchy(graph_of_edges(src, dst, np.arange(len(src)), 1024)).num_levels < 60
+
+
 def test_an_order_that_does_not_suit_is_left(monkeypatch):
     """An order is followed until what is left is too dense for roads; a grid of 24 million vertices was refused there."""
     monkeypatch.setattr("kernels.hierarchy.core._SMALL", 64)
