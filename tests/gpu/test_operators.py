@@ -6,8 +6,10 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from kernels.gpu import loader
 from kernels.gpu.loader import to_device
 from kernels.operators import Frontier, advance, repeat_advance
+from kernels.operators.algorithms.paths.top_down import top_down
 from tests.operators import cases
 from tests.operators.test_algorithms import GRAPHS, ROWS, answers
 
@@ -39,6 +41,18 @@ def test_segments(graph):
 @pytest.mark.parametrize("direction", ["out", "in"])
 def test_rounds(graph, direction):
     cases.require_same(cases.repeated(to_device(graph), direction), cases.repeated(graph, direction))
+
+
+def test_rounds_of_many_rows_are_not_divided_into_pieces(monkeypatch):
+    monkeypatch.setattr("kernels.operators.gpu.constants.MANY_ROWS", 0)
+    monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+    caches = loader.constants_of, loader.load, loader.kernel_of
+    for cache in caches:
+        cache.cache_clear()
+    graph = cases.with_limits()
+    np.testing.assert_array_equal(top_down(to_device(graph), 0).get(), top_down(graph, 0))
+    for cache in caches:
+        cache.cache_clear()
 
 
 def test_hubs_are_shared_by_all_blocks():

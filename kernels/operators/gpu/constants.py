@@ -16,6 +16,7 @@ from kernels.operators.constants import (  # noqa: F401
 )
 
 CONTROL_WORDS = 19  # int64 of Control in repeat.cuh
+MANY_ROWS = 128  # of a warp, in a round that does not divide them into pieces
 PIECE = 128  # arcs of a row that a warp of a repeated advance takes at a time
 REPEAT_THREADS = 512  # of a block of a repeated advance
 REPEAT_BLOCKS = 2  # of a multiprocessor that a repeated advance has

@@ -5,7 +5,7 @@
    round, which are set to zero meanwhile. A failed call ends the search one round later, so that all blocks agree on it.
 
    A round lasts as long as its slowest warp. So where nothing is collected, rows of 32 arcs or more are divided into pieces of
-   PIECE arcs, which the warps of a block, or all warps for hubs, take in turn.
+   PIECE arcs, which the warps of a block, or all warps for hubs, take in turn, unless each warp has MANY_ROWS rows.
 
    The generated text in front of this file is that of arcs.cuh, and LIMITED: whether rows and arcs of a round are counted. INPUT
    is SPARSE.
@@ -25,13 +25,13 @@ struct Control {
 static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
 #if !HOW
-/* Rows of two groups: a block takes up to 32 of them at a time, and its warps their pieces. */
-__device__ __forceinline__ void visit_in_pieces(const Sweep& sweep) {
+/* Rows of one group or two: a block takes up to 32 of them at a time, and its warps their pieces. */
+__device__ __forceinline__ void visit_in_pieces(const Sweep& sweep, int last_group) {
     __shared__ int64_t rows[32];
     __shared__ OWN owns[32];
     __shared__ int ends[32]; /* number of pieces of each row and those before it */
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int group = BLOCK_ROWS; group <= WARP_ROWS; ++group) {
+    for (int group = BLOCK_ROWS; group <= last_group; ++group) {
         const int64_t count = sweep.counts[group];
         const int64_t batch = count < 32 * gridDim.x ? ((uint32_t)count + gridDim.x - 1) / gridDim.x : 32;
         for (int64_t begin = blockIdx.x * batch; begin < count; begin += gridDim.x * batch) {
@@ -122,7 +122,12 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
         visit_wide(sweep);
 #else
         visit_hubs(sweep);
-        visit_in_pieces(sweep);
+        /* With many rows for each warp, none is left alone for long, and blocks need not wait for their pieces. */
+        const bool many = counts[WARP_ROWS] >= MANY_ROWS * (num_threads() >> 5);
+        visit_in_pieces(sweep, many ? BLOCK_ROWS : WARP_ROWS);
+        if (many) {
+            visit_by_warps(sweep, WARP_ROWS);
+        }
 #endif
         visit_by_teams(sweep);
 #if HOW != 5 /* FIRST_OF */
