@@ -159,7 +159,6 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if isinstance(cluster, LocalThreads) and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         begun: list[object] = []
-        compares = config.changes.tables or (config.changes.tables is None and read is not _read)
 
         def begins() -> None:
             require_fit(config, backend)
@@ -169,8 +168,6 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         edges, graph, sources = read(config, call, runtime, begins, target)
         if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
             beside(partial(import_module, "pipeline.report.page"))
-            if compares:
-                beside(_load_comparison)
 
         answers, proofs, derived = _solved(config, call, edges, graph, sources, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
@@ -192,16 +189,10 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             step_of = {table.manifest.step: table for table in results.tabled}
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
-        if compares:
+        if config.changes.tables or (config.changes.tables is None and read is not _read):
             results = replace(results, changes=_changes(config, call, results, target, work))
         results = replace(results, report=call("report", draw, results, runtime))
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
-
-
-def _load_comparison() -> None:
-    from pipeline.comparison.tabulate import load
-
-    load()
 
 
 def _changes(config: RunConfig, call: Call, results: Results, target: Target, work: Path) -> Folder | None:

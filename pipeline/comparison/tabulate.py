@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
+from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
-from pipeline.comparison.fingerprints import Fingerprints, whole
+from pipeline.comparison.fingerprints import whole
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
@@ -84,13 +84,6 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
         f"{side} {name}": table.digest for side, versions in (("old", old), ("new", new)) for name, table in versions.items()
     }
     return make(path, STEP, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
-
-
-def load() -> None:
-    """Load what compares rows: on a GPU nothing else loads Numba, which takes half a second."""
-    row = pa.table({"key": [0], "value": [0]})
-    compare_blocks(row, row, Columns(["key"], ["value"], set()), 0)
-    Fingerprints(2).of(row)
 
 
 def _numbers(old: Versions, new: Versions) -> tuple[Numbers | None, str]:
