@@ -98,14 +98,15 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
 
 
 def _frames(stored: Stored, new: Callable[[], Any], limits: Limits) -> Iterator[bytes]:
-    """Decompress concatenated frames, which may be padded with zeros."""
-    short, count = _ShortFrames(stored, limits), 0
+    """Decompress concatenated frames, which may be padded with zeros if they are not zstd's."""
+    short, count, padding = _ShortFrames(stored, limits), 0, b"\0"
     if new is zstd.ZstdDecompressor:
+        padding = b""
         for parts, frame in map_in_order(_begun, short, cores()):
             yield from parts
             yield from _following(frame)
         count = short.count
-    data = _next(stored, short.rest) if count else short.rest or stored.read(READ)
+    data = _next(stored, short.rest, padding) if count else short.rest or stored.read(READ)
     while data:
         frame = new()
         count += 1
@@ -116,14 +117,14 @@ def _frames(stored: Stored, new: Callable[[], Any], limits: Limits) -> Iterator[
             if chunk := frame.decompress(data, CHUNK):
                 yield chunk
             data = b""
-        data = _next(stored, frame.unused_data)
+        data = _next(stored, frame.unused_data, padding)
 
 
-def _next(stored: Stored, data: bytes) -> bytes:
-    """What follows the zeros behind a frame, of which `data` was read; empty at the end of the file."""
-    data = data.lstrip(b"\0")
+def _next(stored: Stored, data: bytes, padding: bytes) -> bytes:
+    """What follows the padding behind a frame, of which `data` was read; empty at the end of the file."""
+    data = data.lstrip(padding)
     while not data and (more := stored.read(READ)):
-        data = more.lstrip(b"\0")
+        data = more.lstrip(padding)
     return data
 
 

@@ -51,6 +51,11 @@ def all_groups_state(rows):
     return change
 
 
+def nulls_that_cancel_out(footer):
+    for column, nulls in enumerate((-1, 1)):
+        field(field(meta(footer, 0, column), STATISTICS)[2], NULLS)[2] = nulls
+
+
 def put(find, number, value):
     def change(footer):
         entry = field(find(footer), number)
@@ -79,6 +84,7 @@ DISHONEST = {
     "no compression": put(lambda footer: meta(footer, 0, 0), CODEC, 0),
     "a codec beyond 32 bits": put(lambda footer: meta(footer, 0, 0), CODEC, 2**32),
     "nulls": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], NULLS, 3),
+    "nulls that cancel out": nulls_that_cancel_out,
     "a short minimum": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], SMALLEST, b"\0"),
     "another name": put(lambda footer: meta(footer, 0, 0), PATH, [8, [b"dst"]]),
 }

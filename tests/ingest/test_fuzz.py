@@ -19,6 +19,11 @@ def test_no_mutated_input_is_a_fault(inputs, tmp_path):
     assert min(counts["accepted"], counts["refused"]) > inputs / 4  # both outcomes are tested
 
 
+def test_inputs_that_were_faults_once(tmp_path):
+    """A flag of gzip, null counts that cancel out, zeros between zstd frames, an encoding that is not defined."""
+    assert judged([30155148, 30172452, 30190515, 30398376], tmp_path)[1] == {}
+
+
 FAULTS = {
     "wrong rows": "accepted, but wrong",
     "another format": "wrongly accepted",

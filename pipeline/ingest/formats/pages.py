@@ -30,7 +30,7 @@ _CONVERTED = {"UTF8": 0} | {
 }
 _OF_VALUES, _MAXIMUM = 12, 5  # the field with the statistics of a column of a row group, and the largest value in it
 _STATISTICS = (1, 2, _MAXIMUM, 6)  # fields with a minimum or a maximum
-_PLAIN, _LAST_ENCODING = 0, 9
+_PLAIN, _ENCODINGS = 0, {0, *range(2, 10)}  # 1 was never defined
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
 _TEXT_PER_ROW = 2**12  # bytes of a string on average, at most
 _HEADER = 2**12  # bytes; more than the header of a page of numbers needs
@@ -96,7 +96,10 @@ class Footer:
                 raise Contradiction(f"column {leaf.path!r} has two types")
             for chunks, group in zip(self._chunks, groups, strict=True):
                 chunks[leaf.path] = _chunk(group[1][place], leaf)
-                self.nulls += group[1][place][3].get(_OF_VALUES, {}).get(3, 0)
+                nulls = group[1][place][3].get(_OF_VALUES, {}).get(3, 0)
+                if nulls < 0:  # it would hide those of another column
+                    raise Contradiction(f"column {leaf.path!r} has {nulls} nulls")
+                self.nulls += nulls
             if leaf.physical_type.startswith("INT"):
                 signed = not leaf.converted_type.startswith("U")
                 maxima = [group[1][place][3].get(_OF_VALUES, {}).get(_MAXIMUM) for group in groups if group[3]]
@@ -189,7 +192,7 @@ def _read_page(file: int, start: int, where: str, rows: int, chunk: _Chunk) -> t
         values = content[1]
         if kind == _DATA_V2 and content[3] != values:
             raise ValueError
-        if kind == _DATA and not all(0 <= content[field] <= _LAST_ENCODING for field in (2, 3, 4)):
+        if kind == _DATA and not all(content[field] in _ENCODINGS for field in (2, 3, 4)):
             raise ValueError
         if expanded != stored and (chunk.codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
             raise ValueError  # the footer calls compressed bytes values

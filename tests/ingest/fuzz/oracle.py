@@ -20,6 +20,8 @@ else:
     from backports import zstd
 
 MOST = 2**63 - 1
+# A flag of gzip says that the content may be text, and nothing else (RFC 1952); DuckDB refuses it.
+_GZIP_OF_TEXT, _GZIP = b"\x1f\x8b\x08\x01", b"\x1f\x8b\x08\x00"
 BLANKS = " \t\v\f"
 WHITE = f"{BLANKS}\r\n"  # bytes above 127 and control characters are not blanks
 
@@ -305,7 +307,7 @@ def _pages(content: bytes) -> bytes:
 
 def _selected(path: Path, content: bytes, names: list[str]) -> list[tuple] | None:
     """Rows of columns; None if DuckDB does not open the file because of other columns or of unread enumerations."""
-    path.write_bytes(content)
+    path.write_bytes(content.replace(_GZIP_OF_TEXT, _GZIP))
     try:
         _database().execute(f"DESCRIBE SELECT * FROM read_parquet('{path}')")
     except duckdb.Error:
