@@ -8,7 +8,7 @@ from pipeline.ingest.formats import rows
 from tests.ingest.fuzz import seeds
 from tests.ingest.fuzz.judge import CPU_SECONDS, judged, verdict
 
-INPUTS = [700, pytest.param(100_000, marks=[pytest.mark.nightly, pytest.mark.timeout(4 * 3600)])]
+INPUTS = [2_000, pytest.param(100_000, marks=[pytest.mark.nightly, pytest.mark.timeout(4 * 3600)])]
 
 
 @pytest.mark.parametrize("inputs", INPUTS)
