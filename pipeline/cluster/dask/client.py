@@ -66,10 +66,6 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.worker.memory.spill": False,
         "distributed.worker.memory.pause": False,
         "distributed.worker.memory.terminate": 0.95,
-        # Dask lets workers return whatever is freed: each array of a message would be mapped anew. These are the most that the C
-        # library chooses by itself, in bytes: arrays that are mapped, and freed memory that is returned.
-        "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**25,
-        "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**26,
         # Nobody looks at these measurements, which wake every process 150 times a second.
         "distributed.worker.profile.enabled": False,
         "distributed.admin.tick.interval": "500ms",
