@@ -50,7 +50,7 @@ class State:
         return edges, self._step("graph", [steps / name for name in GRAPHS])
 
     def _step(self, name: str, folders: list[Path]) -> Folder:
-        if folder := manifest.find(folders, self.run.manifest.inputs.get(name, "")):
+        if folder := manifest.find(folders, self.run.manifest.inputs.get(name, ""), checked=False):
             return folder
         raise BadConfig(
             f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another "

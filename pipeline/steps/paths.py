@@ -79,7 +79,6 @@ def graph_of_index(index: Folder) -> Folder:
     """
     steps = [index.path.parent, *(above / "steps" for above in index.path.parents[2:3])]
     if graph := manifest.find((place / name for place in steps for name in GRAPHS), index.manifest.inputs["graph"]):
-        manifest.check(graph)
         return graph
     raise BadConfig(
         f"{index.path}: paths need the stored graph that this index was made from, in `steps/graph` of the run's output folder; "

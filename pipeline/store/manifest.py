@@ -108,14 +108,19 @@ def read(path: Path) -> Folder:
         raise Damaged(f"{file_of(path)}: no readable manifest ({error})") from error
 
 
-def find(folders: Iterable[Path], digest: str) -> Folder | None:
-    """The first folder whose manifest has this digest; None if there is none. Its files are not read: see `check`."""
+def find(folders: Iterable[Path], digest: str, *, checked: bool = True) -> Folder | None:
+    """The first folder whose manifest has this digest; None if there is none.
+
+    Its files are checked unless the caller does so later. Raises Damaged as `check`.
+    """
     for path in folders:
         try:
             folder = read(path)
         except Damaged:
             continue
         if folder.digest == digest:
+            if checked:
+                check(folder)
             return folder
     return None
 

@@ -13,7 +13,7 @@ import pytest
 
 from kernels.trees import targets
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadConfig, BadInput, BadSource
+from pipeline.errors import BadConfig, BadInput, BadSource, Damaged
 from pipeline.steps.products import sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.commands import matrix_into, trees_into
@@ -21,6 +21,7 @@ from pipeline.steps.products.trees import tabulate_trees
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store import manifest
+from pipeline.store.graph import VERTICES
 from tests.ingest.thrift import field, footer_of, with_footer
 from tests.pipeline.products.conftest import SIDE, network, write_network
 from tests.pipeline.products.test_products import DISTANCES, steps_of
@@ -127,6 +128,19 @@ def test_a_killed_matrix_leaves_nothing_that_is_trusted(published, tmp_path):
     matrix_into(str(published.path), out, cutoff=1, backend="cpu")
     assert not [*tmp_path.glob(".*/*/attempts")]
     manifest.check(manifest.read(out))
+
+
+def test_a_run_whose_graph_is_damaged_is_refused(published, tmp_path):
+    vertices = published.path.parents[1] / "steps" / "graph" / VERTICES
+    content = vertices.read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 2] ^= 1
+    vertices.write_bytes(flipped)
+    try:
+        with pytest.raises(Damaged, match=r"vertices\.arrow: its SHA-256 differs from the manifest's"):
+            trees_into(str(published.path), tmp_path / "out", backend="cpu")
+    finally:
+        vertices.write_bytes(content)
 
 
 def test_what_is_refused(published, tmp_path):
