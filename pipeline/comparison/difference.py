@@ -128,16 +128,14 @@ class Comparison:
         self.prints = Fingerprints(len(keys) + len(self.columns.values)) if tabulated else None
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
         self._sides = [Side(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
-        self._read = [0, 0]
+        same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]
+        self._same, self._read = old.same(new) and same_ids, [0, 0]
         extra, lost = ([one for one in a if one not in b] for a, b in (present[::-1], present))
         self._found = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
 
     def ranges(self) -> list[tuple[Key, Key]]:
         """The ranges of keys that have to be compared: none if both versions have the same bytes."""
-        old, new = self._versions
-        same = old.same(new) and (self.numbers is None or self.numbers.of_runs[0] is self.numbers.of_runs[1])
-        self._read = [*self._found.rows] if same else [0, 0]
-        return [] if same else ranges(*self._sides)
+        return [] if self._same else ranges(*self._sides)
 
     def part(self, keys: tuple[Key, Key], examples: int) -> Part:
         """Compare a range of keys; list so many rows of each kind."""
@@ -165,7 +163,7 @@ class Comparison:
     def result(self) -> TableDifference:
         """What differs, after the parts of all ranges. Raises Damaged if they do not have all rows, each once."""
         for version, read, rows in zip(self._versions, self._read, self._found.rows, strict=True):
-            if read != rows:
+            if read != rows and not self._same:
                 raise Damaged(f"{next(iter(version.files)).parent}: {read} of {rows} rows are in the order of the table's keys")
         if self.numbers:
             for row in (row for rows in self._found.examples.values() for row in rows):

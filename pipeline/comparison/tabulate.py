@@ -200,11 +200,11 @@ class _Changes:
             less |= equal & (key[:-1] < key[1:])
             equal &= key[:-1] == key[1:]
         ends = [tuple(key[at] for key in keys) for at in ((0, -1) if len(rows) > 1 else (0,))]
-        moved = 0
+        prints, moved = self.comparison.prints, 0
+        assert prints, "without fingerprints nothing is proved"
         for sign, mark, kind in ((-1, changes.OLD, "removed"), (1, changes.NEW, "added")):
             wanted = pc.is_in(rows["kind"], pa.array([kind, "changed"]))
             chosen = rows if pc.all(wanted).as_py() else rows.filter(wanted)
             names = [name for name in rows.schema.names if name in changes.keys(self._name) or name.startswith(mark)]
-            if len(chosen) and self.comparison.prints:
-                moved += sign * self.comparison.prints.of(chosen.select(names))
+            moved += sign * prints.of(chosen.select(names)) if len(chosen) else 0
         return moved, ends if less.all() else [ends[0], ends[0]]
