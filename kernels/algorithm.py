@@ -1,4 +1,4 @@
-"""What an entry of the registry (`kernels.registry`) states about one algorithm.
+"""The fields of an entry of the registry (`kernels.registry`).
 
 Functions are named as "module:function" and imported when they are first called, because compiled code is slow to load.
 """

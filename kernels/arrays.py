@@ -1,4 +1,4 @@
-"""Questions about arrays and views of them, for NumPy and CuPy: the arrays of a graph choose the backend of a kernel."""
+"""Types and views of NumPy and CuPy arrays: the type of a graph's arrays selects the backend of a kernel."""
 
 from typing import Any, Literal, Protocol
 
@@ -41,7 +41,7 @@ def require_numpy(graph: Graph | Csr, kernel: str) -> Literal[False]:
     kind = type(_offsets(graph))
     if not issubclass(kind, np.ndarray):
         raise TypeError(
-            f"{kernel}: arrays of type {kind.__module__}.{kind.__qualname__}, where there is a kernel for numpy.ndarray only"
+            f"{kernel}: arrays of type {kind.__module__}.{kind.__qualname__}, but this kernel supports numpy.ndarray only"
         )
     return False
 

@@ -41,6 +41,11 @@ class Csr:
     # int32, int64, float32 or float64 [A], or None: None if the graph has no weights; every arc then has weight 1.
     weights: Array | None
 
+    @property
+    def used_rows(self) -> int:
+        """Number of rows up to the last one that has arcs."""
+        return int(np.searchsorted(self.offsets, self.offsets[-1:])[0])
+
     def first_rows(self, num_rows: int) -> "Csr":
         """The first rows, without a copy."""
         return Csr(self.offsets[: num_rows + 1], self.indices, self.weights)

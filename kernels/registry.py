@@ -15,7 +15,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="bfs",
         title="Breadth-first search",
-        help="number of hops from each source to every vertex",
+        help="least number of edges from each source to every vertex",
         solver="kernels.bfs:bfs",
         sharded_solver="kernels.bfs.sharded:bfs",
         certificate="kernels.bfs.certificate:certify_bfs",
@@ -28,7 +28,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="sssp",
         title="Single-source shortest paths",
-        help="shortest distance, as a sum of weights, from each source to every vertex",
+        help="least sum of weights from each source to every vertex",
         solver="kernels.sssp:sssp",
         sharded_solver="kernels.sssp.sharded:sssp",
         certificate="kernels.sssp.certificate:certify_sssp",
@@ -48,6 +48,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         sharded_certificate="kernels.forest.certificate.sharded:certify_forest",
         oracle="kernels.oracle.by_scipy:forest",
         gpu_oracle="kernels.oracle.by_cugraph:forest",
+        warm_up="kernels.forest.warm_up:warm_up",
         form=Form.FOREST,
         columns=(
             Column("src", "int64", "external id, the smaller end", key=True),
@@ -100,7 +101,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="reachability",
         title="Reachability",
-        help="an index that decides whether a path connects two vertices, and its labels",
+        help="labels of an index that answers whether a path leads from one vertex to another",
         solver="kernels.reachability:reachability",
         sharded_solver="kernels.reachability.sharded:reachability",
         certificate="kernels.reachability.certificate:certify_reachability",
@@ -120,7 +121,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="betweenness",
         title="Betweenness",
-        help="share of the shortest paths of all pairs that pass through every vertex, exact or from a sample",
+        help="number of shortest paths that pass through every vertex, exact or estimated from a sample",
         solver="kernels.betweenness:betweenness",
         certificate="kernels.betweenness.certificate:certify_betweenness",
         oracle="kernels.oracle.betweenness_by_scipy:betweenness",
@@ -144,7 +145,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
     Algorithm(
         name="closure",
         title="Transitive closure",
-        help="every pair of vertices of which the first reaches the second, for graphs with few such pairs",
+        help="every pair of vertices such that a path leads from the first to the second, if there are few",
         solver="kernels.closure:closure",
         certificate="kernels.closure.certificate:certify_closure",
         oracle="kernels.oracle.closure_by_scipy:closure",

@@ -65,6 +65,15 @@ __device__ __forceinline__ uint64_t append_of_warp(uint64_t* length, bool adds) 
     return __shfl_sync(FULL_WARP, first, 0) + __popc(lanes & ((1u << lane) - 1));
 }
 
+/* Copy an element of 4 or 8 bytes; 0 bytes mean that there are no arrays. */
+__device__ __forceinline__ void copy_element(const void* values, int bytes, int64_t from, void* out, int64_t to) {
+    if (bytes == 4) {
+        ((uint32_t*)out)[to] = ((const uint32_t*)values)[from];
+    } else if (bytes == 8) {
+        ((uint64_t*)out)[to] = ((const uint64_t*)values)[from];
+    }
+}
+
 /* Atomically replace what is at `place` if it is `expected`; return what was there. */
 __device__ __forceinline__ int32_t swap_if(int32_t* place, int32_t expected, int32_t value) {
     return atomicCAS(place, expected, value);
@@ -86,6 +95,24 @@ __device__ __forceinline__ Value sum_up_to_lane(Value value) {
         value += (threadIdx.x & 31) >= step ? lower : 0;
     }
     return value;
+}
+
+/* How many lower threads of the block `keep`, and in `total` how many of all. All threads call it, with the same
+   shared memory; it may be used again behind a barrier. */
+template <int Warps>
+__device__ __forceinline__ int kept_before(bool keep, int (&of_warps)[Warps], int& total) {
+    const uint32_t lanes = __ballot_sync(FULL_WARP, keep);
+    if ((threadIdx.x & 31) == 0) {
+        of_warps[threadIdx.x / 32] = __popc(lanes);
+    }
+    __syncthreads();
+    int before = __popc(lanes & ((1u << (threadIdx.x & 31)) - 1));
+    total = 0;
+    for (int warp = 0; warp < Warps; ++warp) {
+        before += warp < threadIdx.x / 32 ? of_warps[warp] : 0;
+        total += of_warps[warp];
+    }
+    return before;
 }
 
 /* Sum of the values of all lanes, in all lanes. */

@@ -15,7 +15,7 @@ def device_count() -> int:
 
 
 def obstacle() -> str | None:
-    """Why kernels cannot run on the current GPU, as a clause that names what they require; None if they can."""
+    """The reason why kernels cannot run on the current GPU, with what they require; None if they can."""
     return _no_cuda() or _unsupported(current())
 
 
@@ -34,7 +34,7 @@ def current() -> int:
 
 
 def create_context(device: int) -> None:
-    """Create the context of a GPU, which any use of CuPy would, without CuPy; other threads run meanwhile."""
+    """Create the context of a GPU, as any use of CuPy would, but without CuPy; other threads run in the meantime."""
     _ask("cuDevicePrimaryCtxRetain", device)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernels.gpu.devices import block_bytes, require_supported
-from kernels.graph import Array, Csr, Graph
+from kernels.graph import Array
 from kernels.preparing import preparing
 
 ROOT = Path(__file__).parent.parent
@@ -31,6 +31,7 @@ C_NAMES = {
 }
 # Held to compile a source: ranks that are threads need the same kernels at the same time, and the second finds CuPy's cache.
 _COMPILING = defaultdict[tuple[str, str], Lock](Lock)
+_MIB = 2**20
 _RAISING = Lock()  # held to read and raise a limit of shared memory, which ranks that are threads do at the same time
 
 
@@ -39,6 +40,27 @@ def free_bytes() -> int:
     import cupy
 
     return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())
+
+
+def fitting(of_item: int) -> int:
+    """How many items of `of_item` bytes fit into half of the free memory; 1 if only one does, into three quarters; otherwise 0.
+
+    The rest is for arrays that are not counted.
+    """
+    free = free_bytes()
+    return free // 2 // max(of_item, 1) or int(of_item <= free // 4 * 3)
+
+
+def at_once(what: str, of_item: int) -> int:
+    """As `fitting`, but at least 1: how many sources or pairs, for example, a kernel processes at a time.
+
+    Raises:
+        MemoryError: `what`, one item, takes more than all free memory; the message has both figures.
+    """
+    free = free_bytes()
+    if of_item > free:
+        raise MemoryError(f"{what} takes {of_item / _MIB:,.0f} MiB of GPU memory, and {free / _MIB:,.0f} MiB are free")
+    return max(1, fitting(of_item))
 
 
 def options(source: str, **macros: Macro) -> tuple[str, ...]:
@@ -213,16 +235,3 @@ def to_host(array: Array) -> Array:
     """Copy a CuPy array to a NumPy array; a NumPy array is returned unchanged."""
     found: Array = array.get() if hasattr(array, "get") else array
     return found
-
-
-def to_device(graph: Graph) -> Graph:
-    """Copy a graph to CuPy arrays, so that kernels called with it run on the current GPU."""
-    import cupy
-
-    def csr(side: Csr) -> Csr:
-        weights = None if side.weights is None else cupy.asarray(side.weights)
-        return Csr(cupy.asarray(side.offsets), cupy.asarray(side.indices), weights)
-
-    out = csr(graph.out)
-    into = out if graph.symmetric else csr(graph.into)
-    return Graph(cupy.asarray(graph.ids), cupy.asarray(graph.rows_by_id), out, into)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,22 +10,28 @@ from kernels.derived import Derived
 from kernels.gpu.loader import to_host
 from kernels.graph import Array
 
+Copied = TypeVar("Copied")
+
 
 def on_host(value: Any) -> Any:
-    """The same dataclass, tuple, array or number with NumPy arrays, also inside; nothing that was derived is copied."""
-    return _with(to_host, value)
+    """The same dataclass, tuple, array or number with NumPy arrays, also inside."""
+    return copied_by(to_host, value)
 
 
-def on_device(value: Any) -> Any:
-    """The same with CuPy arrays."""
+def to_device(value: Copied) -> Copied:
+    """The same with CuPy arrays: kernels that are called with such a graph run on the current GPU."""
     import cupy
 
-    return _with(lambda part: cupy.asarray(part) if isinstance(part, np.ndarray) else part, value)
+    copied: Copied = copied_by(lambda part: cupy.asarray(part) if isinstance(part, np.ndarray) else part, value)
+    return copied
 
 
-def _with(copy: Callable[[Any], Any], value: Any) -> Any:
+def copied_by(copy: Callable[[Any], Any], value: Any) -> Any:
+    """The same dataclass or tuple with `copy` of each part inside; None, and what was derived, is not copied."""
+    if value is None:
+        return None
     if isinstance(value, tuple):
-        parts = [_with(copy, part) for part in value]
+        parts = [copied_by(copy, part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, Derived):
         return Derived()  # what follows from the copies is derived again, where they are
@@ -33,7 +39,7 @@ def _with(copy: Callable[[Any], Any], value: Any) -> Any:
         return copy(value)
     assert not isinstance(value, type)
     of_fields = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    copies = {id(part): _with(copy, part) for part in of_fields.values()}  # a part that is there twice stays one object
+    copies = {id(part): copied_by(copy, part) for part in of_fields.values()}  # a part that is there twice stays one object
     return replace(value, **{name: copies[id(part)] for name, part in of_fields.items()})
 
 

@@ -3,9 +3,9 @@
 Batches of k trees come from `kernels.trees`, as arrays [k, V] in the order of the graph's rows, and are reduced where they are:
 only the results, which are small, are copied. A distance is UNREACHED where no path leads.
 
-All results are integers, or floats that do not depend on any order of summation: a float is summed as two integers of BITS bits
-each, whose unit follows from the largest float (Demmel and Nguyen, Parallel reproducible summation, 2015, with fixed bins). So
-the CPU, a GPU and any number of workers have the same bits.
+All results are integers, or floats that do not depend on any order of summation: a float is summed as integers, a distance as two
+of BITS bits each, whose unit follows from the largest one (Demmel and Nguyen, Parallel reproducible summation, 2015, with fixed
+bins), and a given number as all of its digits. So the CPU, a GPU and any number of workers have the same bits.
 """
 
 import math
@@ -57,16 +57,41 @@ def exponent_of(largest: Array) -> Array:
 
 
 def float_of(high: Any, low: Any, exponent: Any) -> float:
-    """The float of a sum of upper and of lower integers in a unit of `exponent`, rounded once."""
-    return math.ldexp(float((int(high) << BITS) + int(low)), int(exponent) - 2 * BITS)
+    """The float of a sum of upper and of lower integers in a unit of `exponent`, rounded once. Raises OverflowError."""
+    try:
+        return math.ldexp(float((int(high) << BITS) + int(low)), int(exponent) - 2 * BITS)
+    except OverflowError:
+        raise OverflowError("a sum exceeds the largest float64") from None
 
 
-def halves_of(values: Array) -> tuple[Array, int]:
-    """Upper and lower integers, int64 [2, n], of float64 [n], and the exponent of their unit."""
-    exponent = int(exponent_of(np.abs(values).max(keepdims=True))[0]) if len(values) else 0
-    scaled = values * np.ldexp(1.0, BITS - exponent)
-    high = np.floor(scaled)
-    return np.stack([high, np.floor((scaled - high) * 2.0**BITS)]).astype(np.int64), exponent
+@dataclass(frozen=True)
+class Digits:
+    """Floats as integers whose sums are exact."""
+
+    columns: Array  # int64 [n, V]: digits of `bits` bits, the highest first; a sum of V of them fits int64
+    bits: int
+    exponent: int  # of the unit of the last digit, which is 2 to it
+
+    def floats(self, sums: Array) -> Array:
+        """The floats of sums of the columns, int64 [k, n], each rounded once. Raises OverflowError if one is too large."""
+        found = []
+        for digits in sums.tolist():
+            total = 0
+            for digit in digits:
+                total = (total << self.bits) + digit
+            found.append(total / (1 << -self.exponent) if self.exponent < 0 else float(total << self.exponent))
+        return np.array(found, np.float64)
+
+
+def digits_of(values: Array) -> Digits:
+    """The digits of finite floats, float64 [V]: as many as the lowest bit of any of them needs."""
+    bits, exponent = 62 - len(values).bit_length(), int(np.frexp(np.abs(values).max(initial=0.0))[1])
+    columns, rest = list[Array](), values
+    while not columns or rest.any():
+        exponent -= bits
+        columns.append(np.trunc(np.ldexp(rest, -exponent)))
+        rest = rest - np.ldexp(columns[-1], exponent)  # exactly: the lower bits of each float
+    return Digits(np.stack(columns).astype(np.int64), bits, exponent)
 
 
 def within(distances: Array, thresholds: Array, columns: Array) -> Array:
