@@ -22,13 +22,11 @@ from kernels.answers import Betweenness
 from kernels.arrays import frozen
 from kernels.betweenness.constants import ARCS_OF_A_SUM, SPAN
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import cores, over_items
 from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
 
-# References to arrays are not counted, which took half of the time: callers hold them.
-_NUMBA = {"cache": True, "nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 _LOW, _HIGH = 2.0**-SPAN, 2.0**SPAN
 Arcs = tuple[Array, Array, Array]
 
@@ -94,7 +92,7 @@ def nearest_first(distance: Array) -> Array:
     return rows
 
 
-@njit(**_NUMBA)
+@njit(cache=True, **UNCOUNTED)
 def _plus(double: float, exponent: int, other: float, others: int) -> tuple[float, int]:
     """Sum of two values, rounded once; 0 stands for no value."""
     if double == 0.0:
@@ -112,7 +110,7 @@ def _plus(double: float, exponent: int, other: float, others: int) -> tuple[floa
     return double, exponent
 
 
-@njit(**_NUMBA)
+@njit(cache=True, **UNCOUNTED)
 def _sum(arcs: Arcs, row: int, tails: bool, distance: Array, search: Search, places: tuple[int, int]) -> tuple[float, int, bool]:
     """Sum of the values of a row's neighbours by tight arcs: of tails by in-arcs, or of heads by out-arcs.
 
@@ -142,7 +140,7 @@ def _sum(arcs: Arcs, row: int, tails: bool, distance: Array, search: Search, pla
     return total, of_total, False
 
 
-@njit(**_NUMBA)
+@njit(cache=True, **UNCOUNTED)
 def _count_paths(into: Arcs, out: Arcs, distance: Array, reached: int, search: Search) -> tuple[int, int, int]:
     """Set the place and the number of paths of each row that the source reaches; the source is first in the order.
 
@@ -177,7 +175,7 @@ def _count_paths(into: Arcs, out: Arcs, distance: Array, reached: int, search: S
     return -1, reached, level
 
 
-@njit(**_NUMBA)
+@njit(cache=True, **UNCOUNTED)
 def _add_dependencies(out: Arcs, distance: Array, reached: int, level: int, search: Search, unit: float) -> None:
     """Turn numbers of paths into coefficients, farthest rows first, add all dependencies to the total, and free all places."""
     place, order, starts, double, exponent, total = search
@@ -197,7 +195,7 @@ def _add_dependencies(out: Arcs, distance: Array, reached: int, level: int, sear
         place[order[i]] = -1
 
 
-@njit(**_NUMBA)
+@njit(cache=True, **UNCOUNTED)
 def _times(double: float, exponent: int) -> float:
     """A value that is less than 2^SPAN, as a double."""
     while exponent < 0 and double > 0.0:

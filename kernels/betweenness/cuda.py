@@ -1,7 +1,7 @@
 """Betweenness on the GPU.
 
 Where a search has few levels: as many groups of 32 sources at a time as fit, two cooperative launches for each (shallow.cu).
-Otherwise a block for each source (deep.cu).
+Otherwise, and where the free memory holds no group, a block for each source (deep.cu).
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from kernels.answers import Betweenness
 from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, DEEP_THREADS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
 from kernels.bfs import bfs
-from kernels.gpu.loader import free_bytes, launch, minus_ones, pointer, to_host
+from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer, to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
 
@@ -65,9 +65,9 @@ def _by_blocks(graph: Graph, weighted: bool, sources: Array, units: float, total
     """Add the dependencies of sources to totals, with a block for each source."""
     num_rows, row, (into, out) = graph.num_vertices, graph.out.indices.dtype, (graph.into, graph.out)
     processors, sums = cupy.cuda.Device().attributes["MultiProcessorCount"], distance_dtype(out.weights if weighted else None)
-    fit = free_bytes() // 2 // ((16 + 2 * row.itemsize + weighted * sums.itemsize) * num_rows)
-    step = max(1, min(fit, len(sources))) if weighted else len(sources)
-    blocks = max(1, min(fit, step, 8 * processors))
+    fit = at_once("betweenness from one source", (16 + 2 * row.itemsize + weighted * sums.itemsize) * num_rows)
+    step = min(fit, len(sources)) if weighted else len(sources)
+    blocks = min(fit, step, 8 * processors)
     arcs = [(side.offsets, side.indices, pointer(side.weights)) for side in (out, into)]
     state = cupy.empty((blocks, num_rows, 2)), cupy.empty((blocks, num_rows), row), cupy.empty((blocks, num_rows), row)
     types = {"ROW": row, "WEIGHT": np.dtype(np.int32) if out.weights is None else out.weights.dtype, "SUM": sums}
@@ -86,15 +86,18 @@ def _require_lengths(graph: Graph, row: int) -> None:
 
 
 def _by_groups(graph: Graph, weighted: bool, sources: Array, units: float, totals: Array) -> None:
-    """Add the dependencies of sources to totals, by groups of LANES sources."""
+    """Add the dependencies of sources to totals, by groups of LANES sources, or by blocks if memory holds no group."""
     into = Side.of(graph.into)
     sides = into, into if graph.symmetric else Side.of(graph.out)
-    num_rows = max(int(np.searchsorted(side.arcs.offsets, side.arcs.offsets[-1:])[0]) for side in sides)  # others have no arcs
-    of_row = 4 * MOST_ROUNDS + LANES * (8 + weighted * distance_dtype(graph.out.weights).itemsize)
-    step = LANES * max(1, min(free_bytes() // 2, _MOST_BYTES) // (of_row * num_rows))
+    num_rows = max(side.arcs.used_rows for side in sides)
+    of_row = 4 * (1 + MOST_ROUNDS) + LANES * (8 + weighted * distance_dtype(graph.out.weights).itemsize)
+    of_group = of_row * num_rows + (8 * LANES + 4) * max(side.num_parts for side in sides)
+    step = LANES * min(fitting(of_group), max(1, _MOST_BYTES // of_group))
+    if not step:
+        _by_blocks(graph, weighted, sources, units, totals)
+        return
     for some in (sources[begin : begin + step] for begin in range(0, len(sources), step)):
-        distances = _distances(graph, some, num_rows) if weighted else None
-        words = _add(sides, some, distances, units, totals[:num_rows])
+        words = _add(sides, some, _distances(graph, some, num_rows) if weighted else None, units, totals[:num_rows])
         _require_lengths(graph, int(words[_NO_LENGTH]))
         if words.view(np.uint32)[_FAILED]:
             _by_blocks(graph, weighted, some, units, totals)

@@ -205,7 +205,7 @@ __device__ void follow(const Search& search, const Side& out, const Side& into, 
         begin = starts[round];
         Round<WEIGHTED, true, false, false>{search, out, round + 1, round}.take_rows(begin, end, [&](ROW row, Value sum) {
             const Value paths = {search.entries[row].number, search.entries[row].exponent};
-            const Value coefficient = coefficient_of(paths, sum, true);
+            const Value coefficient = coefficient_of(paths, sum);
             search.entries[row].number = coefficient.number;
             search.entries[row].exponent = coefficient.exponent;
             if (sum.number > 0) {

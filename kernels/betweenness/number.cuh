@@ -48,9 +48,9 @@ __device__ __forceinline__ int64_t dependency_of(Value paths, Value sum, double 
     return (int64_t)rint(share * units);
 }
 
-/* The coefficient of a row, (1 + dependency) / paths; `exponents`: whether it may have one. */
-__device__ __forceinline__ Value coefficient_of(Value paths, Value sum, bool exponents) {
-    if (exponents && paths.number > 1) {
+/* The coefficient of a row, (1 + dependency) / paths. */
+__device__ __forceinline__ Value coefficient_of(Value paths, Value sum) {
+    if (paths.number > 1) {
         add(sum, {1 / paths.number * HIGH, -paths.exponent - 1});
     } else {
         add(sum, {1 / paths.number, -paths.exponent});

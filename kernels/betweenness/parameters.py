@@ -1,4 +1,4 @@
-"""Parameters of betweenness, and what follows from them: the sources, and the unit of their sums."""
+"""Parameters of betweenness, and the sources and the unit of sums that they determine."""
 
 import math
 from typing import NamedTuple
@@ -27,7 +27,9 @@ class Parameters(NamedTuple):
         """Number of sources, k."""
         if num_vertices < self.exact_below:
             return num_vertices
-        return min(num_vertices, math.ceil(math.log(2 * max(num_vertices, 1) / self.delta) / (2 * self.epsilon**2)))
+        most = 2 * self.epsilon**2  # 0 if it is too small for a float, as is then its share of any number
+        wanted = math.log(2 * max(num_vertices, 1) / self.delta) / most if most else math.inf
+        return num_vertices if wanted > num_vertices else math.ceil(wanted)
 
     def stated(self, num_vertices: int) -> str:
         """How good the answer is, for people."""
@@ -38,7 +40,7 @@ class Parameters(NamedTuple):
         return f"{sources} vertices were sources (seed {self.seed}): {wrong}, half of that if edges have no direction"
 
     def keys(self, ids: Array) -> Array:
-        """A number for each external id, uint64, distinct; the sources are those of the k smallest numbers.
+        """A distinct number for each external id, uint64; the k vertices with the smallest numbers are the sources.
 
         It is the finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
         """

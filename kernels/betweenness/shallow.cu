@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) count(const int64_
             return __ballot_sync(FULL_WARP, got);
         };
         const auto finish = [&](int64_t place, uint32_t got) {
-            visited[place] |= frontier[place];
+            visited[place] |= frontier[place]; // of which others read the union meanwhile, which stays the same
             next[place] = got;
             if (got) {
                 control->found[round % 3] = 1;
@@ -58,13 +58,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) count(const int64_
         if (global_thread() == 0) {
             control->found[(round + 1) % 3] = 0;
         }
-        take_rows<true>(side, all, frontier, control, wanted, take, finish);
-        if (num_large) {
-            sum_parts<true>(side, all, frontier, control, wanted);
-            grid_barrier(&control->barrier);
-            take_large(side, all, wanted, take, finish);
-        }
-        grid_barrier(&control->barrier);
+        take_all<true>(side, all, frontier, control, wanted, take, finish);
         if (!*(volatile uint32_t*)&control->found[round % 3]) {
             break;
         }
@@ -103,12 +97,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) accumulate(const i
             return 0u;
         };
         const auto finish = [](int64_t, uint32_t) {};
-        take_rows<false>(side, all, frontier, control, wanted, take, finish);
-        if (num_large) {
-            sum_parts<false>(side, all, frontier, control, wanted);
-            grid_barrier(&control->barrier);
-            take_large(side, all, wanted, take, finish);
-        }
-        grid_barrier(&control->barrier);
+        take_all<false>(side, all, frontier, control, wanted, take, finish);
     }
 }

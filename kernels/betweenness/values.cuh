@@ -16,6 +16,7 @@ struct Control {
     uint32_t failed; // whether a value needs an exponent, or there are too many rounds
     int64_t no_length; // a row that an arc without length reaches, or -1
 };
+static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
 /* Arcs of one direction. Rows of more than ARCS_OF_A_SUM arcs are `large`; row i of these has the parts from `parts[i]` on. */
 struct Side {
@@ -155,7 +156,7 @@ __device__ void take_large(const Side& side, const Places& all, Wanted wanted, T
     }
 }
 
-/* The same for all other rows, of which a warp looks at 32 at a time. */
+/* As `take_large`, for all other rows, of which a warp looks at 32 at a time. */
 template <bool FORWARD, typename Wanted, typename Take, typename Finish>
 __device__ void take_rows(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted,
     Take take, Finish finish) {
@@ -180,4 +181,17 @@ __device__ void take_rows(const Side& side, const Places& all, const uint32_t* f
             finish(place, taken);
         }
     }
+}
+
+/* A round: take all rows, and wait until every thread of the grid has. */
+template <bool FORWARD, typename Wanted, typename Take, typename Finish>
+__device__ void take_all(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted,
+    Take take, Finish finish) {
+    take_rows<FORWARD>(side, all, frontier, control, wanted, take, finish);
+    if (side.num_large) {
+        sum_parts<FORWARD>(side, all, frontier, control, wanted);
+        grid_barrier(&control->barrier);
+        take_large(side, all, wanted, take, finish);
+    }
+    grid_barrier(&control->barrier);
 }

@@ -1,4 +1,4 @@
-"""Transitive closure: all pairs of vertices of which a path of one arc or more leads from the first to the second."""
+"""Transitive closure: all pairs of vertices such that a path of at least one arc leads from the first to the second."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The closure on the GPU (closure.cu): as many bits of each node at a time as a share of the free memory holds."""
+"""The closure on the GPU (closure.cu): a share of the free memory decides how many bits of each node are computed at a time."""
 
 from typing import Any
 

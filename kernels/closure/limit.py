@@ -1,4 +1,4 @@
-"""How many pairs a closure may have."""
+"""The limit of the number of pairs in a closure."""
 
 from kernels.algorithm import AnswerTooLarge
 
@@ -6,7 +6,7 @@ LIMIT = 100_000_000  # pairs, by default
 
 
 def require_few(pairs: int, limit: int) -> None:
-    """Raise AnswerTooLarge if so many pairs, of perhaps more, exceed the limit."""
+    """Raise AnswerTooLarge if this number of pairs, of perhaps more, exceeds the limit."""
     if pairs > limit:
         raise AnswerTooLarge(
             f"the graph has at least {pairs:,} pairs of a vertex and one that it reaches, and the limit is {limit:,}; the index "

@@ -19,6 +19,7 @@ struct Control {
     uint32_t rounds;
     uint32_t taken[2]; // numbers that blocks have drawn, in this and in the next round
 };
+static_assert(sizeof(Control) == CONTROL_WORDS * 4, "CONTROL_WORDS is wrong");
 
 /* As _key of cpu.py. */
 __device__ __forceinline__ uint64_t key_of(uint64_t position, uint64_t round) {

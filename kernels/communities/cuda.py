@@ -15,7 +15,6 @@ def solve(graph: Graph) -> Components:
     """Answer `kernels.communities.communities` on CuPy arrays."""
     num_rows, row, into = graph.num_vertices, graph.rows_by_id.dtype, None if graph.symmetric else graph.into
     tabled, slots, counts = _tables(graph)
-    ends = [int(np.searchsorted(side.offsets, side.offsets[-1:])[0]) for side in (graph.out, graph.into)]
     positions, num_slots = graph.positions, max(1, int(slots[-1]))
     labels, preferred = positions.copy(), cupy.empty(num_rows, row)
     active, moves = cupy.ones(num_rows, np.uint8), cupy.zeros(num_rows, np.uint8)
@@ -29,15 +28,14 @@ def solve(graph: Graph) -> Components:
         THREADS,
         None,
         *sides,
-        np.int64(max(ends)),  # others have no arcs
+        np.int64(max(graph.out.used_rows, graph.into.used_rows)),
         tabled,
         slots,
         *counts,
         *state,
         ROW=row,
     )
-    first = cupy.full(num_rows, num_rows, row)
-    return Components(_named(graph, labels, first))
+    return Components(_named(graph, labels))
 
 
 def _tables(graph: Graph) -> tuple[Array, Array, tuple[np.int64, ...]]:
@@ -56,11 +54,13 @@ def _tables(graph: Graph) -> tuple[Array, Array, tuple[np.int64, ...]]:
     return np.concatenate(kinds).astype(graph.rows_by_id.dtype), slots, ends
 
 
-def _named(graph: Graph, labels: Array, first: Array) -> Array:
+def _named(graph: Graph, labels: Array) -> Array:
     """Of each row, the row of smallest external id with its label."""
-    order = cupy.argsort(labels[graph.rows_by_id], kind="stable")  # positions, by label
-    by_label = labels[graph.rows_by_id][order]
+    by_position = labels[graph.rows_by_id]
+    order = cupy.argsort(by_position, kind="stable")  # positions, by label
+    by_label = by_position[order]
     starts = cupy.flatnonzero(np.concatenate([cupy.ones(len(by_label[:1]), np.bool_), by_label[1:] != by_label[:-1]]))
+    first = cupy.empty_like(labels)
     first[by_label[starts]] = graph.rows_by_id[order[starts]]
     named: Array = first[labels]
     return named

@@ -32,18 +32,29 @@ def unit_exponent(graph: Graph) -> int:
 
 
 def capacities(graph: Graph) -> Array:
-    """The capacity of each out-arc, int64 [A], in units."""
+    """The capacity of each out-arc, int64 [A], in units. Raises OverflowError as `unit_exponent`, or if a weight is no unit."""
     weights = graph.out.weights
     if weights is None:
         return np.ones_like(graph.out.indices, OFFSET)
     if weights.dtype.kind == "i":
         unit_exponent(graph)
         return weights.astype(OFFSET)
-    return np.rint(np.ldexp(weights.astype(np.float64), unit_exponent(graph))).astype(OFFSET)
+    exponent = unit_exponent(graph)
+    units = np.rint(np.ldexp(weights.astype(np.float64), exponent)).astype(OFFSET)
+    if (lost := (units == 0) & (weights > 0)).any():
+        raise OverflowError(
+            f"the weight {weights[lost].min()} is less than half a unit, 2^{-exponent}, the least with the largest weight, "
+            f"{weights.max()}, and {len(weights):,} arcs; flows need weights that are closer together"
+        )
+    return units
 
 
 def as_weights(graph: Graph, amounts: Array) -> Array:
-    """Amounts in units, int64, as sums of weights: int64, or float64 that are rounded once."""
+    """Amounts in units, int64, as sums of weights: int64, or float64 that are rounded once. Raises OverflowError."""
     if graph.out.weights is None or graph.out.weights.dtype.kind == "i":
         return amounts
-    return np.ldexp(amounts.astype(np.float64), -unit_exponent(graph))
+    with np.errstate(over="ignore"):
+        found: Array = np.ldexp(amounts.astype(np.float64), -unit_exponent(graph))
+    if not np.isfinite(found).all():
+        raise OverflowError("a flow exceeds the largest float64")
+    return found

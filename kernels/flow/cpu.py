@@ -12,10 +12,9 @@ from kernels.answers import Flows
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items
-from kernels.flow.capacities import as_weights
-from kernels.flow.cuts import ends_of
+from kernels.flow.joining import joined
 from kernels.flow.network import Network, network_of
-from kernels.graph import OFFSET, Array, Graph
+from kernels.graph import Array, Graph
 
 _PAIRS = 4  # that a core solves before it takes others
 
@@ -27,17 +26,12 @@ def solve(graph: Graph, src: Array, dst: Array) -> Flows:
     """Answer `kernels.flow.max_flow` on NumPy arrays."""
     network = Network(*map(frozen, network_of(graph)))
     parts = [slice(first, first + _PAIRS) for first in range(0, len(src), _PAIRS)] or [slice(0)]
-    solved = over_items(parts, lambda part: _solve(network, frozen(src[part]), frozen(dst[part])))
-    value, vertices, cuts, arcs, flows, flow_arcs, amounts = (np.concatenate(each) for each in zip(*solved, strict=True))
-    cut_begins, flow_begins = (np.concatenate([[0], np.cumsum(counts)]).astype(OFFSET) for counts in (cuts, flows))
-    cut_src, cut_dst = ends_of(graph, cut_begins, arcs)
-    cut = cut_begins, cut_src, cut_dst
-    return Flows(src, dst, as_weights(graph, value), vertices, *cut, flow_begins, flow_arcs, amounts)
+    return joined(graph, src, dst, over_items(parts, lambda part: _solve(network, frozen(src[part]), frozen(dst[part]))))
 
 
 @njit(cache=True, nogil=True)
 def _solve(network: Network, src: Array, dst: Array) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
-    """Of some pairs: values, vertices, numbers of arcs of the cuts, these, numbers of arcs of the flows, these, and amounts."""
+    """The answers for some pairs, as `joined` takes them."""
     rows, links = len(network.offsets) - 1, len(network.heads)
     left, excess, tried = np.empty(links, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
     state = left, np.empty(rows, np.int64), excess, tried, np.empty(rows, network.heads.dtype)

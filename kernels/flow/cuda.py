@@ -1,17 +1,15 @@
-"""Maximum flows on the GPU (flow.cu): as many pairs at a time as a share of the free memory holds, a block each."""
+"""Maximum flows on the GPU (flow.cu), a block for each pair: the free memory decides how many run at a time."""
 
 import cupy
 import numpy as np
 
 from kernels.answers import Flows
-from kernels.flow.capacities import as_weights
 from kernels.flow.constants import THREADS
-from kernels.flow.cuts import ends_of
+from kernels.flow.joining import joined
 from kernels.flow.network import Network, network_of, tails_of
-from kernels.gpu.loader import free_bytes, launch
-from kernels.graph import OFFSET, Array, Graph
+from kernels.gpu.loader import at_once, launch
+from kernels.graph import Array, Graph
 
-_SHARE = 2  # of the free memory, one part of so many for pairs
 _LINK, _ROW = 26, 48  # bytes that a pair takes for a link and for a row, with those of the extraction
 
 
@@ -19,18 +17,14 @@ def solve(graph: Graph, src: Array, dst: Array) -> Flows:
     """Answer `kernels.flow.max_flow` on CuPy arrays."""
     network = network_of(graph)
     needed = _LINK * len(network.heads) + _ROW * graph.num_vertices
-    at_once = max(1, free_bytes() // _SHARE // max(needed, 1))
-    found = [_solve_some(network, graph, src[first : first + at_once], dst[first : first + at_once])
-             for first in range(0, max(len(src), 1), at_once)]  # fmt: skip
-    value, vertices, cuts, arcs, flows, flow_arcs, amounts = (cupy.concatenate(each) for each in zip(*found, strict=True))
-    cut_begins, flow_begins = (cupy.concatenate([cupy.zeros(1, OFFSET), cupy.cumsum(counts)]) for counts in (cuts, flows))
-    cut_src, cut_dst = ends_of(graph, cut_begins, arcs)
-    cut = cut_begins, cut_src, cut_dst
-    return Flows(src, dst, as_weights(graph, value), vertices, *cut, flow_begins, flow_arcs, amounts)
+    step = at_once("the flow of one pair", needed)
+    found = [_solve_some(network, graph, src[first : first + step], dst[first : first + step])
+             for first in range(0, max(len(src), 1), step)]  # fmt: skip
+    return joined(graph, src, dst, found)
 
 
 def _solve_some(network: Network, graph: Graph, src: Array, dst: Array) -> tuple[Array, ...]:
-    """Of some pairs: values, vertices, numbers of arcs of the cuts, these, numbers of arcs of the flows, these, and amounts."""
+    """The answers for some pairs, as `joined` takes them."""
     pairs, rows, links, row = len(src), graph.num_vertices, len(network.heads), graph.rows_by_id.dtype
     left, state = cupy.empty((pairs, links), np.int64), cupy.empty((pairs, 3, rows), np.int64)
     marks, lists = cupy.empty((pairs, rows), np.uint32), cupy.empty((pairs, 3, rows), row)

@@ -1,4 +1,4 @@
-"""Proof of betweenness: its weighted sum, with random weights, equals what all vertices between two others weigh on average.
+"""Proof of betweenness: a randomly weighted sum of its values equals the sum of the mean weights of all shortest paths.
 
 With any weights r, the sum of r[v] * (dependency of s on v) over all v equals the sum over all t of f(t), the mean weight of the
 inner vertices of a shortest path from s to t, of all of these paths. f follows the paths outwards: f(w) is the mean of
@@ -36,7 +36,7 @@ _EXACT = 2.0**50  # units from which the quotient of two doubles may not be the 
 RULES = (
     "every value is an integer number of units, and not negative",
     "the distances from every source are proved, or found again",
-    "a randomly weighted sum of all values is that of the mean weights of all shortest paths",
+    "a randomly weighted sum of all values equals that of the mean weights of all shortest paths",
 )
 
 
@@ -139,7 +139,7 @@ def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Fou
 
 
 def relative_error(depth: int, terms: int, logarithm: float) -> float:
-    """A bound for sums of so many terms, one behind the other, and for logarithms of numbers of paths up to this one."""
+    """A bound for consecutive sums of this number of terms, and for logarithms of numbers of paths up to this number."""
     return EPS * LAMBDA * (depth + 1) * (math.sqrt(terms) + logarithm)
 
 

@@ -1,6 +1,5 @@
 """Integers that Python and CUDA share."""
 
-WIDTH = 32  # sources that a warp follows at a time
 BLOCK = 256  # threads
 LONG_ROW = 512  # arcs beyond which a block takes a row
 WORDS = 5  # float64 of the control

@@ -1,20 +1,21 @@
-"""What shortest paths weigh, on the GPU: by groups of 32 sources (follow.cu), or a block for each source (follow_deep.cu)."""
+"""The weights of shortest paths on the GPU: by groups of sources (follow.cu), or a block for each source (follow_deep.cu)."""
 
 import math
 
 import cupy
 import numpy as np
 
-from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, THREADS, WIDTH, WORDS
+from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, THREADS, WORDS
 from kernels.bfs import bfs
 from kernels.certificate.rules import Broken, name_of
-from kernels.gpu.loader import free_bytes, launch, minus_ones, pointer
+from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
 
 _MOST_BYTES = 8 << 30  # for all groups
 _ROUNDS, _FAILED, _WEIGHT, _MOST = 4, 5, 3, 4  # words of Control: uint32, uint32, float64, float64
+_WIDTHS = 32, 16, 8, 2, 1  # sources of a group: the most for which the free memory holds one; 4 would spill registers on 8.0
 _TRIED = 4  # sources whose levels are counted
 
 
@@ -28,11 +29,14 @@ def paths_from(graph: Graph, weights: bool, sources: Array, drawn: Array) -> tup
     levels = [0 if weighted else int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
     if max(levels, default=0) >= DEEP:
         return _follow_by_blocks(graph, starting, drawn)
-    ends = [int(np.searchsorted(side.offsets, side.offsets[-1:])[0]) for side in (graph.out, graph.into)]
-    num_rows = max(ends)  # others have no arcs
-    of_row = 12 + WIDTH * (16 + weighted * distance_dtype(graph.out.weights).itemsize)
-    step = WIDTH * max(1, min(free_bytes() // 2, _MOST_BYTES) // (of_row * max(num_rows, 1)))
-    found = [_follow(graph, weighted, starting[begin : begin + step], drawn, num_rows) for begin in range(0, len(starting), step)]
+    num_rows = max(graph.out.used_rows, graph.into.used_rows)
+    of_source = 16 + weighted * distance_dtype(graph.out.weights).itemsize
+    of_groups = {width: num_rows * (12 + width * of_source) for width in _WIDTHS}
+    width = next((width for width, needed in of_groups.items() if fitting(needed)), 1)
+    groups = at_once("the proof of betweenness from one source", of_groups[width])
+    step = width * min(groups, max(1, _MOST_BYTES // max(of_groups[width], 1)))
+    parts = (starting[begin : begin + step] for begin in range(0, len(starting), step))
+    found = [_follow(graph, weighted, some, drawn, num_rows, width) for some in parts]
     sums, rounds, logarithms = zip((0.0, 0, 0.0), *found, strict=True)
     return math.fsum(sums), max(rounds), max(logarithms)
 
@@ -40,7 +44,8 @@ def paths_from(graph: Graph, weights: bool, sources: Array, drawn: Array) -> tup
 def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float, int, float]:
     num_rows, row, count = graph.num_vertices, graph.out.indices.dtype, len(sources)
     processors = cupy.cuda.Device().attributes["MultiProcessorCount"]
-    blocks = max(1, min(free_bytes() // 2 // ((32 + row.itemsize) * num_rows), count, 8 * processors))
+    fit = at_once("the proof of betweenness from one source", (32 + row.itemsize) * num_rows)
+    blocks = min(fit, count, 8 * processors)
     weights, logarithms, levels = cupy.empty(count), cupy.empty(count), cupy.empty(count, np.int64)
     arcs = graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices
     memory = cupy.empty((blocks, num_rows, 4)), cupy.empty((blocks, num_rows), row)
@@ -50,32 +55,34 @@ def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float
     return float(weights.sum()), int(levels.max()), float(logarithms.max())
 
 
-def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array, num_rows: int) -> tuple[float, int, float]:
-    into, groups, row = graph.into, -(-len(sources) // WIDTH), graph.into.indices.dtype
+def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array, num_rows: int, width: int) -> tuple[float, int, float]:
+    into, groups, row = graph.into, -(-len(sources) // width), graph.into.indices.dtype
     places, long_rows = groups * num_rows, cupy.flatnonzero(cupy.diff(into.offsets) > LONG_ROW).astype(row)
-    distances = _proved(graph, sources, num_rows) if weighted else None
-    paths, masks = cupy.empty((places, WIDTH, 2)), cupy.empty((3, places), np.uint32)
+    distances = _proved(graph, sources, num_rows, width) if weighted else None
+    paths, masks = cupy.empty((places, width, 2)), cupy.empty((3, places), np.uint32)
     weight = into.weights.dtype if weighted and into.weights is not None else np.dtype(np.int32)
     arcs = into.offsets, into.indices, pointer(into.weights if weighted else None), long_rows, np.int64(len(long_rows))
     asked = drawn, sources, np.int64(len(sources)), np.int64(num_rows), np.int64(places), pointer(distances)
     types = {"ROW": row, "WEIGHT": weight, "SUM": distance_dtype(into.weights if weighted else None)}
+    modern = int(cupy.cuda.Device().compute_capability) >= 90  # needs fewer registers
+    sizes = {"WIDTH": width, "GROUP_BLOCKS": 2 if width < _WIDTHS[0] else 4 if modern else 3}
     for name in ("follow",) * (not weighted) + ("follow_logarithms",):
         control = cupy.zeros(WORDS, np.float64)
         state = paths, masks[:1], masks[1:], control
-        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *asked, *state, **types)
+        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *asked, *state, **sizes, **types)
         words = control.get()
         if not words.view(np.uint32)[_FAILED]:
             break
     return float(words[_WEIGHT]), int(words.view(np.uint32)[_ROUNDS]), float(words[_MOST])
 
 
-def _proved(graph: Graph, sources: Array, num_rows: int) -> Array:
+def _proved(graph: Graph, sources: Array, num_rows: int, width: int) -> Array:
     """Proved distances of all groups, -1 where not reached and for sources that a group lacks."""
-    distances: Array = minus_ones((-(-len(sources) // WIDTH), num_rows, WIDTH), distance_dtype(graph.out.weights))
+    distances: Array = minus_ones((-(-len(sources) // width), num_rows, width), distance_dtype(graph.out.weights))
     for number, source in enumerate(sources.tolist()):
         paths = sssp(graph, source)
         verdict = certify_sssp(graph, paths)
         if not verdict.holds:
             raise Broken(f"from source {name_of(graph, source)}: {verdict.reason}")
-        distances[number // WIDTH, :, number % WIDTH] = paths.distance[:num_rows]
+        distances[number // width, :, number % width] = paths.distance[:num_rows]
     return distances

@@ -1,10 +1,10 @@
-/* What the inner vertices of all shortest paths from 32 sources for each group weigh on average, see __init__.py.
+/* What the inner vertices of all shortest paths from WIDTH sources for each group weigh on average, see __init__.py.
 
    Method: rounds. In round r a row gets its values from the tails of its tight in-arcs, once all of these have theirs; without
-   weights these are the rows of round r - 1, which are found here. A warp takes a row, and a lane a source; a block takes a row
-   of more than LONG_ROW arcs. `follow` counts paths as doubles, without weights, and fails where these overflow;
-   `follow_logarithms` takes logarithms, whose sums keep the largest one apart. The order of arcs is free. Nothing is shared with
-   the kernels that the certificate checks, apart from device.cuh.
+   weights these are the rows of round r - 1, which are found here. A warp takes a row, and a lane a source, of which there are at
+   most 32; a block takes a row of more than LONG_ROW arcs. `follow` counts paths as doubles, without weights, and fails where
+   these overflow; `follow_logarithms` takes logarithms, whose sums keep the largest one apart. The order of arcs is free. Nothing
+   is shared with the kernels that the certificate checks, apart from device.cuh.
 
    Encoding: row r of group g is at place g V + r; `done` and `fresh` have a bit for each source there, `paths` has WIDTH entries.
    `fresh` are those of the last round and of this one, in turn. */
@@ -12,7 +12,7 @@
 
 #define AT_ONCE 2 // entries for which a lane waits at the same time
 
-constexpr int BLOCKS = sizeof(ROW) == 4 ? 4 : 3; // of a processor
+constexpr int BLOCKS = sizeof(ROW) > 4 && GROUP_BLOCKS > 3 ? 3 : GROUP_BLOCKS; // of a processor; more would spill registers
 
 struct Control {
     uint32_t barrier;
@@ -22,6 +22,7 @@ struct Control {
     double weight; // sum of the mean weights of all rows and sources
     uint64_t most; // bits of the largest logarithm, which is not negative
 };
+static_assert(sizeof(Control) == WORDS * 8, "WORDS is wrong");
 
 struct Asked {
     const int64_t* offsets;
@@ -108,14 +109,14 @@ __device__ __forceinline__ Sum<LOGARITHMS> sum_of_arcs(const Asked& asked, const
 
 template <bool LOGARITHMS>
 __device__ __forceinline__ void follow_rounds(const Asked& asked) {
-    __shared__ Sum<LOGARITHMS> of_warps[BLOCK / 32][WIDTH];
+    __shared__ Sum<LOGARITHMS> of_warps[BLOCK / 32][32];
     __shared__ uint32_t waiting[BLOCK / 32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const int64_t num_places = asked.num_places, num_rows = asked.num_rows;
     Control* control = asked.control;
     for (int64_t place = global_thread(); place < num_places; place += num_threads()) {
         const int64_t with = asked.num_sources - place / num_rows * WIDTH;
-        uint32_t never = with < WIDTH ? ~0u << with : 0;
+        uint32_t never = with < WIDTH ? ~0u << with : WIDTH < 32 ? ~0u << WIDTH % 32 : 0;
         for (int source = 0; asked.distances && source < WIDTH; source++) {
             never |= (uint32_t)(asked.distances[place * WIDTH + source] < 0) << source;
         }
@@ -149,7 +150,7 @@ __device__ __forceinline__ void follow_rounds(const Asked& asked) {
             return __ballot_sync(FULL_WARP, got);
         };
         const auto finish = [&](int64_t place, uint32_t got) {
-            asked.done[place] |= last[place];
+            asked.done[place] |= last[place]; // of which others read the union meanwhile, which stays the same
             now[place] = got;
             if (got) {
                 control->found[round % 3] = 1;

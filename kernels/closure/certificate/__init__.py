@@ -1,4 +1,4 @@
-"""Certificate of a transitive closure: the classes of mutual reachability are the strong components, the rest follows the arcs.
+"""Certificate of a transitive closure: its classes are the strong components, and all other pairs follow from the arcs.
 
 The pairs alone say which vertices reach each other; the certificate of strong components proves these classes. Between proved
 classes there is no cycle, so what a class reaches is determined, from the last class to the first, by one rule: the heads of its
@@ -14,10 +14,10 @@ from kernels.scc.certificate import RULES as CLASSES
 
 RULES = (
     "pairs are of the graph's vertices, each once, ascending",
-    *(f"of the vertices that reach each other: {rule}" for rule in CLASSES),
+    *(f"for vertices that reach each other: {rule}" for rule in CLASSES),
     "vertices that reach each other reach the same",
     "a vertex reaches the head of each of its arcs, and all that the head reaches",
-    "all that a vertex reaches is behind an arc of it, or of one that it and that reaches it",
+    "every vertex that a vertex reaches follows an arc from it, or from a vertex of its strong component",
 )
 
 

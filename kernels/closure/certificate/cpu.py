@@ -1,10 +1,10 @@
-"""The certificate of a closure on NumPy arrays: pairs of a vertex are searched by the position of what it reaches."""
+"""The certificate of a closure on NumPy arrays: the pairs of a vertex are searched by the positions of the reached vertices."""
 
 import numpy as np
 
 from kernels.answers import Closure, Components
 from kernels.arrays import frozen
-from kernels.certificate.rules import Broken, arc_ends, arc_name, name_of, require_rows
+from kernels.certificate.rules import Broken, arc_ends, arc_name, name_of, out_of_order, require_rows
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, over_rows, ranges_of_rows
 from kernels.graph import Array, Graph
@@ -22,9 +22,9 @@ def check(graph: Graph, closure: Closure) -> None:
     vertex = require_rows("vertex", closure.vertex, length, num_vertices, row=row)
     reached = require_rows("reached", closure.reached, length, num_vertices, row=row)
     first, second = graph.positions[vertex], graph.positions[reached]
-    falls = (first[1:] < first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] <= second[:-1]))
+    falls = out_of_order(first, second)
     if falls.any():
-        raise Broken(f"{_pair(graph, vertex, reached, int(falls.argmax()) + 1)} is not behind the pair before it")
+        raise Broken(f"{_pair(graph, vertex, reached, int(falls.argmax()) + 1)} does not come after the previous pair")
     begins = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=num_vertices))])
     pairs = frozen(begins), frozen(second)
     labels = np.empty_like(graph.rows_by_id)
@@ -33,7 +33,7 @@ def check(graph: Graph, closure: Closure) -> None:
     try:
         check_scc(graph, Components(labels))
     except Broken as broken:
-        raise Broken(f"of the vertices that reach each other: {broken}") from None
+        raise Broken(f"for vertices that reach each other: {broken}") from None
     of_rows = labels, positions
     different = over_items(ranges_of_rows(begins), lambda part: _different(part, pairs, rows, of_rows))
     if differing := [found for found in different if found >= 0]:
@@ -48,7 +48,7 @@ def check(graph: Graph, closure: Closure) -> None:
             raise Broken(f"{arc_name(graph, ends)}: {name_of(graph, ends[0])} does not reach {name_of(graph, rows[position])}")
     astray = ~behind & (labels[vertex] == vertex)
     if astray.any():
-        raise Broken(f"{_pair(graph, vertex, reached, int(astray.argmax()))} is not behind an arc")
+        raise Broken(f"{_pair(graph, vertex, reached, int(astray.argmax()))} does not follow from an arc")
 
 
 def _pair(graph: Graph, vertex: Array, reached: Array, place: int) -> str:

@@ -5,6 +5,7 @@ import numpy as np
 
 from kernels.answers import Closure, Components
 from kernels.certificate.launches import require_device_form, require_held
+from kernels.certificate.rules import out_of_order
 from kernels.closure.certificate import cpu
 from kernels.closure.certificate.constants import THREADS
 from kernels.gpu.loader import launch
@@ -25,7 +26,7 @@ def _holds(graph: Graph, closure: Closure) -> bool:
     if length and not (min(vertex.min(), reached.min()) >= 0 and max(vertex.max(), reached.max()) < size):
         return False
     first, second = graph.positions[vertex], graph.positions[reached]
-    if ((first[1:] < first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] <= second[:-1]))).any():
+    if out_of_order(first, second).any():
         return False
     begins = cupy.zeros(size + 1, np.int64)
     cupy.cumsum(cupy.bincount(first, minlength=size), out=begins[1:])

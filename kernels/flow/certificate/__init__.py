@@ -14,10 +14,10 @@ from kernels.graph import Graph
 RULES = (
     "a pair is two vertices of the graph",
     "no arc carries more than its capacity, or less than nothing",
-    "as much flow enters a vertex as leaves it, but at the ends of the pair",
-    "what leaves the source is the value",
-    "the target is beyond the vertices to which the source can send more, which are as many as stated",
-    "the arcs from these to others are the cut",
+    "as much flow enters a vertex as leaves it, except at the ends of the pair",
+    "the flow that leaves the source is the value",
+    "the vertices to which the source can send more are as many as stated, and the target is not among them",
+    "the arcs that leave these vertices are the cut",
     "the capacities of the cut add up to the value",
 )
 

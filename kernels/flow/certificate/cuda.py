@@ -1,4 +1,4 @@
-"""The certificate of flows on CuPy arrays (flows.cu): as many pairs at a time as a share of the free memory holds."""
+"""The certificate of flows on CuPy arrays (flows.cu): the free memory decides how many pairs run at a time."""
 
 import cupy
 import numpy as np
@@ -8,10 +8,8 @@ from kernels.certificate.launches import require_device_form, require_held
 from kernels.flow.capacities import as_weights, capacities
 from kernels.flow.certificate import cpu
 from kernels.flow.certificate.constants import THREADS
-from kernels.gpu.loader import free_bytes, launch
+from kernels.gpu.loader import at_once, launch
 from kernels.graph import OFFSET, Graph, distance_dtype
-
-_SHARE = 2  # of the free memory, one part of so many for pairs
 
 
 def check(graph: Graph, flows: Flows) -> None:
@@ -26,9 +24,9 @@ def _holds(graph: Graph, flows: Flows) -> bool:
     tails = (cupy.searchsorted(graph.out.offsets, flows.flow_arcs, side="right") - 1).astype(row)
     sent, broken = cupy.zeros(pairs, OFFSET), cupy.zeros(1, np.uint32)
     held = graph.out.offsets, graph.out.indices, capacities(graph), graph.positions, np.int64(rows), np.int64(arcs)
-    at_once = max(1, free_bytes() // _SHARE // max(1, 8 * arcs + (8 + row.itemsize) * rows))
-    for first in range(0, pairs, at_once):
-        some = slice(first, min(first + at_once, pairs))
+    step = at_once("the proof of the flow of one pair", 8 * arcs + (8 + row.itemsize) * rows)
+    for first in range(0, pairs, step):
+        some = slice(first, min(first + step, pairs))
         count, begins = some.stop - first, slice(first, some.stop + 1)
         ends = (flows.src[some], flows.dst[some], flows.vertices[some])
         lists = (

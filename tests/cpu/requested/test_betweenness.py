@@ -45,7 +45,7 @@ def test_networkx_gives_the_same_values(edges, weights):
         assert "is not SciPy's" in oracle(graph, "betweenness", answer, weights=weights).reason
 
 
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25))
 @given(
     st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.sampled_from((1, 1, 2, 3))), min_size=1, max_size=40),
     st.booleans(),
@@ -90,6 +90,8 @@ def test_other_seeds_draw_other_sources():
     ids: Array = np.arange(10_000)
     drawn = [set(rows_of(checked(True, 0, 0.1, 0.1, seed), ids).tolist()) for seed in (0, 1, 2**64 - 1)]
     assert all(len(rows) == 611 and 0 < len(rows & drawn[0]) < 120 for rows in drawn[1:])
+    for epsilon, delta in ((1e-200, 0.1), (0.1, 5e-324), (1e-200, 5e-324)):  # more sources than a float can count: all vertices
+        assert checked(True, 0, epsilon, delta).sources(10_000) == 10_000
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"delta": 1.0}, {"epsilon": math.nan}])

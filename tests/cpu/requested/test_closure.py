@@ -73,6 +73,6 @@ def test_reasons_name_the_pair():
     assert certify_closure(graph, closure_of(graph, pairs)).reason == "arc 10 -> 20: 10 does not reach 30"
     wrong = closed(pairs)
     wrong[3, 0] = wrong[3, 1] = True
-    assert certify_closure(graph, closure_of(graph, wrong)).reason == "pair 40, 10 is not behind an arc"
+    assert certify_closure(graph, closure_of(graph, wrong)).reason == "pair 40, 10 does not follow from an arc"
     wrong[0, 3] = wrong[0, 0] = wrong[3, 3] = True
-    assert "of the vertices that reach each other" in certify_closure(graph, closure_of(graph, wrong)).reason
+    assert "for vertices that reach each other" in certify_closure(graph, closure_of(graph, wrong)).reason

@@ -77,7 +77,7 @@ def test_named_graphs(edges, build):
     assert oracle(graph, "communities", answer).holds
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(edge_lists)
 def test_random_graphs(edges):
     for graph in (graph_of(edges), uncleaned(edges, edges.ids[::-1])):

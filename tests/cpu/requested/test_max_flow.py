@@ -79,11 +79,30 @@ def test_roads(weighted):
 
 
 def test_units_of_floats():
-    graph = graph_of(EdgeList("floats", ((0, 1, 0.1), (1, 2, 0.25), (0, 2, 1e-300))), dtype=np.float64)
+    pair = np.array([[0], [2]], np.int32)
+    graph = graph_of(EdgeList("floats", ((0, 1, 0.1), (1, 2, 0.25), (0, 2, 0.0))), dtype=np.float64)
     assert unit_exponent(graph) == 62 - (-1) - 2
-    found = max_flow(graph, *np.array([[0], [2]], np.int32))
-    assert found.value.tolist() == [0.1]  # 1e-300 is no unit, and no arc of the cut
-    assert (found.cut_src.tolist(), found.cut_dst.tolist()) == ([0], [1])
+    found = max_flow(graph, *pair)
+    assert (found.value.tolist(), found.cut_src.tolist(), found.cut_dst.tolist()) == ([0.1], [0], [1])
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (
+            (1e30, 0.5),
+            r"the weight 0\.5 is less than half a unit, 2\^40, the least with the largest weight, 1e\+30, and 2 arcs",
+        ),
+        ((1.7e308, 1.7e308, 1.7e308), "a flow exceeds the largest float64"),
+    ],
+)
+def test_weights_that_no_unit_fits_are_refused(weights, words):
+    """A path whose capacity would become 0 is not there, and a sum of large ones would be infinite."""
+    edges = tuple((*ends, weight) for ends, weight in zip(((0, 2), (0, 1), (1, 2)), weights, strict=False))
+    with pytest.raises(OverflowError, match=words):
+        max_flow(
+            graph_of(EdgeList("floats", edges), dtype=np.float64), *np.array([[0], [2 if len(weights) > 2 else 1]], np.int32)
+        )
 
 
 def test_large_weights_are_refused():

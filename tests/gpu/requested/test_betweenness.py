@@ -10,7 +10,8 @@ from kernels.answers import Betweenness
 from kernels.betweenness import betweenness, cuda
 from kernels.betweenness.certificate import certify_betweenness
 from kernels.betweenness.certificate import cuda as certificate
-from kernels.gpu.loader import to_device
+from kernels.gpu import loader
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from tests.answers import uncleaned
 from tests.gpu.inputs import poison
@@ -67,7 +68,7 @@ def test_a_block_for_each_source(directed, monkeypatch):
     arcs += [(i, 2000 + i, 1) for i in range(0, 80, 2)] + [(2000 + i, i + 2, 1) for i in range(0, 80, 2)]
     arcs += [(0, 3000 + i, 1) for i in range(40)] + [(3000 + i, 1, 1) for i in range(40)]
     graph = graph_of(EdgeList("hubs at a path", tuple(arcs), directed))
-    monkeypatch.setattr(cuda, "free_bytes", lambda: 3 * 100 * graph.num_vertices)
+    monkeypatch.setattr(loader, "free_bytes", lambda: 3 * 100 * graph.num_vertices)
     for weights in (True, False):
         check(graph, exact_below=0, epsilon=0.4, weights=weights)
 

@@ -12,8 +12,7 @@ from kernels.closure import closure
 from kernels.closure.certificate import certify_closure
 from kernels.flow import max_flow
 from kernels.flow.certificate import certify_flows
-from kernels.gpu.loader import to_device
-from kernels.gpu.transfer import on_host
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 from tests.certificates.test_certificates_flows import mutants
 from tests.certificates.test_certificates_mutants import random_graph

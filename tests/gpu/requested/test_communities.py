@@ -9,7 +9,7 @@ cupy = pytest.importorskip("cupy")
 from kernels.answers import Components
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from tests.answers import uncleaned
 from tests.gpu.inputs import poison
