@@ -42,7 +42,7 @@ def sorted_keys(keys: Array) -> tuple[Array, Array]:
 
 
 def run_starts(keys: Array) -> Array:
-    """Whether each of sorted keys differs from the one before: bool [n]."""
+    """Whether each of sorted keys differs from the previous one: bool [n]."""
     starts = np.empty(len(keys), np.bool_, like=keys)
     starts[:1] = True
     starts[1:] = keys[1:] != keys[:-1]

@@ -36,11 +36,11 @@ class Lists(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Arcs: the columns of a batch."""
+    """Arcs: the columns of a batch, which may be views with gaps."""
 
     src: Array  # int32 [B]
     dst: Array  # int32 [B]
-    weights: Array | None  # [B]
+    weights: Array | None  # [B]: converted to the graph's type
 
 
 class DynamicGraph(Protocol):
@@ -64,7 +64,7 @@ class DynamicGraph(Protocol):
         """Insert arcs."""
 
     def delete(self, batch: Batch) -> Counts:
-        """Delete arcs; of parallel arcs as many as the batch names. Weights are not read."""
+        """Delete arcs; of parallel arcs, as many as the batch names. Weights are ignored."""
 
     def advance(self, rows: Array) -> Lists:
         """The arcs of rows, in the order of the rows, which may repeat; rows of removed vertices have none."""
@@ -77,18 +77,26 @@ def as_batch(like: Array, src: Any, dst: Any, weights: Any = None, dtype: Any = 
     """A batch in the memory of `like`.
 
     Raises:
-        ValueError: The columns differ in length, or a vertex is not in 0..2^31 - 2.
+        ValueError: The columns differ in length; a vertex is not an integer in 0..2^31 - 2; a weight is not 0 or more and
+            finite, or an integer type does not hold it.
     """
     columns = [np.asarray(column, like=like) for column in (src, dst)]
     if len({len(column) for column in columns} | ({len(weights)} if weights is not None else set())) > 1:
         raise ValueError("batch: columns of different lengths")
     for column in columns:
+        if len(column) and column.dtype.kind not in "iu":
+            raise ValueError(f"batch: vertices are {column.dtype}, not integers")
         if len(column) and not (int(column.min()) >= 0 and int(column.max()) <= LARGEST_VERTEX):
-            raise ValueError(f"batch: vertices {int(column.min())}..{int(column.max())} leave 0..{LARGEST_VERTEX}")
-    kept = None if dtype is None else ones(len(columns[0]), dtype, like) if weights is None else weights
-    return Batch(
-        columns[0].astype(np.int32), columns[1].astype(np.int32), None if kept is None else np.asarray(kept, dtype, like=like)
-    )
+            raise ValueError(f"batch: vertices {int(column.min())}..{int(column.max())} are not all in 0..{LARGEST_VERTEX}")
+    kept = None if dtype is None else ones(len(columns[0]), dtype, like)
+    if kept is not None and weights is not None:
+        given = np.asarray(weights, like=like)
+        with np.errstate(over="ignore", invalid="ignore"):
+            kept = given.astype(dtype)
+        held = (kept >= 0) & (np.isfinite(kept) if kept.dtype.kind == "f" else kept == given)
+        if not held.all():
+            raise ValueError(f"batch: weight {given[~held][0]} is not one of {kept.dtype}, 0 or more, and finite")
+    return Batch(columns[0].astype(np.int32), columns[1].astype(np.int32), kept)
 
 
 def taken_arcs(batch: Batch, num_rows: int, rules: Rules) -> tuple[Batch, int]:

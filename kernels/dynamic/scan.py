@@ -46,8 +46,11 @@ def exclusive_scan(values: Array, how: str = "sum") -> Array:
 
 
 def _scan(values: Any, operator: int, neutral: Any, scanned: Any) -> None:
+    import cupy
+
     from kernels.gpu.loader import launch
 
+    values = cupy.ascontiguousarray(values)
     length, blocks = np.int64(len(values)), -(-len(values) // (2 * SCAN_THREADS))
     sums, types = np.empty(blocks, values.dtype, like=values), {"WEIGHT": values.dtype}
     arguments = values, length, np.int32(operator), neutral, scanned, sums

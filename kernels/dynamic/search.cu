@@ -1,6 +1,6 @@
 /* Breadth-first search on slotted pages by search.cuh, and the smallest tails of known levels.
 
-   HEADER_WORDS, SEARCH_THREADS, UNSEEN: constants.py. */
+   SEARCH_THREADS, UNSEEN: constants.py. */
 #define WEIGHT int
 #include "dynamic/pages/pages.cuh"
 #include "dynamic/search.cuh"
@@ -12,15 +12,11 @@ struct ListsOfPages {
     const int32_t* words;
     int size;
     __device__ int degree(int32_t row) const { return ((const int32_t*)addresses[pages[row]])[words[row]]; }
-    __device__ int parts(int32_t row) const {
-        const int rest = degree(row) - (size - HEADER_WORDS - 3);
-        return rest > 0 ? 1 + (rest - 1) / (size - HEADER_WORDS) + 1 : 1;
-    }
+    __device__ int parts(int32_t row) const { return pages_of(degree(row), size); }
     __device__ Part part(int32_t row, int number) const {
         const int32_t* const page = (const int32_t*)addresses[pages[row] + number];
-        const int rest = degree(row) - (number ? size - HEADER_WORDS - 3 + (number - 1) * (size - HEADER_WORDS) : 0);
-        return number ? Part{page + HEADER_WORDS, min(rest, size - HEADER_WORDS)}
-                      : Part{page + words[row] + 1, min(rest, size - HEADER_WORDS - 3)};
+        const auto section = section_of(number, size);
+        return Part{page + (number ? section.word : words[row] + 1), min(degree(row) - section.first, section.most)};
     }
 };
 

@@ -22,10 +22,10 @@ struct Part {
 /* Zero before the launch. */
 struct Control {
     uint32_t barrier;
-    uint32_t unused;
     uint64_t found[3]; /* rows that this level finds, and two that are zero or no longer read */
     uint64_t waiting;  /* parts that were put off so far */
 };
+static_assert(sizeof(Control) == CONTROL_WORDS * 8, "CONTROL_WORDS is wrong");
 
 struct Search {
     int32_t* levels;

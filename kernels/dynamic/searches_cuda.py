@@ -11,7 +11,7 @@ import numpy as np
 
 from kernels.answers import Paths
 from kernels.bfs.cuda import levels_top_down, quads_of
-from kernels.dynamic.constants import NO_VERTEX, SEARCH_THREADS, UNSEEN
+from kernels.dynamic.constants import CONTROL_WORDS, NO_VERTEX, SEARCH_THREADS, UNSEEN
 from kernels.dynamic.pages.layout import pages_of
 from kernels.dynamic.structures.pages import SlottedPages
 from kernels.gpu.loader import launch
@@ -20,7 +20,6 @@ from kernels.paths.degrees import are_long
 
 _SOURCE = "dynamic/search.cu"
 NONE = np.int32(2**31 - 1)  # as a predecessor: above every row
-_CONTROL_WORDS = 8  # of 64 bits, at least the size of search.cuh's Control
 
 
 def search(graph: SlottedPages, source: int) -> Paths:
@@ -49,7 +48,7 @@ def _push(graph: SlottedPages, source: int, existing: Array) -> Paths:
     levels[source] = 0
     parts = pages_of(located.degrees, size)
     predecessor = _none(graph.num_rows)
-    queue, control = cupy.empty(graph.num_rows, np.int32), cupy.zeros(_CONTROL_WORDS, np.uint64)
+    queue, control = cupy.empty(graph.num_rows, np.int32), cupy.zeros(CONTROL_WORDS, np.uint64)
     queue[:1] = source
     waiting = [cupy.empty(int(parts[parts > 1].sum()) + 1, np.int32) for _ in range(2)]
     arguments = (

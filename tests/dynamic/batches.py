@@ -2,15 +2,17 @@
 
 import numpy as np
 
-from kernels.dynamic.contract import as_batch
+from kernels.dynamic.contract import Batch, as_batch
 from kernels.dynamic.pages.batches import delete, insert
+from kernels.dynamic.pages.constants import HEADER_WORDS
 from kernels.dynamic.pages.kernels import expand, locate
+from kernels.dynamic.pages.layout import most_in_first
 from kernels.dynamic.pages.store import PageStore
 from tests.dynamic.cases import NAMED, Replay, arcs_of, host, lists_of_degrees, random_arcs
 
 
 def run(like, name: str, unique: bool, weight=np.int32, size: int = 40, check=None) -> list[np.ndarray]:
-    """Insert and delete batches of 0, 1, 30 and 400 arcs; `check` is called with the store after each."""
+    """Insert and delete batches of 0 to 400 arcs, and fill pages to their ends; `check` is called with the store after each."""
     degrees = NAMED[name]
     lists = lists_of_degrees(degrees, like, weight)
     vertices = np.arange(len(degrees), dtype=np.int32, like=like)
@@ -27,6 +29,11 @@ def run(like, name: str, unique: bool, weight=np.int32, size: int = 40, check=No
         before = len(store.words)
         assert delete(store, as_batch(like, src, dst)) == replay.delete(src, dst)
         assert len(store.words) == before  # deletions do not allocate
+        require_same(store, replay, check)
+    if not unique:  # until every list ends where a page does
+        there = np.array([replay.degree(row) for row in range(len(degrees))])
+        src = np.repeat(np.arange(len(degrees), dtype=np.int32), (most_in_first(size) - there) % (size - HEADER_WORDS))
+        assert insert(store, as_batch(like, src, src, 100 + src, weight), unique) == replay.insert(src, src)
         require_same(store, replay, check)
     return [
         host(each) for each in (store.words[store.slots], store.index, *([] if weight is None else [store.weights[store.slots]]))
@@ -65,3 +72,24 @@ def require_weights(store: PageStore, src: np.ndarray, dst: np.ndarray) -> None:
     """Arcs of the first batches weigh 1..98, those inserted 100..998, so a lost or shifted weight is 0 or beyond."""
     weights = expand(store, locate(store, np.arange(store.num_rows, dtype=np.int32, like=store.slots))).weights
     assert not len(weights) or int(weights.min()) > 0
+
+
+def run_columns(like) -> list[np.ndarray]:
+    """Columns with gaps, weights of another type, and numbers below zero, which no vertex has; counts and lists after each."""
+    degrees = [2] * 30 + [50]  # the last list is large
+    lists = lists_of_degrees(degrees, like, np.int32)
+    store = PageStore.from_lists(np.arange(31, dtype=np.int32, like=like), lists, 40, 0.8)
+    src, dst, weights = random_arcs(31, 60, 1)
+    columns = np.asarray(np.stack([src, dst], 1), like=like).T
+
+    def batch(*given: list[int]) -> Batch:
+        return Batch(*(np.asarray(each, np.int32, like=like) for each in (*given, [7] * len(given[0]))))
+
+    changes = [
+        insert(store, Batch(*columns, np.asarray(np.repeat(weights, 2).astype(np.float64), like=like)[::2]), False),
+        delete(store, Batch(*columns[:, ::3], None)),
+        insert(store, batch([-3, -3, -3, 30], [1, 1, 1, 5]), False),
+        delete(store, batch([-3, 30, 30], [1, 5, -1])),
+    ]
+    located = locate(store, np.arange(31, like=like))
+    return [np.array(changes), *map(host, expand(store, located))]

@@ -37,6 +37,9 @@ class Replay:
     def __init__(self, vertices: int, arcs: list[tuple[int, int]], unique: bool) -> None:
         self.vertices, self.arcs, self.unique = vertices, Counter(arcs), unique
 
+    def degree(self, row: int) -> int:
+        return sum(number for (src, _), number in self.arcs.items() if src == row)
+
     def insert(self, src, dst) -> tuple[int, int, int]:
         applied = duplicates = missing = 0
         for arc in zip(src.tolist(), dst.tolist(), strict=True):

@@ -88,8 +88,9 @@ def operators(like) -> None:
 
 
 def scans(like, longest: int) -> None:
-    """Of every length around a block, of more than the square of a block, with every operator and type."""
+    """Of every length around a block, of more than the square of a block, with every operator and type; of every other value."""
     random = np.random.default_rng(2)
+    np.testing.assert_array_equal(host(exclusive_scan(np.arange(9, like=like)[::-2])), [0, 8, 14, 18, 20])
     for length in (0, 1, 2, 3, 255, 256, 257, 511, 513, longest):
         values = random.integers(-9, 9, length)
         for how, combine in (("sum", np.add), ("max", np.maximum), ("min", np.minimum)):

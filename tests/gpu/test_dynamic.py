@@ -9,10 +9,11 @@ cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 from kernels.bfs import bfs
 from kernels.dynamic import STRUCTURES, Rules
 from kernels.dynamic.pages.kernels import locate
+from kernels.dynamic.searches_cuda import have_long_paths
 from kernels.graph import Csr
 from kernels.sssp import sssp
 from tests.dynamic import batches, operators, structures
-from tests.emulator.test_kernels import crowd, roads
+from tests.emulator.test_kernels import roads, throng
 from tests.layout import merging
 
 
@@ -41,16 +42,22 @@ def test_batches_in_pages_of_many_lists(size, weight, unique):
         np.testing.assert_array_equal(found, expected)
 
 
+def test_columns_of_batches_as_callers_hold_them():
+    for found, expected in zip(batches.run_columns(cupy.empty(0)), batches.run_columns(np.empty(0)), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_operators():
     for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.synced):
         case(cupy.empty(0))
     operators.scans(cupy.empty(0), 70000)
 
 
-@pytest.mark.parametrize("edges", [roads, crowd], ids=lambda edges: edges.__name__)
+@pytest.mark.parametrize("edges", [roads, throng], ids=lambda edges: edges.__name__)
 def test_searches_of_pages(edges):
-    """Roads take the search for long paths; in the crowd one list takes several pages, and the kernel that pushes is taken."""
+    """Roads take the search for long paths; the throng, with lists of several pages, that of the kernel that pushes."""
     graph = edges()
+    assert have_long_paths(cupy.diff(cupy.asarray(graph.out.offsets))) == (edges is roads)
     ordered = structures.graph_of(Csr(graph.out.offsets, graph.out.indices.astype(np.int32), graph.out.weights))
     operators.searches(cupy.empty(0), ordered, [1], (bfs, sssp))
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from kernels.dynamic.pages.constants import HEADER_WORDS
+from kernels.dynamic.pages.constants import HEADER_WORDS, MOST_WORDS
 from kernels.graph import Array
 
 WORD = np.dtype(np.int32)
-PAGE_SIZES = range(40, 2049, 2)  # words; the document's are 256, 512, ..., 2048
+PAGE_SIZES = range(40, MOST_WORDS + 1, 2)  # words; the document's are 256, 512, ..., 2048
 _SLOT = 2  # words
 
 

@@ -48,6 +48,32 @@ __device__ __forceinline__ int find_index(const int32_t* page, int size, int32_t
     return -1;
 }
 
+/* Neighbours in the first page of a large list, which also has its slot and degree, and in each other page. */
+__device__ __forceinline__ int most_in_first(int size) { return size - HEADER_WORDS - 3; }
+
+__device__ __forceinline__ int most_in_others(int size) { return size - HEADER_WORDS; }
+
+/* Pages of a list that begins a page of its own. */
+template <typename Integer>
+__device__ __forceinline__ Integer pages_of(Integer degree, int size) {
+    const Integer rest = degree - most_in_first(size);
+    return rest > 0 ? 1 + (rest + most_in_others(size) - 1) / most_in_others(size) : 1;
+}
+
+/* What one page of a large list has: the place of its first neighbour, and the word of that; and how many neighbours it holds. */
+template <typename Integer>
+struct Section {
+    Integer first;
+    int word, most;
+};
+
+template <typename Integer>
+__device__ __forceinline__ Section<Integer> section_of(Integer page, int size) {
+    const int first = most_in_first(size), others = most_in_others(size);
+    return page == 0 ? Section<Integer>{0, HEADER_WORDS + 1, first}
+                     : Section<Integer>{first + (page - 1) * others, HEADER_WORDS, others};
+}
+
 /* Page, counted from that of the list, and word of the neighbour at `place`. */
 struct Word {
     int64_t page;
@@ -55,7 +81,7 @@ struct Word {
 };
 
 __device__ __forceinline__ Word word_of(int64_t place, int degree_word, int size) {
-    const int64_t rest = place - (size - HEADER_WORDS - 3);
-    const int full = size - HEADER_WORDS;
+    const int64_t rest = place - most_in_first(size);
+    const int full = most_in_others(size);
     return rest < 0 ? Word{0, degree_word + 1 + (int)place} : Word{1 + rest / full, HEADER_WORDS + (int)(rest % full)};
 }

@@ -32,7 +32,7 @@ class PageStore:
 
     def __init__(self, page_size: int, weight: Any = None, like: Any = None) -> None:
         if page_size not in PAGE_SIZES:
-            raise ValueError(f"page_size {page_size} is not an even number in 40..2048")
+            raise ValueError(f"page_size {page_size} is not an even number in {PAGE_SIZES[0]}..{PAGE_SIZES[-1]}")
         like = np.empty(0) if like is None else like
         self.page_size, self.num_rows, self.complete = page_size, 0, True
         self.words: Array = np.empty((0, page_size), WORD, like=like)

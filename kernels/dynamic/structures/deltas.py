@@ -5,7 +5,7 @@ import numpy as np
 from kernels.dynamic.arrays import kept_places, keys_of, run_starts
 from kernels.dynamic.contract import Batch, Counts, taken_arcs
 from kernels.dynamic.structures.sorted_csr import SortedCsr
-from kernels.layout.merging import DELETE, INSERT, KIND, Changes, find_places, merge, sort_changes
+from kernels.layout.merging import DELETE, INSERT, KIND, Changes, Places, find_places, merge, sort_changes
 
 
 class Deltas(SortedCsr):
@@ -13,9 +13,8 @@ class Deltas(SortedCsr):
 
     def insert(self, batch: Batch) -> Counts:
         """Insert arcs behind those that exist."""
-        arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
-        changes = _changes(arcs, INSERT)
-        places, given = find_places(self.rows, changes), len(changes)
+        changes, places, missing = self._found(batch, INSERT)
+        given = len(changes)
         if self.rules.unique:
             kept = kept_places(~places.found & run_starts(keys_of(changes.rows, changes.heads)))
             changes, places = changes[kept], places[kept]
@@ -24,15 +23,15 @@ class Deltas(SortedCsr):
 
     def delete(self, batch: Batch) -> Counts:
         """Delete arcs, of parallel ones the first."""
-        arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
-        changes = _changes(arcs, DELETE)
-        places, given = find_places(self.rows, changes), len(changes)
+        changes, places, missing = self._found(batch, DELETE)
         kept = kept_places(places.found)
-        changes = changes[kept]
-        self.rows = merge(self.rows, changes, places[kept])
-        return Counts(len(changes), 0, missing + given - len(changes))
+        deleted = changes[kept]
+        self.rows = merge(self.rows, deleted, places[kept])
+        return Counts(len(deleted), 0, missing + len(changes) - len(deleted))
 
-
-def _changes(arcs: Batch, kind: int) -> Changes:
-    kinds = np.zeros(len(arcs.src), KIND, like=arcs.src) + KIND.type(kind)
-    return sort_changes(arcs.src, arcs.dst, kinds, arcs.weights)
+    def _found(self, batch: Batch, kind: int) -> tuple[Changes, Places, int]:
+        """The changes of one kind, sorted, their places in the rows, and how many arcs of the batch have no row."""
+        arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
+        kinds = np.zeros(len(arcs.src), KIND, like=arcs.src) + KIND.type(kind)
+        changes = sort_changes(arcs.src, arcs.dst, kinds, arcs.weights)
+        return changes, find_places(self.rows, changes), missing

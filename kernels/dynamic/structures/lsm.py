@@ -1,4 +1,4 @@
-"""A log-structured merge tree on the GPU: sorted runs of keys whose lengths double, merged as they fill up.
+"""A log-structured merge tree on the GPU: sorted runs of keys of doubling lengths, merged as they fill up.
 
 A batch becomes a sorted run. While the level of its length is occupied, it is merged with that level's run and goes one level up.
 A deletion inserts a tombstone of the same key, and a search finds the newest entry, of the lowest level. Keys are distinct, so

@@ -32,10 +32,9 @@ struct Arcs {
     }
 };
 
-/* Sum of counts up to before an arc; `sums` are inclusive. */
+/* Sum of counts up to before an arc, and over the arcs of a page; `sums` are inclusive. */
 __device__ __forceinline__ int64_t sum_before(const int64_t* sums, int64_t arc) { return arc > 0 ? sums[arc - 1] : 0; }
 
-__device__ __forceinline__ int64_t pages_of(int64_t degree, int size) {
-    const int64_t rest = degree - (size - HEADER_WORDS - 3);
-    return rest > 0 ? 1 + (rest + size - HEADER_WORDS - 1) / (size - HEADER_WORDS) : 1;
+__device__ __forceinline__ int64_t sum_of_page(const int64_t* sums, const int64_t* firsts, int64_t page) {
+    return sum_before(sums, firsts[page + 1]) - sum_before(sums, firsts[page]);
 }

@@ -1,12 +1,4 @@
-"""Batches in slotted pages on the CPU.
-
-A batch is sorted by (source, head). Insertions take two phases, as in cuSTINGER: pages with enough free words are rewritten in
-place; the lists of the others, the overflow, are laid out again with their new arcs in new pages, which are partly filled.
-Deletions never allocate: a page is rewritten in place; in a large list the last neighbours take the places of the deleted ones,
-and its last pages are freed if they become empty.
-
-Green, Bader: cuSTINGER (HPEC 2016).
-"""
+"""Batches in slotted pages on the CPU."""
 
 from typing import Any, NamedTuple
 

@@ -80,9 +80,10 @@ class _Work:
         self.store, self.number = store, len(batch.src)
         bits = store.num_rows.bit_length()
         keys, number = cupy.empty(self.number, np.uint64), np.int64(self.number)
-        columns = (column.astype(np.int32, copy=False) for column in (batch.src, batch.dst))
+        columns = (cupy.ascontiguousarray(column, np.int32) for column in (batch.src, batch.dst))
         self.launch("order", "pack_arcs", self.number, *columns, number, np.int32(store.num_rows), np.int32(bits), keys)
-        weights = None if store.weights is None else batch.weights
+        stored, given = store.weights, batch.weights
+        weights = None if stored is None or given is None else cupy.ascontiguousarray(given, stored.dtype)
         keys, order = sort(keys, None if weights is None else cupy.arange(self.number, dtype=np.uint32), 0, 2 * bits)
         self.arcs = keys, number, np.int32(bits)
         self.weights = weights if weights is None or order is None else weights[order]
@@ -95,6 +96,8 @@ class _Work:
         weight = self.store.weights
         if source == "small":
             size = self.store.page_size
+            # Later devices need more registers for a thread.
+            options["PAGE_BLOCKS"] = 12 if int(cupy.cuda.Device().compute_capability) < 100 else 10
             options["shared"] = size * (options.get("words", 2) * _WORD + (0 if weight is None else np.dtype(np.uint64).itemsize))
         kind = np.dtype(np.int32) if weight is None else weight.dtype
         options.pop("words", None)

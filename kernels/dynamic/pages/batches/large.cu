@@ -18,12 +18,11 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) search_large(
     for (int64_t item = global_thread() / 32; item < counters[LARGE]; item += num_threads() / 32) {
         const int64_t page = large[item], part = index[3 * page + 1], head = page - part;
         const int64_t first = firsts[head], last = firsts[head + 1];
-        const int64_t in_first = size - HEADER_WORDS - 3, full = size - HEADER_WORDS;
-        const int64_t begin = part == 0 ? 0 : in_first + (part - 1) * full, degree = pages.words(head)[HEADER_WORDS];
-        const int64_t end = min(degree, part == 0 ? in_first : begin + full);
-        const int32_t* const list = pages.words(page) + (part == 0 ? HEADER_WORDS + 1 : HEADER_WORDS);
-        for (int64_t place = begin + lane; place < end; place += 32) {
-            const uint64_t key = arcs.key(index[3 * page], list[place - begin]);
+        const auto section = section_of(part, size);
+        const int64_t end = min((int64_t)pages.words(head)[HEADER_WORDS], section.first + section.most);
+        const int32_t* const list = pages.words(page) + section.word;
+        for (int64_t place = section.first + lane; place < end; place += 32) {
+            const uint64_t key = arcs.key(index[3 * page], list[place - section.first]);
             const int64_t arc = arcs.find_key(first, last, key);
             if (arc >= 0 && !places && states[arc] == NEW) {
                 states[arc] = DUPLICATE;
@@ -64,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) measure_large(
         if (index[3 * page + 1] != 0) {
             continue;
         }
-        const int64_t changed = sum_before(sums, firsts[page + 1]) - sum_before(sums, firsts[page]);
+        const int64_t changed = sum_of_page(sums, firsts, page);
         if (changed == 0) {
             continue;
         }
@@ -111,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) finish_large(
         if (index[3 * page + 1] != 0) {
             continue;
         }
-        const int64_t changed = sum_before(sums, firsts[page + 1]) - sum_before(sums, firsts[page]);
+        const int64_t changed = sum_of_page(sums, firsts, page);
         if (changed == 0) {
             continue;
         }
@@ -120,9 +119,8 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) finish_large(
         pages.words(page)[HEADER_WORDS] = (int32_t)degree;
         for (int64_t part = inserts ? pages_of(old, size) - 1 : last; part <= last; ++part) {
             int32_t* const words = pages.words(page + part);
-            const int64_t before = part == 0 ? 0 : size - HEADER_WORDS - 3 + (part - 1) * (size - HEADER_WORDS);
-            words[1] = (int32_t)(part == 0 ? HEADER_WORDS + min(degree, (int64_t)(size - HEADER_WORDS - 3))
-                                           : HEADER_WORDS - 1 + min(degree - before, (int64_t)(size - HEADER_WORDS)));
+            const auto section = section_of(part, size);
+            words[1] = section.word - 1 + (int32_t)min(degree - section.first, (int64_t)section.most);
             words[2] = last > 0;
         }
     }
@@ -137,8 +135,7 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) mark_holes(
         if (states[i] != APPLIED || index[3 * (int64_t)found[i] + 1] != 0) {
             continue;
         }
-        const int64_t page = found[i], first = firsts[page];
-        const int64_t deleted = sum_before(sums, firsts[page + 1]) - sum_before(sums, first);
+        const int64_t page = found[i], first = firsts[page], deleted = sum_of_page(sums, firsts, page);
         const int64_t kept = pages.words(page)[HEADER_WORDS] - deleted;
         if (places[i] < kept) {
             holes[i] = 1;
@@ -170,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) fill_holes(
         if (page < 0 || index[3 * page + 1] != 0) {
             continue;
         }
-        const int64_t first = firsts[page], deleted = sum_before(sums, firsts[page + 1]) - sum_before(sums, first);
+        const int64_t first = firsts[page], deleted = sum_of_page(sums, firsts, page);
         if (i - first >= deleted) {
             continue;
         }

@@ -9,8 +9,9 @@
 extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) pack_arcs(
     const int32_t* src, const int32_t* dst, int64_t number, int32_t num_rows, int bits, uint64_t* keys) {
     for (int64_t i = global_thread(); i < number; i += num_threads()) {
-        const bool inside = src[i] < num_rows && dst[i] < num_rows; /* others are behind all: no vertex has 2^bits - 1 */
-        keys[i] = inside ? (uint64_t)src[i] << bits | (uint64_t)dst[i] : (1ull << 2 * bits) - 1;
+        const uint32_t tail = src[i], head = dst[i], rows = num_rows;
+        const bool inside = tail < rows && head < rows; /* others are behind all: no vertex has 2^bits - 1, or less than 0 */
+        keys[i] = inside ? (uint64_t)tail << bits | head : (1ull << 2 * bits) - 1;
     }
 }
 

@@ -1,13 +1,13 @@
 /* A page in shared memory, of which a block has one: loading it, and writing the words that move.
 
-   WEIGHT is the type of weights. HEADER_WORDS, PAGE_THREADS: ../constants.py. */
+   WEIGHT is the type of weights, PAGE_BLOCKS the number of blocks of a processor, which its registers must allow.
+   HEADER_WORDS, MOST_WORDS, PAGE_THREADS: ../constants.py. */
 #pragma once
 
 #include "dynamic/pages/batches/batches.cuh"
 
-#define RESIDENT 12 /* blocks of a processor, which their registers must allow */
 #define WARPS (PAGE_THREADS / 32)
-#define ROWS (2048 / 32) /* of the words of the largest page */
+#define ROWS (MOST_WORDS / 32) /* of the words of the largest page */
 
 /* A page in shared memory. */
 struct Loaded {

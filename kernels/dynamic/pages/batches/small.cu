@@ -31,7 +31,7 @@ __device__ int plan(int count, int size, int limit, Degree degree, Place place) 
     for (int slot = 0; slot < count; ++slot) {
         const int cost = degree(slot) + 3;
         const bool begins = slot == 0 || cost > free;
-        const int of_list = begins ? (int)pages_of(degree(slot), size) : 1;
+        const int of_list = begins ? pages_of(degree(slot), size) : 1;
         pages += begins ? of_list : 0;
         free = begins ? limit - cost : free - cost;
         place(slot, pages - of_list, of_list, begins);
@@ -39,7 +39,7 @@ __device__ int plan(int count, int size, int limit, Degree degree, Place place) 
     return pages;
 }
 
-extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into_pages(
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS, PAGE_BLOCKS) insert_into_pages(
     const uint64_t* addresses, const uint64_t* weights, int size, int limit, const uint64_t* keys, int64_t number, int bits,
     const int64_t* firsts, const int32_t* slots, const WEIGHT* added, bool unique, const int32_t* touched,
     const int64_t* num_touched, signed char* states, int32_t* widths, int32_t* full, int64_t* counters) {
@@ -97,16 +97,9 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
         for (int64_t tile = first; tile < last; tile += PAGE_THREADS) {
             const int64_t arc = tile + thread;
             const bool takes = arc < last && of.states[arc] == NEW;
-            const uint32_t lanes = __ballot_sync(FULL_WARP, takes);
-            if (lane == 0) {
-                of_warps[thread / 32] = __popc(lanes);
-            }
-            __syncthreads();
-            int rank = earlier + __popc(lanes & ((1u << lane) - 1));
-            for (int warp = 0; warp < WARPS; ++warp) {
-                rank += warp < thread / 32 ? of_warps[warp] : 0;
-                earlier += of_warps[warp];
-            }
+            int taken;
+            const int rank = earlier + kept_before(takes, of_warps, taken);
+            earlier += taken;
             if (takes) { /* words move by the arcs of the lists before, which the rank includes */
                 const int word = loaded.behind(of.slots[arc]) + rank;
                 loaded.page[word] = of.arcs.head(arc);
@@ -120,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) insert_into
     }
 }
 
-extern "C" __global__ void __launch_bounds__(PAGE_THREADS, RESIDENT) delete_from_pages(
+extern "C" __global__ void __launch_bounds__(PAGE_THREADS, PAGE_BLOCKS) delete_from_pages(
     const uint64_t* addresses, const uint64_t* weights, int size, const uint64_t* keys, int64_t number, int bits,
     const int64_t* firsts, const int32_t* slots, const int32_t* touched, const int64_t* num_touched, signed char* states) {
     extern __shared__ uint64_t memory[]; /* weights, words and shifts of the page */
