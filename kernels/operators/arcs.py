@@ -85,7 +85,7 @@ def _planned(
     if direction not in ("out", "in"):
         raise ValueError(f"advance: direction {direction!r} is neither 'out' nor 'in'")
     if collect not in (None, "first", *REDUCTIONS):
-        raise ValueError(f"advance: collect {collect!r} is none of {', '.join(REDUCTIONS)}, first")
+        raise ValueError(f"advance: collect {collect!r} is not one of {', '.join(REDUCTIONS)}, first")
     csr = graph.out if direction == "out" else graph.into
 
     def make(values: list[dict[str, Any]]) -> Plan:

@@ -13,7 +13,7 @@ from kernels.operators.constants import ALL, DENSE, SPARSE
 
 @dataclass(frozen=True)
 class Rules:
-    """How operators treat a frontier. Only `most_work` changes what they return."""
+    """How operators process a frontier. Only `most_work` changes their results."""
 
     # sparse_rows, sparse_arcs: a frontier is sparse if it has at most these shares of the graph's rows, and of its out-arcs. A
     # share of arcs of 1 does not count arcs.
@@ -28,6 +28,10 @@ class Rules:
     def most_rows(self, graph: Graph) -> int:
         """The most rows of a sparse frontier."""
         return int(self.sparse_rows * graph.num_vertices)
+
+    def ranges(self, graph: Graph) -> int:
+        """Into how many ranges `advance` divides the neighbours."""
+        return max(1, min(self.segments, graph.num_vertices))
 
 
 class Frontier:
@@ -56,12 +60,17 @@ class Frontier:
         """The given rows, each once however often it is given.
 
         Raises:
+            TypeError: They are no integers.
             IndexError: One is not a row of the graph.
         """
         rules, offsets = rules or Rules(), graph.out.offsets
-        listed = np.unique(rows if is_cupy_array(rows) else np.asarray(rows, np.int64))
+        given = rows if is_cupy_array(rows) else np.asarray(rows)
+        if given.dtype.kind not in "iu" and given.size:
+            advice = "; np.flatnonzero(flags) gives the rows of flags" if given.dtype.kind == "b" else ""
+            raise TypeError(f"rows are {given.dtype}, not integers{advice}")
+        listed = np.unique(given)
         if len(listed) and not (int(listed[0]) >= 0 and int(listed[-1]) < graph.num_vertices):
-            raise IndexError(f"rows {int(listed[0])}..{int(listed[-1])} leave 0..{graph.num_vertices - 1}")
+            raise IndexError(f"rows {int(listed[0])}..{int(listed[-1])} are not all in 0..{graph.num_vertices - 1}")
         return made(graph, rules, np.asarray(listed, graph.rows_by_id.dtype, like=offsets), len(listed))
 
     def under(self, **changes: Any) -> "Frontier":

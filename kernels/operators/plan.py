@@ -36,7 +36,8 @@ def planned(
 
     Raises:
         UserFunctionError: The functions cannot be compiled.
-        TypeError: One is not a Python function, or a captured array is in another memory than the graph.
+        TypeError: One is not a Python function, or a captured array is in another memory than the graph, or, on a GPU, a view
+            with gaps.
     """
     for function in given:
         if function is not None and not isinstance(function, FunctionType):
@@ -56,6 +57,8 @@ def planned(
                     raise TypeError(
                         f"{name} is a {type(found[name]).__module__} array, and the graph is on a {'GPU' if on_gpu else 'CPU'}"
                     )
+                if on_gpu and not found[name].flags.c_contiguous:
+                    raise TypeError(f"{name} has gaps between its values, and operators on a GPU take arrays without gaps")
         _PLANS[whole] = plan
     used = zip(plan.functions, values, strict=True)
     return plan, [() if compiled is None else arguments_of(compiled, found) for compiled, found in used]

@@ -36,7 +36,7 @@ def reduce(frontier: Frontier, value: UserFunction, how: str = "sum") -> Any:
         int or float: A NumPy scalar; of no rows 0, 1, the largest or the smallest value of the type.
     """
     if how not in REDUCTIONS:
-        raise ValueError(f"reduce: {how!r} is none of {', '.join(REDUCTIONS)}")
+        raise ValueError(f"reduce: {how!r} is not one of {', '.join(REDUCTIONS)}")
     return _run("reduce", frontier, value, how)
 
 
@@ -47,9 +47,9 @@ def _run(kind: str, frontier: Frontier, function: UserFunction, how: str = "") -
         found = lowered(function, VERTEX, values[0], graph.num_vertices)
         assert found is not None
         if kind == "filter" and found.result != "b":
-            raise UserFunctionError(found.file, function.__code__.co_firstlineno, "a condition returns True or False")
+            raise UserFunctionError(found.file, function.__code__.co_firstlineno, "a condition must return True or False")
         if kind == "reduce" and not found.result:
-            raise UserFunctionError(found.file, function.__code__.co_firstlineno, "a value to reduce is returned")
+            raise UserFunctionError(found.file, function.__code__.co_firstlineno, "the function must return the value to reduce")
         return Plan((found,), _backend(graph).program(kind, found, how))
 
     plan, (captured,) = planned(graph, (kind, how), (function,), make)

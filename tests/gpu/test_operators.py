@@ -7,7 +7,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from kernels.gpu import loader
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.operators import Frontier, advance, repeat_advance
 from kernels.operators.algorithms.paths.top_down import top_down
 from tests.operators import cases

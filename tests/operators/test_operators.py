@@ -1,5 +1,6 @@
 """Operators on the CPU against plain Python; `tests/emulator/test_operators.py` compares the GPU with the CPU."""
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -93,7 +94,7 @@ def test_arcs(graph, direction):
 
 
 def test_segments(graph):
-    for segments in (1, 2, 7):
+    for segments in (0, 1, 2, 7, 10**9):  # no more than rows
         cases.require_same(cases.in_segments(graph, segments), cases.in_segments(graph, 1))
 
 
@@ -121,14 +122,43 @@ def test_rounds(graph, direction, monkeypatch):
         np.testing.assert_array_equal(all_levels, expected)
 
 
+def texts_of(loop):
+    """The machine code of what is compiled, which code that was kept does not have."""
+    fresh = numba.njit(**loop.options | {"cache": False})(loop.py_func)
+    for signature in loop.dispatcher.signatures:
+        fresh.compile(signature)
+    return fresh.inspect_asm().values()
+
+
 def test_loops_count_no_references():
     """Counts of references to arrays took two thirds of the time of a search."""
     graph = cases.GRAPHS["path"]()
     cases.updated(graph)
     loops = [plan.program for (operator, *_), plan in plans.items() if operator[0] == "compute"]
-    texts = [text for loop in loops if isinstance(loop, Compiled) for text in loop.dispatcher.inspect_asm().values()]
+    texts = [text for loop in loops if isinstance(loop, Compiled) for text in texts_of(loop)]
     assert texts
     assert not any("NRT_incref" in text or "NRT_decref" in text for text in texts)
+
+
+def test_what_was_compiled_for_a_function_is_kept(monkeypatch, tmp_path):
+    """For its text: each plan has a loop of its own, whose code is loaded if a function like this one was compiled before."""
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+    graph = cases.GRAPHS["path"]()
+    marks = np.zeros(graph.num_vertices, np.int64)
+
+    def mark(row):
+        marks[row] = row + 1
+
+    def mark_otherwise(row):
+        marks[row] = row + 2
+
+    def found(function):
+        plans.clear()
+        compute(Frontier.everything(graph), function)
+        (plan,) = plans.values()
+        return marks[0], sum(plan.program.dispatcher.stats.cache_misses.values())
+
+    assert [found(function) for function in (mark, mark, mark_otherwise, mark)] == [(1, 1), (1, 0), (2, 1), (1, 0)]
 
 
 def test_rounds_end(monkeypatch):
@@ -156,7 +186,7 @@ def test_rounds_end(monkeypatch):
             repeat_advance(start, always)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=300), st.lists(st.integers(0, 40)), st.floats(0, 1))
 def test_any_frontier_of_any_graph(arcs, rows, share):
     graph = cases.graph_of_arcs(arcs, 41)
@@ -208,6 +238,10 @@ def test_wrong_calls_are_refused():
         filter(frontier, value)
     with pytest.raises(IndexError, match="1500"):
         Frontier.of_rows(graph, [1500])
+    with pytest.raises(TypeError, match=r"rows are bool, not integers; np\.flatnonzero"):
+        Frontier.of_rows(graph, np.arange(graph.num_vertices) > 5)  # they were rows 0 and 1
+    with pytest.raises(TypeError, match="rows are float64, not integers"):
+        Frontier.of_rows(graph, [1.5])
 
     def nothing(row):
         pass

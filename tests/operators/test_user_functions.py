@@ -195,6 +195,24 @@ def test_functions_that_are_not_plain_are_refused():
         reduce(ROWS, len)
 
 
+def test_arrays_that_are_read_only_are_not_written():
+    values = np.zeros(ROWS.size, np.int64)
+
+    def assign(row):
+        values[row] = 1
+
+    def add(row):
+        atomic_add(values, row, 1)
+
+    for function in (assign, add):
+        values.flags.writeable = True
+        compute(ROWS, function)
+        values.flags.writeable = False
+        with pytest.raises(UserFunctionError, match=f"line {line_of(function, 'values')}: values is read-only"):
+            compute(ROWS, function)
+    assert (values == 2).all()
+
+
 def line_of(function, text):
     lines, first = inspect.getsourcelines(function)
     return first + next(number for number, line in enumerate(lines) if text in line)

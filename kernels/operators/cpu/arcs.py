@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.operators.constants import CHUNK, DENSE, SPARSE, WARP_DEGREE
 from kernels.operators.cpu.compiled import compiled
 from kernels.operators.cpu.orders import COMBINE, fold_lanes
-from kernels.operators.cpu.updates import ALLOCATING, NUMBA
+from kernels.operators.cpu.updates import ALLOCATING
 from kernels.operators.cpu.vertices import note
 from kernels.operators.functions.tree import Function
 
@@ -27,7 +27,7 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
     over_arcs = _over_arcs(compiled(edge), collect, start, put_edge)
     first = np.int64(0) if start is None else start
 
-    @njit(**NUMBA)
+    @njit(**UNCOUNTED, cache=True)
     def loop(items, arcs, degrees, captured, kept, turn, found, begin, end, fault):
         kind, rows, flags = items
         owns, totals = kept
@@ -70,7 +70,7 @@ def repeating(loop: Any) -> Any:
     `size` rows, and the frontier that is left when it ends; the flags and the queue of `found` are free before and after.
     """
 
-    @njit(**NUMBA)
+    @njit(**UNCOUNTED, cache=True)
     def rounds(listed, size, arcs, degrees, captured, kept, found, limits, fault):
         (flags, queue, length), (done, most, most_rows, most_work) = found, limits
         while 0 < size <= most_rows and done < most:
@@ -93,17 +93,17 @@ def repeating(loop: Any) -> Any:
     return rounds
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _nothing_before(row, degree, turn_round, captured, fault):
     return 0, np.int64(0)
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _nothing_after(row, degree, total, own, turn_round, captured, fault):
     return 0, False
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def put(found, row):
     """Add a row to what is found, once; the queue is empty where several threads write flags."""
     flags, queue, length = found
@@ -117,7 +117,7 @@ def put(found, row):
 def _over_arcs(call: Any, collect: str | None, start: Any, puts: bool) -> Any:
     """The loop over the arcs of a row: (number of the failed check or 0, total)."""
 
-    @njit(**NUMBA)
+    @njit(**UNCOUNTED)
     def call_at(row, arc, arcs, own, turn_round, captured, fault):
         offsets, indices, weights = arcs
         weight = weights[arc] if len(weights) else weights.dtype.type(1)
@@ -134,7 +134,7 @@ def _over_arcs(call: Any, collect: str | None, start: Any, puts: bool) -> Any:
     first, collects = collect == "first", collect is not None and collect != "first"
     to = np.int64 if start is None else type(start)
 
-    @njit(**NUMBA)
+    @njit(**UNCOUNTED)
     def loop(row, arcs, own, turn_round, total, captured, found, fault):
         for arc in range(np.int64(arcs[0][row]), np.int64(arcs[0][row + 1])):
             site, value = call_at(row, arc, arcs, own, turn_round, captured, fault)

@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.operators.cpu import updates
-from kernels.operators.cpu.updates import NUMBA
 from kernels.operators.functions.emit import python_of
 from kernels.operators.functions.tree import Function
 
@@ -18,4 +17,4 @@ def compiled(function: Function) -> Any:
     """
     names = {"np": np} | {name: getattr(updates, name) for name in ("atomic_min", "atomic_max", "atomic_or", "atomic_add")}
     exec(compile(python_of(function), f"<{function.name}>", "exec"), names)  # noqa: S102  (the text is made from a checked tree)
-    return njit(**NUMBA)(names[function.name])
+    return njit(**UNCOUNTED)(names[function.name])

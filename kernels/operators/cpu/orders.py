@@ -1,6 +1,6 @@
 """How values are combined: order-free operations, and float sums and products in the order that docs/abstractions.md defines.
 
-The order of n values: 32 lanes, lane i of which combines the values i, i + 32, ... of a chunk of 1024; then halves of the lanes
+The order of n values: 32 lanes, lane i of which combines the values i, i + 32, ... of a chunk of CHUNK; then halves of the lanes
 are combined, 16, 8, 4, 2 and 1 lanes at a time.
 """
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.graph import Array
-from kernels.operators.cpu.updates import ALLOCATING, NUMBA
+from kernels.operators.constants import CHUNK
+from kernels.operators.cpu.updates import ALLOCATING
 from kernels.operators.functions.tree import Type
 
 REDUCTIONS = ("sum", "product", "min", "max")
@@ -34,28 +35,28 @@ def identity(how: str, of_type: Type) -> Any:
     return dtype.type(highest if how == "min" else lowest)
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _sum(one: Any, other: Any) -> Any:
     return one + other
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _product(one: Any, other: Any) -> Any:
     return one * other
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _positive_zero(value: Any) -> Any:
     """The value, and 0.0 for -0.0, so that the order of zeros does not matter."""
     return abs(value) if value == 0 else value
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _min(one: Any, other: Any) -> Any:
     return _positive_zero(other) if other < one else one
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def _max(one: Any, other: Any) -> Any:
     return _positive_zero(other) if other > one else one
 
@@ -63,7 +64,7 @@ def _max(one: Any, other: Any) -> Any:
 COMBINE = {"sum": _sum, "product": _product, "min": _min, "max": _max}
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def fold_lanes(lanes: Array, combine: Any) -> Any:
     """Combine 32 lanes, in place."""
     step = 16
@@ -76,13 +77,13 @@ def fold_lanes(lanes: Array, combine: Any) -> Any:
 
 @njit(**ALLOCATING)
 def fold(values: Array, start: Any, combine: Any) -> Any:
-    """Combine chunks of 1024 values, then their results in the same way, until one is left."""
+    """Combine chunks of CHUNK values, then their results in the same way, until one is left."""
     lanes = np.empty(32, values.dtype)
     while True:
-        made = np.empty(max(1, (len(values) + 1023) // 1024), values.dtype)
+        made = np.empty(max(1, (len(values) + CHUNK - 1) // CHUNK), values.dtype)
         for chunk in range(len(made)):
             lanes[:] = start
-            for place in range(1024 * chunk, min(1024 * chunk + 1024, len(values))):
+            for place in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(values))):
                 lanes[place & 31] = combine(lanes[place & 31], values[place])
             made[chunk] = fold_lanes(lanes, combine)
         values = made

@@ -49,8 +49,9 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     """Visit the arcs, on all cores if there are many."""
     graph, items, made_of = frontier.graph, items_of(frontier), plan.program
     cuts = cuts_by_arcs(frontier, csr)
-    divided = frontier.form == ALL and made_of.divisible and frontier.rules.segments > 1
-    parts = segmented(graph, csr, frontier.rules.segments) if divided else [csr]
+    count = frontier.rules.ranges(graph) if frontier.form == ALL and made_of.divisible else 1
+    divided = count > 1
+    parts = segmented(graph, csr, count) if divided else [csr]
     kept = tuple(np.empty(graph.num_vertices if divided else 0, of) for of in (made_of.own, made_of.total))
     serial = len(cuts) == 2
     found = _empty(graph, made_of.finds, serial)

@@ -5,16 +5,13 @@ from typing import Any
 import numpy as np
 
 from kernels.cpu.atomics import compare_and_swap
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.graph import Array
 
-# Of all compiled loops and what they call. User functions check divisors themselves. References are not counted (`_nrt`), which
-# would take most of a loop's time: callers hold the arrays. A function that makes an array is ALLOCATING.
-NUMBA = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
-ALLOCATING = NUMBA | {"_nrt": True}
+ALLOCATING = UNCOUNTED | {"_nrt": True}  # options of a loop that makes an array
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def atomic_min(array: Array, place: Any, value: Any) -> bool:
     """Lower an entry; whether that changed it."""
     new = array.dtype.type(value)
@@ -24,7 +21,7 @@ def atomic_min(array: Array, place: Any, value: Any) -> bool:
     return False
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def atomic_max(array: Array, place: Any, value: Any) -> bool:
     """Raise an entry; whether that changed it."""
     new = array.dtype.type(value)
@@ -34,7 +31,7 @@ def atomic_max(array: Array, place: Any, value: Any) -> bool:
     return False
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def atomic_or(array: Array, place: Any, value: Any) -> bool:
     """Set bits; whether that changed the entry."""
     while True:
@@ -46,7 +43,7 @@ def atomic_or(array: Array, place: Any, value: Any) -> bool:
             return True
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def atomic_add(array: Array, place: Any, value: Any) -> Any:
     """Add; what was there before."""
     while True:

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.graph import Array
 from kernels.operators.constants import CHUNK, DENSE, SPARSE
 from kernels.operators.cpu.compiled import compiled
 from kernels.operators.cpu.orders import fold_lanes
-from kernels.operators.cpu.updates import ALLOCATING, NUMBA
+from kernels.operators.cpu.updates import ALLOCATING
 from kernels.operators.functions.tree import Function
 
 
-@njit(**NUMBA)
+@njit(**UNCOUNTED)
 def note(fault: Array, row: int, stage: int, arc: int, site: int) -> None:
     """Record a failure; its values are in `fault` already."""
     fault[0], fault[1], fault[2], fault[3] = row, stage, arc, site
@@ -24,7 +24,7 @@ def computing(function: Function) -> Any:
     """Compiled loop: call the function for rows."""
     call = compiled(function)
 
-    @njit(**NUMBA)
+    @njit(**UNCOUNTED, cache=True)
     def loop(kind, rows, flags, offsets, begin, end, captured, fault):
         for item in range(begin, end):
             row = np.int64(rows[item]) if kind == SPARSE else item
@@ -42,7 +42,7 @@ def filtering(function: Function) -> Any:
     """Compiled loop: write to `found` whether the function holds, for each item: a row, or a place in a list of rows."""
     call = compiled(function)
 
-    @njit(**NUMBA)
+    @njit(**UNCOUNTED, cache=True)
     def loop(kind, rows, flags, offsets, begin, end, captured, fault, found):
         size = 0
         for item in range(begin, end):
@@ -62,11 +62,11 @@ def filtering(function: Function) -> Any:
 
 
 def reducing(function: Function, combine: Any, start: Any) -> Any:
-    """Compiled loop: combine the function's values over chunks `begin..end-1` of 1024 items, one result for each."""
+    """Compiled loop: combine the function's values over chunks `begin..end-1` of CHUNK items, one result for each."""
     call = compiled(function)
     to = type(start)
 
-    @njit(**ALLOCATING)
+    @njit(**ALLOCATING, cache=True)
     def loop(kind, rows, flags, offsets, begin, end, captured, fault, made):
         lanes = np.empty(32, made.dtype)
         items = len(rows) if kind == SPARSE else len(offsets) - 1

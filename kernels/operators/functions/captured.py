@@ -43,7 +43,10 @@ def _kind(value: Any, rows: int) -> Hashable:
         if of_type in _SCALARS:
             return _SCALARS[of_type]
         return value if callable(value) else str(of_type)
-    return (dtype, value.ndim, type(value).__module__, len(value) >= rows) if value.ndim else str(dtype.kind)
+    if not value.ndim:
+        return str(dtype.kind)
+    flags = value.flags
+    return dtype, value.ndim, type(value).__module__, len(value) >= rows, getattr(flags, "writeable", True), flags.c_contiguous
 
 
 @cache

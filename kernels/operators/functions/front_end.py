@@ -23,7 +23,7 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
     file, definition = _definition(function)
     names = [argument.arg for argument in definition.args.args]
     if definition.args.vararg or definition.args.kwarg or definition.args.kwonlyargs or definition.args.defaults:
-        raise UserFunctionError(file, definition.lineno, "a user function has plain parameters only")
+        raise UserFunctionError(file, definition.lineno, "a user function can have plain parameters only")
     for name in names:
         if name not in parameters:
             raise UserFunctionError(file, definition.lineno, f"no parameter {name}: it may take {', '.join(parameters)}")
@@ -59,7 +59,7 @@ def _definition(function: Callable[..., Any]) -> tuple[str, ast.FunctionDef]:
     except (OSError, TypeError, SyntaxError, ValueError):
         found, first = None, getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
     if not isinstance(found, ast.FunctionDef):
-        raise UserFunctionError(file, first, "a user function is written with `def`, in a file")
+        raise UserFunctionError(file, first, "a user function must be written with `def`, in a file")
     ast.increment_lineno(found, max(first, 1) - 1)
     return file, found
 
@@ -94,7 +94,7 @@ class _Lowering(Values):
 
     def _assign(self, node: ast.Assign) -> None:
         if len(node.targets) != 1:
-            raise self.refused(node, "a user function assigns to one target at a time")
+            raise self.refused(node, "a user function can assign to one target at a time only")
         self.assign(node.targets[0], self.value(node.value))
 
     def _augassign(self, node: ast.AugAssign) -> None:
@@ -109,12 +109,12 @@ class _Lowering(Values):
                 raise self.refused(target, f"{target.id} is a parameter and cannot be assigned")
             self.set(target.id, value)
         elif isinstance(target, ast.Subscript):
-            name, place = self.entry(target)
+            name, place = self.entry(target, written=True)
             if value.type in "fd" and type_of(self.arrays[name]) in "bi":
                 raise self.refused(target, f"a float is written to {name}, whose entries are {self.arrays[name]}; use int()")
             self.emit("store", name, place, self.cast(value, type_of(self.arrays[name])))
         else:
-            raise self.refused(target, "a user function assigns to a name or to an entry of an array")
+            raise self.refused(target, "a user function can only assign to a name or to an entry of an array")
 
     def _if(self, node: ast.If) -> bool:
         condition, before = self.boolean(self.value(node.test)), set(self.assigned)
@@ -136,14 +136,14 @@ class _Lowering(Values):
         call = node.iter
         of_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
         if not of_range or not isinstance(node.target, ast.Name):
-            raise self.refused(node, "a loop runs over range(...) with one variable")
+            raise self.refused(node, "a loop must run over range(...) with one variable")
         assert isinstance(call, ast.Call)
         given = [self.integer(each, self.value(each)) for each in call.args]
         if not 1 <= len(given) <= 3 or call.keywords:
-            raise self.refused(node, "range has one to three numbers")
+            raise self.refused(node, "range takes one to three numbers")
         step = given[2].args[0] if len(given) == 3 and given[2].op == "const" else 1
         if not step or (len(given) == 3 and given[2].op != "const"):
-            raise self.refused(node, "the step of a range is an integer constant other than 0")
+            raise self.refused(node, "the step of a range must be an integer constant other than 0")
         start, stop = (Node("const", "i", (0,)), given[0]) if len(given) == 1 else given[:2]
         upcoming, end = self.fresh(start), self.kept(stop)
         target = node.target.id
@@ -160,14 +160,12 @@ class _Lowering(Values):
 
     def loop(self, node: ast.While | ast.For, begin: Callable[[], None]) -> None:
         if node.orelse:
-            raise self.refused(node, "a loop without else")
+            raise self.refused(node, "a loop cannot have an else")
         site = self.site(node, "steps", "", "i")
         before, body = set(self.assigned), list[Node]()
         outer, self.into = self.into, body
-        self.loops += 1
         begin()
         self.block(node.body, body)
-        self.loops -= 1
         self.into, self.assigned = outer, before
         self.emit("loop", site, body)
 

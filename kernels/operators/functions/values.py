@@ -34,7 +34,7 @@ class Values:
         self.scalars: dict[str, Type] = {}
         self.sites: list[Site] = []
         self.body: list[Node] = []
-        self.into, self.assigned, self.loops, self.number = self.body, set(parameters), 0, 0
+        self.into, self.assigned, self.number = self.body, set(parameters), 0
 
     def refused(self, node: ast.AST, reason: str) -> UserFunctionError:
         """The error for something that is not supported."""
@@ -209,9 +209,9 @@ class Values:
         self.emit("if", condition, *branches)
         return Node("variable", self.types[name], (name,))
 
-    def entry(self, node: ast.Subscript) -> tuple[str, Node]:
+    def entry(self, node: ast.Subscript, written: bool = False) -> tuple[str, Node]:
         """Array and checked index of `array[index]`."""
-        array, place = self.array(node.value), self.integer(node, self.value(node.slice))
+        array, place = self.array(node.value, written), self.integer(node, self.value(node.slice))
         return array, self.checked(node, array, place)
 
     def checked(self, node: ast.AST, array: str, place: Node) -> Node:
@@ -222,14 +222,15 @@ class Values:
         self.emit("check", Node("inside", "b", (place, length)), self.site(node, "index", array, "i"), place, length)
         return place
 
-    def array(self, node: ast.expr) -> str:
+    def array(self, node: ast.expr, written: bool = False) -> str:
         """The name of a captured array that an expression refers to."""
-        value = self.captured.get(node.id) if isinstance(node, ast.Name) and node.id not in self.types else None
+        value: Any = self.captured.get(node.id) if isinstance(node, ast.Name) and node.id not in self.types else None
         if not isinstance(node, ast.Name) or not hasattr(value, "dtype") or getattr(value, "ndim", None) != 1:
             raise self.refused(node, f"{ast.unparse(node)} is not a captured array of one dimension")
-        assert value is not None
         if value.dtype not in ELEMENTS:
             raise self.refused(node, f"{node.id} has entries of type {value.dtype}; supported: {', '.join(ELEMENTS.values())}")
+        if written and not getattr(value.flags, "writeable", True):
+            raise self.refused(node, f"{node.id} is read-only")
         self.arrays[node.id] = value.dtype
         return node.id
 
@@ -239,7 +240,7 @@ class Values:
 
     def _call(self, node: ast.Call) -> Node:
         if node.keywords:
-            raise self.refused(node, "a call without keywords")
+            raise self.refused(node, "a call cannot have keyword arguments")
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         target = self.object(node.func)
         if target is None and name == "len" and len(node.args) == 1:
@@ -279,7 +280,7 @@ class Values:
         """A call of a function of `updates.py`; its result is kept, so that it happens once."""
         if len(node.args) != 3:
             raise self.refused(node, f"{name}(array, index, value)")
-        array = self.array(node.args[0])
+        array = self.array(node.args[0], written=True)
         dtype, place = self.arrays[array], self.checked(node, array, self.integer(node, self.value(node.args[1])))
         value = self.value(node.args[2])
         if dtype.name not in ("int32", "int64", "float32", "float64"):
@@ -287,8 +288,7 @@ class Values:
         if dtype.kind == "f" and name in ("atomic_add", "atomic_or"):
             raise self.refused(node, f"{name} on floats: the sum would depend on the order; use collect")
         value = self.cast(self.integer(node, value) if dtype.kind == "i" else value, type_of(dtype))
-        result = "i" if name == "atomic_add" else "b"
-        return self.kept(Node("update", result, (name, array, place, value)))
+        return self.kept(Node("update", "i" if name == "atomic_add" else "b", (name, array, place, value)))
 
     def check(self, holds: Node, site: int, *values: Node) -> None:
         """Fail unless a condition holds."""

@@ -5,9 +5,9 @@
    HOW               how it is collected (orders.cuh), 0 if it is not
    HAS_BEFORE, HAS_AFTER, HAS_WEIGHTS, EDGE_FINDS, AFTER_FINDS
 
-   Rows are divided by their degrees. A hub is shared by all warps of the grid; other rows of 1024 arcs or more take a block, rows
-   of 32 or more a warp. Shorter rows are lanes: all rows, or flags, of the vector extension, of which a warp reads arc k of 32
-   rows as one line; those of a list 8 lanes for each row.
+   Rows are divided by their degrees. All warps of the grid share a hub; other rows of BLOCK_DEGREE arcs or more take a block, and
+   rows of WARP_DEGREE or more a warp. Shorter rows of a list take TEAM_LANES lanes each; those of all rows, or of flags, are
+   lanes of the vector extension, of which a warp reads arc k of 32 rows as one line.
 
    Source: Afanasyev, Vector Graph Library (2020); Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
 #include "operators/gpu/sweep.cuh"
@@ -71,7 +71,7 @@ __device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
         own = __shfl_sync(FULL_WARP, own, 0);
         const int64_t degree = degree_of(sweep, row);
         TOTAL total = start_of(sweep, row);
-#if HOW == 5 /* FIRST_OF */
+#if HOW == FIRST_OF
         total = first_arc(sweep, row, degree, 32, own);
 #else
         for (int64_t begin = 0; begin < degree; begin += CHUNK) {
@@ -152,7 +152,7 @@ __device__ __forceinline__ void visit_by_teams(const Sweep& sweep) {
         own = __shfl_sync(FULL_WARP, own, 0, TEAM_LANES);
         const int64_t degree = valid ? degree_of(sweep, row) : 0;
         TOTAL total = sweep.start;
-#if HOW == 5 /* FIRST_OF */
+#if HOW == FIRST_OF
         total = first_arc(sweep, row, degree, TEAM_LANES, own);
 #else
         for (int64_t first = 0; __any_sync(FULL_WARP, first < degree); first += TEAM_LANES) {
@@ -191,7 +191,7 @@ __device__ __forceinline__ void visit_lanes(
         TOTAL total = start_of(sweep, row);
         const int64_t slots = segments[segment] + lane, first = sweep.offsets[row];
         int k = 0;
-#if HOW != 5 /* FIRST_OF */
+#if HOW != FIRST_OF
         for (; k + ARC_BATCH <= degree; k += ARC_BATCH) {
             ROW neighbours[ARC_BATCH];
             WEIGHT weights[ARC_BATCH];
@@ -209,7 +209,7 @@ __device__ __forceinline__ void visit_lanes(
             Failure failure = no_failure(sweep.record, sweep.launch, row);
             const TOTAL value = call_edge(sweep, row, first + k, k, neighbour, weight, own, failure);
             settle(failure, 1, first + k);
-#if HOW == 5 /* FIRST_OF */
+#if HOW == FIRST_OF
             if (value) {
                 total = first + k;
                 break;
@@ -224,7 +224,7 @@ __device__ __forceinline__ void visit_lanes(
 
 /* Rows of 32 arcs or more. */
 __device__ __forceinline__ void visit_wide(const Sweep& sweep) {
-#if HOW == 5 /* FIRST_OF */
+#if HOW == FIRST_OF
     visit_by_warps(sweep, HUBS);
     visit_by_warps(sweep, BLOCK_ROWS);
 #else
@@ -234,7 +234,7 @@ __device__ __forceinline__ void visit_wide(const Sweep& sweep) {
     visit_by_warps(sweep, WARP_ROWS);
 }
 
-#if HOW != 5 /* FIRST_OF */
+#if HOW != FIRST_OF
 /* What hubs do once: before their arcs ... */
 __device__ __forceinline__ void begin_hub_rows(const Sweep& sweep) {
     for (int64_t item = global_thread(); item < sweep.counts[HUBS]; item += num_threads()) {
@@ -285,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
 #endif
 }
 
-#if HOW != 5 /* FIRST_OF */
+#if HOW != FIRST_OF
 extern "C" __global__ void __launch_bounds__(THREADS) begin_hubs(SWEEP_PARAMETERS CAPTURED_PARAMETERS) {
     SWEEP_VALUES
     begin_hub_rows(sweep);

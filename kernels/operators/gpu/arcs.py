@@ -12,9 +12,9 @@ from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.bits import words_of
-from kernels.operators.gpu.constants import CONTROL_WORDS, REPEAT_BLOCKS, REPEAT_THREADS
+from kernels.operators.gpu.compiled import C_TYPES, NUMBERS, Program, failures, few_arcs, passed
+from kernels.operators.gpu.constants import CONTROL_WORDS, FIRST_OF, REPEAT_BLOCKS, REPEAT_THREADS
 from kernels.operators.gpu.groups import Division, Groups, divided, groups_of, lanes_of
-from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, few_arcs, passed
 from kernels.operators.gpu.vertices import Search, items_of, of_bits
 from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
@@ -63,7 +63,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
 def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]]) -> Frontier:
     """Visit the arcs; waits for the GPU only if rows enter a frontier."""
     graph, made_of = frontier.graph, plan.program
-    count = frontier.rules.segments if frontier.form == ALL and made_of.divisible else 1
+    count = frontier.rules.ranges(graph) if frontier.form == ALL and made_of.divisible else 1
     parts = segmented(graph, csr, count) if count > 1 else [csr]
     search = Search(frontier) if made_of.finds else None
     kept = [cupy.empty(graph.num_vertices, of) if count > 1 else _NULL for of in (made_of.own, made_of.total)]
@@ -112,7 +112,7 @@ def _visit(
     hub_values = hub_values_of(part, whole, made_of)
     sweep = (groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets, *hub_values, *turn, *found)
     kernels = made_of.kernels
-    shared = kernels.defined["HOW"] != NUMBERS["first"] and hubs > 0
+    shared = kernels.defined["HOW"] != FIRST_OF and hubs > 0
 
     def run(name: str, threads: int, *more: Any) -> None:
         kernels.run(kernels.kernel(name, frontier.form, graph, part.weights), threads, *sweep, *more, *captured)

@@ -33,8 +33,6 @@ extern "C" __global__ void list_bits(const uint32_t* bits, int64_t words, const 
     }
 }
 
-#define GROUPS 4
-
 /* Divide the rows of a list by their degrees: group g of GROUPS is written from `g * size` on; bounds[g] says so, and
    bounds[GROUPS + g], zero before, is its length. */
 extern "C" __global__ void divide(const ROW* rows, int64_t size, const int64_t* offsets, ROW* listed, int64_t* bounds) {

@@ -11,7 +11,8 @@ __device__ __forceinline__ int group_of(int64_t degree) {
 
 #if REPEATS
 /* Rows that enter the next round's frontier: their bits, and a list for each group of degrees, which `offsets` give: its rows are
-   in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[4] is the number of these rows and their arcs. */
+   in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[GROUPS] is the number of these rows and of their
+   arcs. */
 struct Found {
     uint32_t* bits;
     ROW* listed;
@@ -31,19 +32,20 @@ __device__ __forceinline__ void add_work(uint64_t* sum, int64_t work) {
     }
 }
 
+/* A branch for each list, because `append` joins the lanes that reach it, and these must have one list. */
 __device__ __forceinline__ void put(const Found& found, int64_t row) {
     const int64_t degree = found.offsets[row + 1] - found.offsets[row];
     if (degree < WARP_DEGREE) {
-        found.listed[found.starts[3] + append(found.counts + 3)] = (ROW)row;
+        found.listed[found.starts[SHORT_ROWS] + append(found.counts + SHORT_ROWS)] = (ROW)row;
     } else if (degree < BLOCK_DEGREE) {
-        found.listed[found.starts[2] + append(found.counts + 2)] = (ROW)row;
+        found.listed[found.starts[WARP_ROWS] + append(found.counts + WARP_ROWS)] = (ROW)row;
     } else if (degree < HUB_DEGREE) {
-        found.listed[found.starts[1] + append(found.counts + 1)] = (ROW)row;
+        found.listed[found.starts[BLOCK_ROWS] + append(found.counts + BLOCK_ROWS)] = (ROW)row;
     } else {
-        found.listed[found.starts[0] + append(found.counts)] = (ROW)row;
+        found.listed[found.starts[HUBS] + append(found.counts + HUBS)] = (ROW)row;
     }
     if (LIMITED) {
-        add_work(found.counts + 4, degree + 1);
+        add_work(found.counts + GROUPS, degree + 1);
     }
 }
 #else

@@ -10,8 +10,7 @@ from kernels.graph import Array, Csr, Graph
 from kernels.layout.vect_csr import extend
 from kernels.operators.constants import BLOCK_DEGREE, HUB_DEGREE, WARP_DEGREE
 from kernels.operators.gpu.bits import over
-
-_GROUPS = 4
+from kernels.operators.gpu.constants import GROUPS
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def lanes_of(graph: Graph, csr: Csr, key: Any) -> tuple[Any, ...]:
     """The short rows in the vector extension, as kernels take them: segments, indices, weights, the first lane."""
 
     def make() -> tuple[Any, ...]:
-        lanes = extend(csr, 0, graph.num_vertices)
+        lanes = extend(csr, 0)
         weights = graph.rows_by_id if lanes.segment_weights is None else lanes.segment_weights
         return lanes.segments, lanes.segment_indices, weights, np.int64(lanes.first_lane)
 
@@ -58,6 +57,6 @@ def _divided(csr: Csr) -> Division:
 
 def groups_of(csr: Csr, rows: Array) -> Groups:
     """The rows of a list by degree, on the GPU alone: the number of rows of each group is not read back."""
-    listed, bounds = cupy.empty(_GROUPS * max(len(rows), 1), rows.dtype), cupy.zeros(2 * _GROUPS, cupy.int64)
+    listed, bounds = cupy.empty(GROUPS * max(len(rows), 1), rows.dtype), cupy.zeros(2 * GROUPS, cupy.int64)
     over(max(len(rows), 1), "divide", rows, cupy.int64(len(rows)), csr.offsets, listed, bounds, row=rows.dtype)
     return Groups(listed, bounds)

@@ -2,16 +2,14 @@
 #pragma once
 #include "gpu/device.cuh"
 
-enum { NOTHING, SUM_OF, PRODUCT_OF, LEAST_OF, MOST_OF, FIRST_OF };
-
 __device__ __forceinline__ TOTAL positive_zero(TOTAL value) { return value == 0 ? (TOTAL)0 : value; }
 
 __device__ __forceinline__ TOTAL combine(TOTAL one, TOTAL other) {
-#if HOW == 2 /* PRODUCT_OF */
+#if HOW == PRODUCT_OF
     return one * other;
-#elif HOW == 3 /* LEAST_OF */
+#elif HOW == LEAST_OF
     return other < one ? positive_zero(other) : one;
-#elif HOW == 4 /* MOST_OF */
+#elif HOW == MOST_OF
     return other > one ? positive_zero(other) : one;
 #else
     return one + other;

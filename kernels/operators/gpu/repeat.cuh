@@ -112,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
                 spent[sweep.listed[starts[group] + item] >> 5] = 0;
             }
         }
-#if HOW != 5 /* FIRST_OF */
+#if HOW != FIRST_OF
         if (HAS_BEFORE && counts[HUBS]) {
             begin_hub_rows(sweep);
             grid_barrier(barrier);
@@ -130,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
         }
 #endif
         visit_by_teams(sweep);
-#if HOW != 5 /* FIRST_OF */
+#if HOW != FIRST_OF
         if ((HOW || HAS_AFTER) && counts[HUBS]) {
             grid_barrier(barrier);
             end_hub_rows(sweep);

@@ -3,8 +3,6 @@
 #include "operators/gpu/frontiers.cuh"
 #include "operators/gpu/orders.cuh"
 
-enum { HUBS, BLOCK_ROWS, WARP_ROWS, SHORT_ROWS, GROUPS };
-
 struct Sweep {
     const ROW* listed; /* rows of group g from starts[g] on; there are counts[g] */
     const int64_t *starts, *counts;
@@ -14,7 +12,7 @@ struct Sweep {
     const WEIGHT* weights;
     const int64_t* degrees; /* offsets of all arcs of a row, of which `offsets` may have a part */
     OWN* hub_owns;
-    TOTAL* hub_parts; /* of the chunks of 1024 arcs of hubs: chunk c of a row from offsets[row] / 512 + c on */
+    TOTAL* hub_parts; /* of the chunks of hubs: chunk c of a row at offsets[row] / (CHUNK / 2) + c */
     OWN* owns;
     TOTAL* totals;
     TOTAL start;

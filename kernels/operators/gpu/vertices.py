@@ -11,7 +11,7 @@ from kernels.operators.cpu.orders import identity, ordered
 from kernels.operators.frontier import Frontier, made
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.bits import rows_of, words_of
-from kernels.operators.gpu.programs import C_TYPES, NUMBERS, Program, failures, passed
+from kernels.operators.gpu.compiled import C_TYPES, NUMBERS, Program, failures, passed
 from kernels.operators.plan import Plan
 
 _DEFINED = {"compute": {"COMPUTES": 1}, "filter": {"FILTERS": 1}, "reduce": {}}

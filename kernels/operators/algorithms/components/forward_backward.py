@@ -1,4 +1,4 @@
-"""Strong components: what a pivot reaches and what reaches it, after rows without in- or out-arcs are removed.
+"""Strong components: the rows that a pivot reaches and that reach it, after rows without in- or out-arcs are removed.
 
 Fleischer, Hendrickson, Pinar: On Identifying Strongly Connected Components in Parallel (2000); trimming: McLendon et al. (2005).
 """

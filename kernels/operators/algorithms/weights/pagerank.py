@@ -1,4 +1,4 @@
-"""PageRank as a sum over walks: every round adds what the last round's change passes on, to the rows that a change can reach.
+"""PageRank as a sum over walks: every round passes the last round's changes on to the rows that they can reach.
 
 Page, Brin, Motwani, Winograd: The PageRank Citation Ranking (1999); the series is that of McSherry: A Uniform Approach to
 Accelerated PageRank Computation (2005).

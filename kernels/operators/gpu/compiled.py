@@ -1,4 +1,4 @@
-"""Kernels around user functions: their text, the kernels once they are compiled, and the failures that they record."""
+"""User functions compiled by NVRTC, inside the kernels around them, and the failures that these record."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,11 +12,12 @@ from kernels.graph import Array, Graph
 from kernels.operators.functions.emit import cuda_members, cuda_of
 from kernels.operators.functions.errors import failure
 from kernels.operators.functions.tree import Function
+from kernels.operators.gpu.constants import FIRST_OF, LEAST_OF, MOST_OF, PRODUCT_OF, SUM_OF
 
 C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
 _FEW_LANES, _LANES = 4, 8  # that share a short row of a list
 _MANY_ARCS = 8  # of a row, on average; road networks have fewer
-NUMBERS = {"sum": 1, "product": 2, "min": 3, "max": 4, "first": 5}  # HOW of orders.cuh
+NUMBERS = {"sum": SUM_OF, "product": PRODUCT_OF, "min": LEAST_OF, "max": MOST_OF, "first": FIRST_OF}  # HOW of orders.cuh
 
 
 def few_arcs(graph: Graph) -> bool:
