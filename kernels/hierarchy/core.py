@@ -1,4 +1,4 @@
-"""What is left of a graph between two rounds of contraction."""
+"""The core: the rest of a graph between two rounds of contraction."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""A round of contraction on a GPU: what `kernels.hierarchy.cpu` does, and gives; hierarchy.cu has the kernels."""
+"""A round of contraction on a GPU, with the result of `kernels.hierarchy.cpu`; hierarchy.cu has the kernels."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,18 +13,16 @@ from kernels.hierarchy.core import Core, Side
 
 _SOURCE = "hierarchy/hierarchy.cu"
 _RESIDENT = 1024  # threads of a multiprocessor that search at a time
-_FEW = (
-    64  # arcs that a search of most rows begins with at most; a depot with thousands must not enlarge the memory of all searches
-)
+# Arcs that a search of most rows begins with at most: a depot with thousands must not enlarge the memory of all searches.
+_FEW = 64
 
 
 def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     """As `cpu.count_shortcuts`."""
     counts: Array = cupy.zeros(core.size, np.int64)
     owners = core.into_heads[arcs]
-    degrees = _degrees(core.out.offsets)[owners]
-    for part, most in _by_size(degrees):
-        memory = _memory(len(part), most + ARCS + ENTRIES * settle, core)
+    for part, most in _by_size(cupy.diff(core.out.offsets)[owners]):
+        memory = _Memory(len(part), most + ARCS + ENTRIES * settle, core)
         asked = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
         _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *asked, *memory.arguments, counts)
     return counts
@@ -47,7 +45,7 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
     starts, side = _empty(core, sizes)
     remain = cupy.flatnonzero(~chosen)
     for part, most in _by_size(sizes[remain]):
-        memory = _memory(len(part), most + ENTRIES * settle, core)
+        memory = _Memory(len(part), most + ENTRIES * settle, core)
         asked = core.rows, chosen, remain[part], np.int64(len(part)), np.int32(settle)
         _launch(core, "contract", memory.threads, *core.out, *asked, *memory.arguments, starts, *side, counts)
     mirrored, kept = None, counts
@@ -62,17 +60,13 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
 class _Memory:
     """What `Search` of witnesses.cuh needs, for as many teams as there are items, or as run or fit at a time."""
 
-    def __init__(self, items: int, most: int, weights: np.dtype[Any]) -> None:
+    def __init__(self, items: int, most: int, core: Core) -> None:
         places = 1 << (2 * most - 1).bit_length()
         resident = cupy.cuda.Device().attributes["MultiProcessorCount"] * _RESIDENT // TEAM
         self.threads = TEAM * max(1, min(items, resident, SEARCHES // (places * 8 + most * 36)))
         teams = -(-self.threads // THREADS) * THREADS // TEAM
-        arrays = cupy.empty((teams, 3, most), weights), cupy.empty((teams, 3, most), np.int32)
+        arrays = cupy.empty((teams, 3, most), core.out.weights.dtype), cupy.empty((teams, 3, most), np.int32)
         self.arguments = minus_ones(teams * places, np.int64), *arrays, np.int64(places), np.int64(most)
-
-
-def _memory(items: int, most: int, core: Core) -> _Memory:
-    return _Memory(items, most, core.out.weights.dtype)
 
 
 def _by_size(sizes: Array) -> Iterator[tuple[Array, int]]:
@@ -85,10 +79,6 @@ def _by_size(sizes: Array) -> Iterator[tuple[Array, int]]:
     for part, largest in ((cupy.flatnonzero(few), _FEW), (cupy.flatnonzero(~few), most)):
         if len(part):
             yield part, largest
-
-
-def _degrees(offsets: Array) -> Array:
-    return offsets[1:] - offsets[:-1]
 
 
 def _empty(core: Core, counts: Array) -> tuple[Array, list[Array]]:

@@ -1,7 +1,5 @@
 """The rounds of contraction: which vertices, how hard to search for witnesses, and when to give up."""
 
-from math import inf
-
 import numpy as np
 
 from kernels.answers import Hierarchy
@@ -13,8 +11,9 @@ from kernels.hierarchy.core import SHORTCUTS, Core, core_of, density, remaining,
 
 _SPARSE = 4  # arcs per vertex of the core up to which the limits below hold; they rise with the density
 _SETTLED, _SETTLED_FOR_SCORE = 16, 12  # vertices that a search for witnesses settles
-_DENSEST = 4  # how far the limit for scores rises where an order is left: most searches are for scores
-_FOLLOWED = SHORTCUTS / 4  # density of the core up to which a given order is followed: it does not suit the weights of the rest
+# Density of the core up to which a given order is followed: it does not suit the weights of the rest. Half of it while the core
+# is large, since it would become dense long before its end.
+_FOLLOWED, _LARGE = SHORTCUTS / 4, 1 << 15
 
 
 def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
@@ -25,16 +24,15 @@ def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
         from kernels.hierarchy.cpu import choose, contract, count_shortcuts
     core, places = core_of(graph), _scattered(graph)
     stale, scores = np.ones_like(core.rows, np.bool_), np.zeros_like(core.rows, np.int64)
-    hardest = inf if order is None else _DENSEST
     contracted, recorded = [Contracted.of(core, ~stale)], 0
     while core.size:
         dense = density(core, graph.num_vertices)
         require_road_like(core, dense, recorded, graph.num_vertices)
-        order = None if dense > _FOLLOWED else order
+        order = None if dense > (_FOLLOWED / 2 if core.size > _LARGE else _FOLLOWED) else order
         arcs_per_vertex = max(1, len(core.out.heads) / core.size / _SPARSE)
         if order is None:
             arcs = np.flatnonzero(stale[core.into_heads])
-            counts = count_shortcuts(core, arcs, int(_SETTLED_FOR_SCORE * min(arcs_per_vertex, hardest)))
+            counts = count_shortcuts(core, arcs, int(_SETTLED_FOR_SCORE * arcs_per_vertex))
             scores = np.where(stale, _score(core, counts), scores)
             keys = (scores + LEVEL * core.levels.astype(np.int64) << 32) | places[core.rows]
         else:

@@ -11,14 +11,11 @@ import numpy as np
 
 from kernels.answers import Hierarchy
 from kernels.arrays import is_cupy, require_row
-from kernels.certificate.rules import Broken, name_of
 from kernels.cpu.parallel import cores
-from kernels.gpu.loader import free_bytes
+from kernels.gpu.loader import at_once
 from kernels.graph import Array, Graph, distance_dtype
-from kernels.sssp import sssp
-from kernels.sssp.certificate import certify_sssp
 from kernels.trees.constants import GROUP, LANES
-from kernels.trees.sweeping import by_sweeps
+from kernels.trees.sweeping import by_search, by_sweeps, lengths_fit
 
 _MOST, _MOST_ON_GPU = 256, 1024  # trees of a batch: more are not faster; on a GPU they share the time between two levels
 
@@ -40,7 +37,8 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
     Args:
         sources (integer [k]): Rows, which may repeat.
         hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend. Without one, and where sums of floats
-            round, so that sums over shortcuts differ, `sssp` searches from one source after the other.
+            round, so that sums over shortcuts differ, or a GPU's free memory does not hold a group of trees, `sssp` searches
+            from one source after the other.
 
     Raises:
         IndexError: If a source is not a row of the graph.
@@ -50,7 +48,7 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
     rows = np.asarray(sources).astype(graph.rows_by_id.dtype)
     for row in rows[(rows < 0) | (rows >= graph.num_vertices)][:1].tolist():
         require_row(graph, row)
-    if hierarchy is None or not hierarchy.exact or not len(rows):
+    if hierarchy is None or not hierarchy.exact or not len(rows) or not lengths_fit(graph):
         return _by_sssp(graph, rows, predecessors)
     swept = by_sweeps(graph, hierarchy, rows, predecessors)
     return Trees(rows, swept.distances, swept.predecessors)
@@ -72,10 +70,10 @@ def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
     """Number of trees that are solved at a time unless a caller says otherwise."""
     bytes_of_tree = 24 * max(1, graph.num_vertices)  # lengths, distances and predecessors, where 32 bits are not enough
     if is_cupy(graph):
-        fits = free_bytes() // 2 // bytes_of_tree
-        return max(1, min(_MOST_ON_GPU, fits // GROUP * GROUP or fits))
-    at_once = LANES * cores() if hierarchy is not None and hierarchy.exact else 1
-    return max(at_once, min(_MOST, 2**30 // bytes_of_tree) // at_once * at_once)
+        fits = at_once("a tree of shortest paths", bytes_of_tree)
+        return min(_MOST_ON_GPU, fits // GROUP * GROUP or fits)
+    together = LANES * cores() if hierarchy is not None and hierarchy.exact else 1
+    return max(together, min(_MOST, 2**30 // bytes_of_tree) // together * together)
 
 
 def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:
@@ -84,10 +82,7 @@ def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:
     distances = np.empty(shape, distance_dtype(graph.out.weights), like=like)
     stated = np.empty(shape, rows.dtype, like=like) if predecessors else None
     for place, row in enumerate(rows.tolist()):
-        paths = sssp(graph, row)
-        certificate = certify_sssp(graph, paths)
-        if not certificate.holds:
-            raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")
+        paths = by_search(graph, row)
         distances[place] = paths.distance
         if stated is not None:
             stated[place] = paths.predecessor

@@ -16,7 +16,7 @@ _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.
 
 def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
     """Sweep the trees from `rows` [k] with sums of this type, and prove them: see `kernels.trees.swept.Swept`."""
-    from kernels.trees.loops import prove
+    from kernels.trees.proof_cpu import prove
 
     shape = len(rows), graph.num_vertices
     distances = np.empty(shape, sums)
@@ -56,7 +56,7 @@ def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Arr
 
 def ancestors(hierarchy: Hierarchy, targets: Array) -> Array:
     """The positions, ascending, from which arcs lead downwards to the positions `targets`, these included."""
-    from kernels.trees.loops import mark_above
+    from kernels.trees.sweep_cpu import mark_above
 
     marked = np.zeros(hierarchy.num_vertices, np.bool_)
     marked[targets] = True
@@ -81,7 +81,7 @@ class _Sweep:
 
     def run(self, rows: Array, chosen: Array | None = None) -> None:
         """Set the lengths from up to `LANES` rows, of all positions or of the `chosen` ones."""
-        from kernels.trees.loops import search_up, sweep_down
+        from kernels.trees.sweep_cpu import search_up, sweep_down
 
         up, down = self._sides()
         starts = np.full(LANES, self._hierarchy.positions[rows[0]], np.int64)
@@ -92,7 +92,7 @@ class _Sweep:
 
     def by_row(self) -> Array:
         """The lengths in the order of rows."""
-        from kernels.trees.loops import to_rows
+        from kernels.trees.sweep_cpu import to_rows
 
         rows: Array = self._by_row
         to_rows(unsigned(self._hierarchy.positions), self.lengths, rows)

@@ -11,7 +11,7 @@ from kernels.graph import OFFSET, UNREACHED, Array, Graph
 from kernels.paths.constants import WAITS
 from kernels.paths.lengths import far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
-from kernels.trees.constants import GROUP, TREE_THREADS
+from kernels.trees.constants import GROUP, PROOF_THREADS, TREE_THREADS
 from kernels.trees.swept import Swept
 
 _SWEEP, _PROOF = "trees/sweep.cu", "trees/proof.cu"
@@ -39,7 +39,7 @@ def _prove(graph: Graph, hierarchy: Hierarchy, rows: Array, lengths: Array, sums
     places = hierarchy.derived.get(solve, lambda: hierarchy.positions[into.indices])
     arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, np.int64(num_rows)
     results = lengths, distances, pointer(stated), loose, first
-    launch(_PROOF, "prove", TREE_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
+    launch(_PROOF, "prove", PROOF_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
            **types_of(into, sums))  # fmt: skip
     return Swept(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]) != 1)
 

@@ -1,6 +1,5 @@
 """Trees by sweeps over a hierarchy, with wider sums where needed, and trees that the proof of many at a time leaves open."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -8,15 +7,28 @@ import numpy as np
 from kernels.answers import Hierarchy, Paths
 from kernels.arrays import is_cupy
 from kernels.certificate.rules import Broken, name_of
+from kernels.gpu.loader import fitting
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
+from kernels.trees.constants import GROUP
 from kernels.trees.swept import Swept
 
 
 def backend_of(graph: Graph) -> Any:
     """The module that sweeps on the graph's backend."""
-    return import_module("kernels.trees.cuda" if is_cupy(graph) else "kernels.trees.cpu")
+    if is_cupy(graph):
+        from kernels.trees import cuda
+
+        return cuda
+    from kernels.trees import cpu
+
+    return cpu
+
+
+def lengths_fit(graph: Graph) -> bool:
+    """Whether memory holds what a sweep on the graph's backend needs for a tree: on a GPU the lengths of a group, and a queue."""
+    return not is_cupy(graph) or fitting(8 * (GROUP + 2) * graph.num_vertices) > 0
 
 
 def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> Swept:
@@ -29,20 +41,19 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
         hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
         return by_sweeps(graph, hierarchy, rows, predecessors)
     for lane in np.flatnonzero(found.loose | found.waiting).tolist():
-        paths = _searched(graph, int(rows[lane]), found.distances[lane])
+        paths = by_search(graph, int(rows[lane]))
+        if (paths.distance != found.distances[lane]).any():
+            raise Broken(f"tree from vertex {name_of(graph, int(rows[lane]))}: the hierarchy is not that of the graph")
         found.distances[lane] = paths.distance
         if found.predecessors is not None:
             found.predecessors[lane] = paths.predecessor
     return found
 
 
-def _searched(graph: Graph, row: int, distance: Array) -> Paths:
-    """The proved tree of a source by a search, whose distances are those that a sweep found, or its hierarchy is wrong."""
+def by_search(graph: Graph, row: int) -> Paths:
+    """The tree of one source by a search. Raises Broken if it is not proved."""
     paths = sssp(graph, row)
-    name = name_of(graph, row)
-    if (paths.distance != distance).any():
-        raise Broken(f"tree from vertex {name}: the hierarchy is not that of the graph")
     certificate = certify_sssp(graph, paths)
     if not certificate.holds:
-        raise Broken(f"tree from vertex {name}: {certificate.reason}")
+        raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")
     return paths

@@ -11,7 +11,7 @@ from kernels.answers import Hierarchy
 from kernels.certificate.rules import Broken, name_of
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.trees import trees
-from kernels.trees.sweeping import backend_of
+from kernels.trees.sweeping import backend_of, lengths_fit
 
 _WORTH = 4  # a sweep of all positions is proved, and so preferred unless it has so many times the positions that are needed
 
@@ -30,7 +30,7 @@ class Targets:
         self._positions = hierarchy.positions[self._there]
         self._chosen = self._backend.ancestors(hierarchy, self._positions)
         self._longest = _longest(graph)
-        fits = hierarchy.exact and self._longest < 2**63
+        fits = hierarchy.exact and self._longest < 2**63 and lengths_fit(graph)
         self._restricted = fits and len(self._chosen) * _WORTH <= graph.num_vertices
 
     def distances(self, sources: Array) -> Array:

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from kernels.graph import UNREACHED
-from kernels.reductions import ArcLoads, Nearest, halves_of, measure, within
-from kernels.reductions.constants import BITS
+from kernels.reductions import ArcLoads, Nearest, digits_of, measure, within
 from kernels.sssp import sssp
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
@@ -60,11 +59,11 @@ def test_within(dtype):
             assert found[tree, place].tolist() == [near.sum(), *columns[:, near].sum(axis=1)]
 
 
-def test_halves_add_up_to_the_float():
-    values = np.array([0.1, -2.5, 1e6, 0.0])
-    (high, low), exponent = halves_of(values)
-    found = [((int(h) << BITS) + int(w)) * 2.0 ** (exponent - 2 * BITS) for h, w in zip(high, low, strict=True)]
-    assert found == pytest.approx(values.tolist(), rel=1e-12)
+@pytest.mark.parametrize("values", [[0.1, -2.5, 1e6, 0.0], [3.3, 1e16, -1e16, 1e-9], [1.7e308, 5e-324, -1e308, 1.0], [0.0], []])
+def test_digits_add_up_to_the_exact_sum_of_floats(values):
+    digits = digits_of(np.array(values))
+    every = [*digits.columns.T.tolist(), digits.columns.sum(axis=1).tolist()]
+    assert digits.floats(np.array(every)).tolist() == [*values, float(sum(map(Fraction, values)))]
 
 
 def test_nearest_facilities():

@@ -81,13 +81,13 @@ def check_drawn(edges: EdgeList, dtype: type) -> None:
     check(graph, [*range(0, graph.num_vertices, 3), 0], hierarchy)
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(75))
 @given(streets(st.integers(0, 3) | st.integers(1, 2**33)))
 def test_drawn_streets_with_zero_weights_ties_and_long_ones(edges):
     check_drawn(edges, np.int64)
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(75))
 @given(streets(st.sampled_from([0.0, 0.1, 0.2, 0.3, 1e-18, 1.0, 1e17]) | st.floats(0, 1e9)))
 def test_drawn_streets_with_float_sums_that_round(edges):
     check_drawn(edges, np.float64)
@@ -154,7 +154,7 @@ def test_a_hierarchy_of_other_weights_is_refused():
 def test_every_wrong_length_is_found():
     """The proof of many trees accepts the right lengths only: each mutant differs in one entry."""
     from kernels.trees.cpu import _arcs
-    from kernels.trees.loops import prove
+    from kernels.trees.proof_cpu import prove
 
     graph, random = graph_of(FIGURE_1), np.random.default_rng(1)
     sources = np.arange(LANES) % graph.num_vertices

@@ -52,13 +52,13 @@ def with_weights(graph: Graph, weights: list[float]) -> Graph:
     return graph_of_arcs(tails, graph.out.indices, chosen, graph.num_vertices, graph.symmetric)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(drawn(INTEGERS))
 def test_drawn_graphs_with_integer_weights(case):
     check_drawn(*case)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(drawn(FLOATS))
 def test_drawn_graphs_with_float_weights(case):
     check_drawn(*case)

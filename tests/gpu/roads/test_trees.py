@@ -9,10 +9,10 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from benchmarks.graphs import grid
+from benchmarks.generators import grid_edges
+from benchmarks.graphs import graph_of_edges, grid
 from kernels.certificate.rules import Broken
-from kernels.gpu.loader import to_device
-from kernels.gpu.transfer import on_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy
 from kernels.sssp import sssp
@@ -25,7 +25,7 @@ SMALL = [edges for edges in NAMED_GRAPHS if 2 < len(edges.ids) <= 100]
 
 
 def check(graph: Graph, sources: list[int]) -> None:
-    there, hierarchy = to_device(graph), on_device(build_hierarchy(graph))
+    there, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
     poison(1 << 20)
     found = trees(there, np.array(sources), hierarchy, predecessors=True)
     for place, source in enumerate(sources):
@@ -59,17 +59,24 @@ def test_arcs_of_length_zero(dtype: type, monkeypatch: pytest.MonkeyPatch) -> No
     check(Graph(graph.ids, graph.rows_by_id, out, out), list(range(0, 144, 9)))
 
 
+def test_rows_with_more_arcs_than_a_warp_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A depot with 200 streets: in the proof, the arcs from HELD on are not in shared memory. No tree is searched for."""
+    monkeypatch.setattr(sweeping, "sssp", None)
+    src, dst = np.append(grid_edges(15), [np.arange(200), np.full(200, 225)], axis=1)
+    check(graph_of_edges(src, dst, np.random.default_rng(1).integers(1, 9, len(src)), 226), [0, 7, 209, 225])
+
+
 def test_sums_that_do_not_fit_32_bits_or_64() -> None:
     for heavy in (2**30, 2**31, 2**62 - 1):
         check(graph_of(EdgeList("heavy", ((0, 1, heavy), (1, 2, heavy), (3, 2, 1)))), [0, 1, 3])
     graph = graph_of(EdgeList("beyond", ((0, 1, 2**62), (1, 2, 2**62))))
     with pytest.raises(OverflowError):
-        trees(to_device(graph), np.array([0]), on_device(build_hierarchy(graph)))
+        trees(to_device(graph), np.array([0]), to_device(build_hierarchy(graph)))
 
 
 def test_distances_to_targets() -> None:
     graph = grid(20)
-    there, hierarchy = to_device(graph), on_device(build_hierarchy(graph))
+    there, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
     sources, rows = np.arange(0, 400, 11), np.array([7, 390, 7])
     found = Targets(there, hierarchy, rows).distances(sources).get()
     np.testing.assert_array_equal(found, trees(graph, sources).distances[:, rows])
@@ -77,7 +84,7 @@ def test_distances_to_targets() -> None:
 
 def test_a_hierarchy_of_other_weights_is_refused() -> None:
     graph = grid(12)
-    hierarchy = on_device(build_hierarchy(graph))
+    hierarchy = to_device(build_hierarchy(graph))
     for change in (1, -1):
         out = replace(graph.out, weights=graph.out.weights + change)
         with pytest.raises(Broken, match="tree from vertex 5: the hierarchy is not that of the graph"):
@@ -87,7 +94,7 @@ def test_a_hierarchy_of_other_weights_is_refused() -> None:
 def test_every_wrong_length_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The proof of many trees accepts the right lengths only: each mutant differs in one entry."""
     graph = graph_of(FIGURE_1)
-    there, hierarchy = to_device(graph), on_device(build_hierarchy(graph))
+    there, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
     rows, sums, sweep = np.arange(3, dtype=np.int32), np.dtype(np.int32), cuda._sweep
 
     def refused(place: int, value: int) -> list[bool]:

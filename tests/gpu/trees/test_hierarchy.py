@@ -10,7 +10,7 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks.generators import grid_edges
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.hierarchy import NotRoadLike, build_hierarchy, customise
 from pipeline.config.graph import GraphConfig

@@ -6,7 +6,8 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.gpu.loader import to_device, to_host
+from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.reductions import ArcLoads, Nearest, measure, within
 from kernels.sssp import sssp
