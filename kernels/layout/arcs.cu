@@ -139,13 +139,13 @@ pack_edges(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, int64_t n
             if (forward[item] >> lane & 1) {
                 const int64_t mine = place + __popc(forward[item] & lower);
                 keys[mine] = (tails[item] - first_tail) << bits | heads[item];
-                copy_weight(weights, weight_bytes, edge, out_weights, mine);
+                copy_element(weights, weight_bytes, edge, out_weights, mine);
             }
             place += __popc(forward[item]);
             if (backward[item] >> lane & 1) {
                 const int64_t mine = place + __popc(backward[item] & lower);
                 keys[mine] = (heads[item] - first_tail) << bits | tails[item];
-                copy_weight(weights, weight_bytes, edge, out_weights, mine);
+                copy_element(weights, weight_bytes, edge, out_weights, mine);
             }
             place += __popc(backward[item]);
         }

@@ -63,7 +63,7 @@ def clean(
     ids, first_id, positions, src, dst = _number(src, dst, rules.declared)
     num_vertices, row = len(ids), index_dtype(len(ids))
     if num_vertices > 1 << 32:
-        raise ValueError(f"{num_vertices} vertices: two positions do not fit a key of 64 bits")
+        raise ValueError(f"{num_vertices} vertices: two positions do not fit into a key of 64 bits")
     edges = _Edges(src, dst, weights, ids, first_id, positions, rules, dropped)
     parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
     most = sum(arcs for _, arcs in parts)

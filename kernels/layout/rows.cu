@@ -11,7 +11,7 @@ take_rows(const int64_t* offsets, int64_t num_rows, const int64_t* shifts, const
     visit_arcs(offsets, num_rows, [=](int64_t row, int64_t arc) {
         const int64_t from = arc + shifts[row];
         out[arc] = row_of_position ? row_of_position[indices[from]] : indices[from];
-        copy_weight(weights, weight_bytes, from, out_weights, arc);
+        copy_element(weights, weight_bytes, from, out_weights, arc);
     });
 }
 
@@ -29,7 +29,7 @@ fill_lanes(const int64_t* offsets, int64_t num_rows, const ROW* indices, const v
         for (int64_t k = 0; k < width; ++k) {
             lanes[start + 32 * k] = k < degree ? indices[first + k] : padding;
             if (k < degree) {
-                copy_weight(weights, weight_bytes, first + k, lane_weights, start + 32 * k);
+                copy_element(weights, weight_bytes, first + k, lane_weights, start + 32 * k);
             }
         }
     }

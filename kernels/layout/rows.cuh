@@ -3,15 +3,6 @@
 
 #include "gpu/device.cuh"
 
-/* Copy a weight as a word of 4 or 8 bytes; 0 bytes mean no weights. */
-__device__ __forceinline__ void copy_weight(const void* weights, int bytes, int64_t from, void* out, int64_t to) {
-    if (bytes == 4) {
-        ((uint32_t*)out)[to] = ((const uint32_t*)weights)[from];
-    } else if (bytes == 8) {
-        ((uint64_t*)out)[to] = ((const uint64_t*)weights)[from];
-    }
-}
-
 /* The row of an arc: the last row whose first arc is not greater. All lanes call it and probe 32 rows at a time. */
 __device__ __forceinline__ int64_t row_of(const int64_t* offsets, int64_t num_rows, int64_t arc) {
     const int lane = threadIdx.x & 31;

@@ -1,4 +1,4 @@
-"""Edge lists, and which of their arcs a graph has."""
+"""Edge lists, and the rules for which of their arcs a graph has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ import numpy as np
 from kernels.arrays import frozen, is_cupy
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_rows
-from kernels.graph import OFFSET, Array, Csr, index_dtype
+from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.constants import LANES, WARP_DEGREE
 
 BLOCK_DEGREE = 1024  # rows of this degree or more take a grid or a block each
@@ -73,13 +73,13 @@ class VectCsr:
         _require(wrong < 0, f"segment entry {wrong} is neither its row's arc nor padding")
 
 
-def extend(csr: Csr, first_row: int, num_vertices: int) -> VectCsr:
-    """Add the vector extension to rows. `csr` holds rows from `first_row` on of a graph of `num_vertices` vertices."""
+def extend(csr: Csr, first_row: int) -> VectCsr:
+    """Add the vector extension to rows; `csr` holds those of a graph from `first_row` on."""
     degrees = np.diff(csr.offsets)
     first_lane = leading_wide(degrees)
     segments = _segments(degrees, first_lane)
     slots = int(segments[-1])
-    indices = np.empty(slots, index_dtype(num_vertices), like=csr.indices)
+    indices = np.empty(slots, csr.indices.dtype, like=csr.indices)
     weights = None if csr.weights is None else np.zeros(slots, csr.weights.dtype, like=csr.weights)
     extended = VectCsr(csr, first_row, segments, indices, weights)
     if is_cupy(csr):

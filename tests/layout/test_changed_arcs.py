@@ -37,7 +37,7 @@ def histories(draw):
 
 
 @given(histories())
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 def test_merged_rows_are_those_of_a_list_of_arcs(history):
     rows, total, ranks, arcs, listed, weight = history
     rank, index = np.array(ranks, np.int32), np.int32

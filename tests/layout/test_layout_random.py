@@ -102,7 +102,7 @@ def assert_lanes_decode(vect: VectCsr) -> None:
 
 
 @given(table=edge_tables(), directed=st.booleans(), layout=layouts, declared=st.integers(0, 5))
-@settings(max_examples=examples(120), deadline=None)
+@settings(max_examples=examples(120))
 def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared):
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)

@@ -37,7 +37,7 @@ RULES = (
 
 
 def certify_layout(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
-    """Prove that `graph` is the layout of the edges of all ranks, and that what it states is true. Collective.
+    """Prove that `graph` is the layout of the edges of all ranks, and that its facts are true. Collective.
 
     Args:
         edges: This rank's part of the edge list.

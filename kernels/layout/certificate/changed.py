@@ -1,4 +1,4 @@
-"""Certificate of changes: a stored graph is the one before it without the edges that were removed, and with those that were put.
+"""Certificate of changes: a stored graph is the previous one without the removed edges, and with the inserted ones.
 
 As multisets of (src, dst, weight), its arcs and the removed ones are those of the graph before and the put ones; all four are
 compared by the fingerprints of `kernels.layout.certificate`. The removed edges are those that the file of changes names, so a
@@ -19,10 +19,10 @@ from kernels.layout.certificate.vertices import Vertices, held_rows, require
 from kernels.layout.rules import Edges, Rules
 
 RULES = (
-    "vertices are those of the graph before and the new ones, each once, in ascending order",
+    "vertices are those of the previous graph and the new ones, each once, in ascending order",
     "a row's arcs ascend strictly by the id of their neighbour, and are as many as its degree",
     "the in-arcs are the out-arcs reversed",
-    "stored arcs and removed edges are the arcs of the graph before and the put edges",
+    "stored arcs and removed edges are the arcs of the previous graph and the inserted edges",
 )
 
 
@@ -71,4 +71,4 @@ def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
     if found and len(added):
         kept[places] = False
     same = found and np.array_equal(ids[kept], known)
-    require(ranks, "" if same else "the vertices are not those of the graph before and the new ones")
+    require(ranks, "" if same else "the vertices are not those of the previous graph and the new ones")

@@ -58,7 +58,7 @@ class Proof:
         return replace(edges, weights=weights.astype(stored.dtype, copy=False))
 
     def require_counts(self, claim: Claim, edges: int, loops: int) -> None:
-        """Compare what is stated with the numbers of edges, of self-loops among them, and of stored arcs."""
+        """Compare the stated counts with the numbers of edges, of self-loops among them, and of stored arcs."""
         arcs = self._ranks.sum(int(self._held.out.offsets[self._held.num_own]))
         dropped = 0 if self._rules.keep_self_loops else loops
         added = edges - loops if self._rules.both else 0

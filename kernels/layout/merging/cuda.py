@@ -10,11 +10,10 @@ from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.merging.changes import KIND, Changes
-from kernels.layout.merging.constants import MERGE_ITEMS, MERGE_THREADS
+from kernels.layout.merging.constants import KIND_BITS, MERGE_ITEMS, MERGE_THREADS
 
 _SOURCE, _PAIRS = "layout/merging/merging.cu", "layout/merging/pairs.cu"
 _TILE = MERGE_THREADS * MERGE_ITEMS
-_KIND_BITS = 2  # as in merging.cu
 
 
 def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, Array, Array]:
@@ -26,7 +25,7 @@ def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, 
     columns = rows, ranks.astype(rows.dtype, copy=False), kinds
     launch(_SOURCE, "pack_changes", MERGE_THREADS, len(rows), *columns, *how, keys, ROW=rows.dtype)
     order = cupy.arange(len(rows), dtype=np.uint32 if len(rows) < 2**32 else np.uint64)
-    keys, sorted_order = sort(keys, order, 0, _KIND_BITS + rank_bits + row_bits)
+    keys, sorted_order = sort(keys, order, 0, KIND_BITS + rank_bits + row_bits)
     assert sorted_order is not None
     sorted_columns = tuple(cupy.empty_like(each) for each in columns)
     launch(_SOURCE, "unpack_changes", MERGE_THREADS, len(rows), keys, *how, *sorted_columns, ROW=rows.dtype)

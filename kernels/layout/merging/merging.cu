@@ -17,16 +17,16 @@
 extern "C" __global__ void __launch_bounds__(MERGE_THREADS) pack_changes(
     const ROW* rows, const ROW* ranks, const signed char* kinds, int64_t number, int rank_bits, uint64_t* keys) {
     for (int64_t i = global_thread(); i < number; i += num_threads()) {
-        keys[i] = ((uint64_t)rows[i] << rank_bits | (uint64_t)ranks[i]) << 2 | (uint64_t)(kinds[i] + 1);
+        keys[i] = ((uint64_t)rows[i] << rank_bits | (uint64_t)ranks[i]) << KIND_BITS | (uint64_t)(kinds[i] + 1);
     }
 }
 
 extern "C" __global__ void __launch_bounds__(MERGE_THREADS) unpack_changes(
     const uint64_t* keys, int64_t number, int rank_bits, ROW* rows, ROW* ranks, signed char* kinds) {
     for (int64_t i = global_thread(); i < number; i += num_threads()) {
-        rows[i] = (ROW)(keys[i] >> 2 >> rank_bits);
-        ranks[i] = (ROW)(keys[i] >> 2 & ((1ull << rank_bits) - 1));
-        kinds[i] = (signed char)((int)(keys[i] & 3) - 1);
+        rows[i] = (ROW)(keys[i] >> KIND_BITS >> rank_bits);
+        ranks[i] = (ROW)(keys[i] >> KIND_BITS & ((1ull << rank_bits) - 1));
+        kinds[i] = (signed char)((int)(keys[i] & ((1 << KIND_BITS) - 1)) - 1);
     }
 }
 
@@ -89,11 +89,7 @@ extern "C" __global__ void __launch_bounds__(MERGE_THREADS) put_arcs(
         if (kinds[change] >= 0) {
             const int64_t place = places[change] + before[change];
             out_indices[place] = heads[change];
-            if (weight_bytes == 4) {
-                ((uint32_t*)out_weights)[place] = ((const uint32_t*)weights)[change];
-            } else if (weight_bytes == 8) {
-                ((uint64_t*)out_weights)[place] = ((const uint64_t*)weights)[change];
-            }
+            copy_element(weights, weight_bytes, change, out_weights, place);
         }
     }
 }

@@ -11,30 +11,6 @@
 #define NOTHING 2
 #define WARPS (MERGE_THREADS / 32)
 
-/* How many lower threads of the block `keep`, and in `total` how many of all. All threads call it, with memory of their own. */
-__device__ __forceinline__ int kept_before(bool keep, int* warps, int& total) {
-    const uint32_t lanes = __ballot_sync(FULL_WARP, keep);
-    if ((threadIdx.x & 31) == 0) {
-        warps[threadIdx.x / 32] = __popc(lanes);
-    }
-    __syncthreads();
-    int before = __popc(lanes & ((1u << (threadIdx.x & 31)) - 1));
-    total = 0;
-    for (int warp = 0; warp < WARPS; ++warp) {
-        before += warp < threadIdx.x / 32 ? warps[warp] : 0;
-        total += warps[warp];
-    }
-    return before;
-}
-
-__device__ __forceinline__ void copy_weight(const void* from, int64_t place, void* to, int64_t target, int weight_bytes) {
-    if (weight_bytes == 4) {
-        ((uint32_t*)to)[target] = ((const uint32_t*)from)[place];
-    } else if (weight_bytes == 8) {
-        ((uint64_t*)to)[target] = ((const uint64_t*)from)[place];
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(MERGE_THREADS) pack_pairs(
     const ROW* rows, const ROW* indices, const bool* puts, const ROW* positions, int bits, int64_t length, uint64_t* keys) {
     for (int64_t i = global_thread(); i < length; i += num_threads()) {
@@ -69,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(MERGE_THREADS) take_newest(
         indices[target] = rows_by_position[pair & ((1ull << bits) - 1)];
         puts[target] = keys[place] & 1;
         if (weight_bytes) {
-            copy_weight(weights, order[place], out_weights, target, weight_bytes);
+            copy_element(weights, weight_bytes, order[place], out_weights, target);
         }
     }
 }
@@ -121,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(MERGE_THREADS) take_effective(
         out_kinds[target] = (signed char)kind;
         out_places[target] = places[change];
         before[target] = sums[blockIdx.x] + more - fewer;
-        copy_weight(weights, change, out_weights, target, weight_bytes);
+        copy_element(weights, weight_bytes, change, out_weights, target);
     }
     if (global_thread() == 0) {
         before[counts[gridDim.x]] = sums[gridDim.x];

@@ -71,8 +71,7 @@ def cut_over_ranks(rows: Array, degrees: Array, num_vertices: int, communicator:
         rows (index width [n]): Some of the graph's rows, ascending; every row is on exactly one rank.
         degrees (int64 [n]): The numbers of their stored arcs.
     """
-    size = communicator.size
-    passing = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
+    passing = Owners.evenly(num_vertices, communicator)
     own = passing.own
     here, found = passing.send(rows.astype(OFFSET), degrees)
     arcs = np.zeros(len(own) + 1, OFFSET, like=degrees)
