@@ -1,1 +1,1 @@
-"""Shared by weak components, strong components and the spanning forest: union-find, and names of components."""
+"""Shared by components, the spanning forest, and orders of condensations: union-find, names of components, and Kahn's order."""

@@ -1,9 +1,10 @@
-"""Where Numba keeps a compiled function: under a digest of all that it is made of.
+"""Numba's cache of compiled functions: each under a digest of its code and of all that it uses.
 
 By itself Numba compares the time and the size of the function's own file. So it would miss the change of a function or a constant
 in another file that this one uses, and compile everything again in each copy of the project.
 """
 
+import copyreg
 import hashlib
 import inspect
 import os
@@ -16,7 +17,7 @@ from typing import Any
 from numba.core import config
 from numba.core.caching import InTreeCacheLocator
 
-from kernels.cpu.compiled import Compiled
+from kernels.cpu.compiled import COMPILED, Compiled
 
 
 class ByContent(InTreeCacheLocator):  # type: ignore[misc]
@@ -24,7 +25,7 @@ class ByContent(InTreeCacheLocator):  # type: ignore[misc]
 
     def __init__(self, function: FunctionType, file: str) -> None:
         super().__init__(function, file)
-        self._digest = digest(function.__globals__[function.__name__])
+        self._digest = digest(COMPILED[function])
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         self._cache_path = str(Path(config.CACHE_DIR or home / "graphmill" / "compiled", self._digest))
 
@@ -35,29 +36,40 @@ class ByContent(InTreeCacheLocator):  # type: ignore[misc]
     @classmethod
     def from_function(cls, function: FunctionType, file: str) -> Any:
         """None for other packages' functions, and where the folder is not writable: Numba then asks the next class."""
-        ours = isinstance(function.__globals__.get(function.__qualname__), Compiled)
         with suppress(RuntimeError):  # there is no home folder
-            return super().from_function(function, file) if ours else None
+            return super().from_function(function, file) if function in COMPILED else None
 
 
 def digest(compiled: Compiled) -> str:
     """SHA-256 of a function's options, its code, and the compiled functions, intrinsics and constants that it uses."""
-    return hashlib.sha256("\0".join(_parts(compiled, set())).encode()).hexdigest()
+    return hashlib.sha256("\0".join(_parts(compiled, [])).encode()).hexdigest()
 
 
-def _parts(compiled: Compiled, seen: set[Compiled]) -> Iterator[str]:
-    seen.add(compiled)
+def _parts(compiled: Compiled, seen: list[Compiled]) -> Iterator[str]:
+    seen.append(compiled)
     yield repr((compiled.py_func.__module__, sorted(compiled.options.items())))
-    codes = [compiled.py_func.__code__]
+    function, cells = compiled.py_func, compiled.py_func.__closure__ or ()
+    enclosed = dict(zip(function.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    codes = [function.__code__]
     for code in codes:
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
         yield repr((code.co_code, code.co_varnames, code.co_names, constants))
-        for name in code.co_names:
-            value: Any = compiled.py_func.__globals__.get(name)
+        for name in (*code.co_names, *code.co_freevars):
+            value: Any = enclosed.get(name, function.__globals__.get(name))
             if isinstance(value, Compiled):
-                yield from () if value in seen else _parts(value, seen)
+                if value not in seen:
+                    yield from _parts(value, seen)
+                elif name in enclosed:
+                    yield f"as {seen.index(value)}"
             elif hasattr(value, "__wrapped__"):  # an intrinsic, which may use anything in its file
                 yield Path(inspect.getfile(value.__wrapped__)).read_text(encoding="utf-8")
             elif not isinstance(value, ModuleType):  # that is NumPy, whose functions Numba implements
                 yield repr(value)
+
+
+def _named(compiled: Compiled) -> Any:
+    return str, (digest(compiled),)
+
+
+copyreg.pickle(Compiled, _named)  # Numba names the code of a closure by a pickle of what it encloses

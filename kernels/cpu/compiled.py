@@ -1,16 +1,22 @@
-"""`njit` as Numba's, but Numba is imported when a compiled function is first called.
+"""Numba's `njit`, except that Numba is imported when a compiled function is first called.
 
 The import takes half a second, and a run that finds all its steps valid, or computes on a GPU, calls no such function.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import update_wrapper
 from threading import Lock
 from typing import Any
+from weakref import WeakValueDictionary
 
 from kernels.preparing import begin, end, preparing
 
 _LOCK = Lock()
+COMPILED = WeakValueDictionary[Callable[..., Any], "Compiled"]()  # by their functions, by which Numba asks where to keep the code
+# Options of loops that make no array: callers hold theirs, and to count references to them would take half of the time or more.
+# Loops check divisors themselves.
+UNCOUNTED = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
 
 
 class Compiled:
@@ -20,6 +26,7 @@ class Compiled:
         update_wrapper(self, function)
         self.py_func, self.options = function, options  # Numba inlines `py_func` into a caller
         self._dispatcher: Any = None
+        COMPILED[function] = self
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function."""
@@ -53,10 +60,21 @@ def _numba() -> Any:
 
     if Compiled not in typeof_impl.registry:
         others = ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
+        caching.FunctionCache._guard_against_spurious_io_errors = _naming_the_folder
         numba.config.CACHE_LOCATOR_CLASSES = numba.config.CACHE_LOCATOR_CLASSES or f"kernels.cpu.cached.ByContent,{others}"
         event.register("numba:compiler_lock", _listener(event))  # which is held to compile, and to load from the cache
         typeof_impl.register(Compiled)(lambda function, context: typeof_impl(function.dispatcher, context))
     return numba
+
+
+@contextmanager
+def _naming_the_folder(cache: Any) -> Iterator[None]:
+    """Give errors of writing compiled code, such as on a full disk, the folder of the code, which they may not name."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or cache.cache_path
+        raise
 
 
 def _listener(event: Any) -> Any:

@@ -27,12 +27,12 @@ def cores() -> int:
 
 
 def worth_threads(work: int) -> bool:
-    """Whether threads save time for so many rows and arcs."""
+    """Whether threads save time for this number of rows and arcs."""
     return cores() > 1 and work >= WORTH_A_THREAD
 
 
 def ranges(length: int, work: int = 0) -> list[Range]:
-    """Ranges of about equal length that cover `0..length-1`; one if threads are not worth it for `work`, or for so many items."""
+    """Ranges of about equal length that cover `0..length-1`; one if threads are not worth it for `work` or the items."""
     if not worth_threads(max(length, work)):
         return [(0, length)]
     cuts = np.linspace(0, length, cores() * _RANGES_PER_CORE + 1).astype(np.int64).tolist()

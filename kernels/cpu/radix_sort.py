@@ -1,4 +1,4 @@
-"""A stable radix sort of what fits the cache of one core, for compiled loops."""
+"""A stable radix sort of arrays that fit into the cache of one core, for compiled loops."""
 
 import numpy as np
 

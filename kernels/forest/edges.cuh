@@ -30,7 +30,7 @@ struct Edges {
     const EDGE* __restrict__ first_edge;
     const ROW* __restrict__ chunk_rows;
     const int64_t* __restrict__ chunk_firsts;
-    int64_t num_rows, num_edges, num_chunks;
+    int64_t num_rows, num_chunks;
 };
 
 /* The lightest key of each tree. Only WIDE keys use `edge`. */

@@ -32,7 +32,7 @@
 
 #define SETTING                                                                                                        \
     const Edges g = {offsets,    indices,    weights,      positions, rows_by_id, tails,                               \
-                     first_edge, chunk_rows, chunk_firsts, num_rows,  num_edges,  num_chunks};                         \
+                     first_edge, chunk_rows, chunk_firsts, num_rows,  num_chunks};                                     \
     const Minima minima = {minima_weight, minima_edge};                                                                \
     const Key limit = {(Bits)light_weight, (Bits)light_edge};                                                          \
     (void)limit, (void)minima;

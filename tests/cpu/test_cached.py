@@ -1,5 +1,6 @@
 """Functions that Numba keeps: compiled again where anything changes that they are made of, not for a copy of the project."""
 
+import errno
 import importlib
 import sys
 from pathlib import Path
@@ -55,6 +56,15 @@ def copy_of(tmp_path, monkeypatch):
 def compiled(function) -> bool:
     """Whether it was compiled, and not loaded."""
     return bool(sum(function.dispatcher.stats.cache_misses.values()))
+
+
+def test_a_full_disk_is_an_error_that_names_the_folder(copy_of, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", full)
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path / 'cache'}/"):
+        copy_of("one")(1)
 
 
 def test_a_changed_constant_of_another_file_is_noticed(copy_of):

@@ -52,7 +52,7 @@ def edge_lists(draw):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(edge_lists(), st.randoms(use_true_random=False))
 def test_random_graphs_have_the_components_of_networkx(edges, random):
     peer = networkx.DiGraph(edges.arcs().keys())

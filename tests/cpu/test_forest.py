@@ -101,7 +101,7 @@ def edge_lists(draw, weights):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=examples(300))
+@settings(max_examples=examples(300))
 @given(edge_lists(st.integers(0, 4)), st.randoms(use_true_random=False))
 def test_random_graphs_with_many_equal_weights(edges, random):
     order = random.sample(edges.ids, len(edges.ids))
@@ -109,7 +109,7 @@ def test_random_graphs_with_many_equal_weights(edges, random):
         assert in_ids(graph, minimum_spanning_forest(graph)) == oracles.forest(edges)
 
 
-@settings(deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(edge_lists(st.floats(0, 100)))
 def test_random_graphs_have_the_weight_that_networkx_finds(edges):
     graph = graph_of(edges, dtype=np.float64)

@@ -10,6 +10,7 @@ from kernels.graph import Csr, Graph
 from kernels.oracle import oracle
 from kernels.pagerank.certificate import FARTHEST
 from tests.answers import true_answers, true_forest, true_paths, uncleaned
+from tests.counts import examples
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
 SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
@@ -35,9 +36,10 @@ def test_true_answers_of_named_graphs_agree(edges, build):
             assert "scipy" in verdict.rules[0]
 
 
+@pytest.mark.sampled
 def test_hundreds_of_random_graphs_agree_and_changed_answers_do_not():
     rng = np.random.default_rng(5)
-    for _ in range(500):
+    for _ in range(examples(600)):
         num_vertices = int(rng.integers(1, 12))
         ends = rng.integers(0, num_vertices, (int(rng.integers(0, 25)), 2)).tolist()
         edges = EdgeList(

@@ -109,13 +109,13 @@ def check_drawn(edges: EdgeList, dtype: type, seed: int) -> None:
     assert sums == oracles.paths(edges, source, weighted=True)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(edge_lists(st.integers(0, 4) | st.integers(0, 2**40)), st.integers(0, 9))
 def test_drawn_graphs_with_integer_weights(edges, seed):
     check_drawn(edges, np.int64, seed)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(edge_lists(st.sampled_from([0.0, 1e-18, 0.1, 0.2, 0.3, 1.0, 1e17]) | st.floats(0, 1e300)), st.integers(0, 9))
 def test_drawn_graphs_with_float_weights_that_sums_absorb(edges, seed):
     check_drawn(edges, np.float64, seed)

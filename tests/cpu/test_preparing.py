@@ -10,7 +10,9 @@ from kernels.preparing import Prepared, measured
 from pipeline.runtime.backend import Clock
 
 
-def test_a_clock_leaves_out_what_compiling_takes():
+def mostly_compiling():
+    """Whether a clock leaves out most of a first call: compiling takes longer than the work, and is done on another thread."""
+
     @njit(nogil=True)
     def doubled(values):
         return values * 2
@@ -18,7 +20,11 @@ def test_a_clock_leaves_out_what_compiling_takes():
     clock, started = Clock("cpu"), time.perf_counter()
     clock.timed(lambda: over_items([np.arange(4), np.arange(9)], doubled))()
     first = time.perf_counter() - started
-    assert 0 <= clock.seconds < first / 2  # compiling takes much longer than the work, and is done on another thread
+    return 0 <= clock.seconds < first / 2
+
+
+def test_a_clock_leaves_out_what_compiling_takes():
+    assert any(mostly_compiling() for _ in range(5))  # a busy machine may stop this process while it works
 
 
 def test_threads_that_prepare_at_the_same_time_are_counted_once():

@@ -47,7 +47,7 @@ def test_named_graphs(edges):
     check(graph, all_pairs(graph)[:, :: 1 + graph.num_vertices**2 // 2000])
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(200))
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)), max_size=60), st.permutations(range(16)), st.booleans())
 def test_all_pairs_of_graphs_that_hypothesis_finds(ends, order, directed):
     graph = graph_of(EdgeList("found", tuple(ends), directed, tuple(range(16))), order)

@@ -1,4 +1,4 @@
-"""Spanning forest of least weight where neither vertices nor edges are on one rank: Borůvka's rounds between the ranks.
+"""Spanning forest of least weight whose vertices and edges are on several ranks: Borůvka's rounds between the ranks.
 
 Sanders and Schimek, Engineering Massively Parallel MST Algorithms, IPDPS 2023: every vertex takes its lightest edge, chains of
 taken edges are shortened to stars, and each star becomes one vertex. As soon as few edges remain, every rank gathers them and

@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.answers import Forest
 from kernels.certificate.global_view import GlobalView
-from kernels.certificate.rules import Broken, outside
+from kernels.certificate.rules import Broken, out_of_order, outside
 from kernels.cpu.compiled import njit
 from kernels.forest.certificate import reasons
 from kernels.graph import OFFSET, Array
@@ -43,7 +43,7 @@ def require_edges(view: GlobalView, forest: Forest) -> Edges:
     (position,) = view.rows.request(dst, shard.positions)
     edges = Edges(src, dst, stated, keys_of(stated), low, position.astype(OFFSET))
     _require(view, edges, edges.low >= edges.high, 1, reasons.wrong_end)
-    _require(view, edges, _falls(edges), 2, reasons.not_ascending)
+    _require(view, edges, out_of_order(edges.low, edges.high), 2, reasons.not_ascending)
     return edges.take(np.argsort(edges.heavy, kind="stable"))  # stable: they ascend by ends already
 
 
@@ -63,12 +63,6 @@ def _require(view: GlobalView, edges: Edges, wrong: Array, shown: int, reason: C
     ends = view.first(edges.src[places], edges.dst[places], key=np.concatenate([edges.low[place], edges.high[place]]))
     if ends:
         raise Broken(reason(view, *ends, 0))
-
-
-def _falls(edges: Edges) -> Array:
-    low, high = edges.low, edges.high
-    falls: Array = (low[1:] < low[:-1]) | ((low[1:] == low[:-1]) & (high[1:] <= high[:-1]))
-    return falls
 
 
 def keys_of(weights: Array) -> Array:
