@@ -1,4 +1,4 @@
-"""Breadth-first search: the hops from a source to every row, and the unique predecessors."""
+"""Breadth-first search: the least number of arcs from a source to every row, and the unique predecessors."""
 
 from kernels.answers import Paths
 from kernels.arrays import on_gpu, require_row

@@ -1,4 +1,4 @@
-"""Breadth-first search on the GPU: one cooperative launch per search, by one of two methods that the graph's degrees decide.
+"""Breadth-first search on the GPU: one cooperative launch per search; the graph's degrees select one of two methods.
 
 Graphs with few arcs per row and no large row (roads, grids) have many levels, and a level costs the chain of its dependent steps:
 `top_down.cu` makes this chain short. Other graphs have few levels and many arcs: `direction_optimising.cu` reads few of them.

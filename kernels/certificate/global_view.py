@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 
 
 class DistributedArray:
-    """An array with an entry for each row, of which each rank holds those of its own rows. Reading is collective."""
+    """An array with an entry for each row; each rank holds the entries of its own rows. Reading is collective."""
 
     def __init__(self, rows: Owners, own: Array):
         self._rows, self._own = rows, own
@@ -32,7 +32,7 @@ class DistributedArray:
 
 
 class GlobalView:
-    """One rank's access to what all ranks hold. The methods are collective.
+    """One rank's access to the data of all ranks. The methods are collective.
 
     Attributes:
         ids: External ids of all rows.

@@ -1,4 +1,4 @@
-"""Launches of the certificates' kernels, which say whether an answer holds; the reason why not is found on the CPU."""
+"""Launches of the certificates' kernels, which decide whether an answer holds; the CPU finds the reason if it does not."""
 
 from collections.abc import Callable
 from typing import Any

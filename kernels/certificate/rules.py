@@ -72,6 +72,12 @@ def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: 
     return rows
 
 
+def out_of_order(first: Array, second: Array) -> Array:
+    """Whether each pair (`first`, `second`), from the second on, is not greater than the previous one: bool [n - 1]."""
+    falls: Array = (first[1:] < first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] <= second[:-1]))
+    return falls
+
+
 def outside(name: str, rows: Entries, place: int, num_vertices: int, lowest: int = 0) -> str:
     """Reason where `rows[place]` is not a row of the graph."""
     return f"{name} has row {at(rows, place)}, outside {lowest}..{num_vertices - 1}"

@@ -10,7 +10,7 @@ from kernels.graph import Array
 
 
 def exchange_columns(communicator: Communicator, *columns: Sequence[Array]) -> list[Array]:
-    """Send `column[r]` of each column to rank r, all in one exchange; return what was received of each column, in rank order.
+    """Send `column[r]` of each column to rank r, in one exchange; return the received parts of each column, in rank order.
 
     Each rank is sent equally many values of every column. A column has one type, the same on all ranks.
     """
@@ -42,7 +42,7 @@ def distinct(values: Array) -> Array:
 
 
 def lower_at(values: Array, places: Array, proposed: Array) -> None:
-    """Lower `values[p]` to the minimum of itself and what is proposed for index p; no value is negative."""
+    """Lower `values[p]` to the minimum of itself and the values proposed for index p; no value is negative."""
     if not is_cupy_array(values):
         np.minimum.at(values, places, proposed)
         return

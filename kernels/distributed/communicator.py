@@ -32,7 +32,7 @@ class Communicator(ABC):
 
     @abstractmethod
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
-        """Send `parts[r]` to each rank r; return what each rank sent, in rank order. Lengths and types may all differ.
+        """Send `parts[r]` to each rank r; return the parts that arrived, in rank order. Lengths and types may differ.
 
         If every rank knows in advance the lengths and types that it receives, all ranks pass `buffers`: the part from rank
         r is written to `buffers[r]`, and `buffers` is returned. The transport then does not have to announce them. A part that
@@ -138,7 +138,7 @@ class SingleRank(OverExchange):
 
 
 def own_copies(parts: Sequence[Array], like: Array, buffers: Sequence[Array] | None) -> list[Array]:
-    """Copy received parts to `buffers`, or to new arrays on the backend of `like`: what `exchange` of a transport returns."""
+    """Copy received parts to `buffers`, or to new arrays on the backend of `like`; return them as `exchange` does."""
     if buffers is None:
         return [np.array(part, like=like) for part in parts]
     for part, buffer in zip(parts, buffers, strict=True):

@@ -1,4 +1,4 @@
-"""Which rows each rank works on: one contiguous range of them, or many blocks that are dealt to the ranks.
+"""The rows of each rank: one contiguous range, or many blocks that are dealt to the ranks.
 
 If rows are stored in the order of their degrees, a range with an even share of the arcs may have a hundredth of the rows, or most
 of them. Such a graph is cut into many blocks, which are dealt to the ranks one by one. While the ranks work on them, rows then

@@ -1,4 +1,4 @@
-"""Ranks that are threads of one process, each on a GPU of its own: they copy what the others send from their GPUs' memory."""
+"""Ranks that are threads of one process, each on its own GPU: they copy the parts of others from their GPUs' memory."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar

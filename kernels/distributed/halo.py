@@ -59,7 +59,7 @@ class Halo:
 
         Returns what was received: the own rows, as local rows, which may repeat, and the columns.
         """
-        cuts = np.searchsorted(ghosts, np.asarray(self.shard.ghost_bounds[1:-1], like=ghosts)).tolist()
+        cuts = self._owners_begin(ghosts)
         sent = (np.split(column[ghosts], cuts) for column in (self.shard.ghosts, *columns))
         rows, *received = exchange_columns(self.communicator, *sent)
         return [rows - self.shard.rows.start, *received]
@@ -77,16 +77,21 @@ class Halo:
         return self._lowered(values, *self.send(ghosts, values[len(self.shard.ids) :]))
 
     def lower_and_tell(self, values: Array, ghosts: Array) -> tuple[Array, bool]:
-        """`lower`, and whether any rank sent a ghost: each sends its peers a first row that says so, in the same exchange."""
-        cuts = np.searchsorted(ghosts, self.shard.ghost_bounds[1:-1]).tolist()
-        mark = np.array([_SENT if len(ghosts) else _NONE], self.shard.ghosts.dtype)
+        """`lower`, and whether any rank sent a ghost: each sends its peers this fact as a first row, in the same exchange."""
+        cuts = self._owners_begin(ghosts)
+        mark = np.array([_SENT if len(ghosts) else _NONE], self.shard.ghosts.dtype, like=ghosts)
         rows = [np.concatenate([mark, part]) for part in np.split(self.shard.ghosts[ghosts], cuts)]
-        sent = [
-            np.concatenate([np.zeros(1, values.dtype), part]) for part in np.split(values[len(self.shard.ids) + ghosts], cuts)
-        ]
+        first, lowered = np.zeros(1, values.dtype, like=values), values[len(self.shard.ids) + ghosts]
+        sent = [np.concatenate([first, part]) for part in np.split(lowered, cuts)]
         found, proposed = exchange_columns(self.communicator, rows, sent)
         is_row = found >= 0
         return self._lowered(values, found[is_row] - self.shard.rows.start, proposed[is_row]), bool((found == _SENT).any())
+
+    def _owners_begin(self, ghosts: Array) -> list[int]:
+        """Where the ghosts of each rank but the first begin among some, which are ascending."""
+        bounds = np.asarray(self.shard.ghost_bounds[1:-1], like=ghosts)
+        places: list[int] = np.searchsorted(ghosts, bounds).tolist()
+        return places
 
     @staticmethod
     def _lowered(values: Array, own: Array, proposed: Array) -> Array:

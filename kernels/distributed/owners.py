@@ -1,4 +1,4 @@
-"""The directory of owners: numbers in contiguous ranges per rank, whose owners store what is known of them."""
+"""The directory of owners: each rank owns a contiguous range of numbers, and stores the values that belong to them."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ from kernels.graph import OFFSET, Array
 
 
 class Owners:
-    """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. All methods but `distinct` are collective.
+    """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. Methods are collective unless they say otherwise.
 
     Attributes:
         bounds (int64 [size + 1]): A NumPy array.
@@ -22,6 +22,12 @@ class Owners:
     def __init__(self, bounds: Array, communicator: Communicator):
         self.bounds, self.communicator, self.supersteps = bounds, communicator, 0
         self.start, self.stop = (int(bound) for bound in bounds[communicator.rank : communicator.rank + 2])
+
+    @classmethod
+    def evenly(cls, count: int, communicator: Communicator) -> "Owners":
+        """The numbers 0 to `count` - 1 in ranges of about equal length. Not collective."""
+        size = communicator.size
+        return cls(np.array([count * rank // size for rank in range(size + 1)], OFFSET), communicator)
 
     @classmethod
     def of_counts(cls, count: int, communicator: Communicator) -> "Owners":

@@ -6,7 +6,7 @@ from kernels.graph import Array
 
 
 def cut(degrees: Array, parts: int) -> list[range]:
-    """Cut rows into `parts` ranges; none has more arcs than its even share plus those of one row.
+    """Divide rows into `parts` ranges; none has more arcs than its even share plus those of one row.
 
     Args:
         degrees (int64 [V]): Stored arcs of each row, a NumPy array.

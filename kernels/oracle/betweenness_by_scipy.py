@@ -16,6 +16,7 @@ from kernels.answers import Betweenness
 from kernels.betweenness.parameters import checked, rows_of, scale
 from kernels.certificate.rules import Broken, name_of, require_array
 from kernels.graph import Array, Graph
+from kernels.oracle.by_scipy import matrix_of
 from kernels.oracle.compare import compares
 
 _CLOSE = 1e-9
@@ -32,7 +33,7 @@ def betweenness(graph: Graph, answer: Betweenness, **options: Any) -> None:
     units = scale(graph.num_vertices, len(sources), graph.symmetric)
     stated = require_array("betweenness", answer.betweenness, graph.num_vertices, np.dtype(np.float64))
     lengths = np.ones(graph.num_arcs) if graph.out.weights is None or not asked.weights else graph.out.weights.astype(np.float64)
-    arcs = csr_array((lengths, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))
+    arcs = matrix_of(graph, lengths)
     tails = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
     first = np.ones(graph.num_arcs, np.bool_)  # of parallel arcs, which ascend by weight
     first[1:] = (tails[1:] != tails[:-1]) | (graph.out.indices[1:] != graph.out.indices[:-1])

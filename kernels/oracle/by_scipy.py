@@ -40,8 +40,7 @@ def sssp(graph: Graph, paths: Paths) -> None:
 
 def _check_distances(graph: Graph, paths: Paths, weights: Array | None) -> None:
     data = np.ones(graph.num_arcs) if weights is None else np.asarray(weights, np.float64)
-    arcs = csr_array((data, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))
-    solved = dijkstra(arcs, indices=require_source(graph, paths.source))
+    solved = dijkstra(matrix_of(graph, data), indices=require_source(graph, paths.source))
     solved[np.isinf(solved)] = UNREACHED
     require_distances(graph, paths, weights, solved, SCIPY)
 
@@ -112,7 +111,7 @@ def reachability(graph: Graph, index: ReachabilityIndex) -> None:
     """Compare a random sample of pairs."""
     random = np.random.default_rng(0)
     num_vertices = graph.num_vertices
-    arcs = csr_array((np.ones(graph.num_arcs, np.int8), graph.out.indices, graph.out.offsets), shape=(num_vertices, num_vertices))
+    arcs = matrix_of(graph, np.ones(graph.num_arcs, np.int8))
     for source in random.choice(num_vertices, min(num_vertices, SOURCES), replace=False):
         solved = np.zeros(num_vertices, np.bool_)
         solved[breadth_first_order(arcs, source, return_predecessors=False)] = True
@@ -129,3 +128,8 @@ def reachability(graph: Graph, index: ReachabilityIndex) -> None:
 def _tails(graph: Graph) -> Array:
     """Tail of each out-arc [A]."""
     return np.repeat(np.arange(graph.num_vertices, dtype=graph.rows_by_id.dtype), np.diff(graph.out.offsets))
+
+
+def matrix_of(graph: Graph, values: Array) -> csr_array:
+    """The sparse matrix [V, V] of the out-arcs with these values [A]."""
+    return csr_array((values, graph.out.indices, graph.out.offsets), shape=(graph.num_vertices, graph.num_vertices))

@@ -1,12 +1,12 @@
 """The oracle of the transitive closure: SciPy's breadth-first searches."""
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from kernels.answers import Closure
 from kernels.certificate.rules import Broken, name_of, require_rows
 from kernels.graph import Graph
+from kernels.oracle.by_scipy import matrix_of
 from kernels.oracle.compare import compares
 
 VERTICES = 4096  # of the sample
@@ -18,7 +18,7 @@ def closure(graph: Graph, closure: Closure, **_: int) -> None:
     length, num_vertices = len(closure.vertex), graph.num_vertices
     vertex, reached = (require_rows(name, getattr(closure, name), length, num_vertices) for name in ("vertex", "reached"))
     begins = np.concatenate([[0], np.cumsum(np.bincount(graph.positions[vertex], minlength=num_vertices))])
-    arcs = csr_array((np.ones(graph.num_arcs, np.int8), graph.out.indices, graph.out.offsets), shape=(num_vertices, num_vertices))
+    arcs = matrix_of(graph, np.ones(graph.num_arcs, np.int8))
     for row in np.random.default_rng(0).choice(num_vertices, min(num_vertices, VERTICES), replace=False).tolist():
         solved = breadth_first_order(arcs, row, return_predecessors=False)
         returns = np.isin(graph.into.indices[graph.into.offsets[row] : graph.into.offsets[row + 1]], solved).any()

@@ -18,7 +18,7 @@ def pagerank(
         damping: Probability of following an arc, in 0..1.
         tolerance: Iteration ends when the sum of the scores' changes is less than this, and no score changes by more than 1/128
             of itself. It is NetworkX's `tol` times V.
-        most_iterations: Iteration ends after so many, whatever the change.
+        most_iterations: The iteration ends after this number, whatever the change.
 
     Returns:
         The sum of the differences between the GPU's and the CPU's scores is at most 1e-6; the bits are the same in every run.

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from kernels.answers import Scores
-from kernels.arrays import frozen
+from kernels.arrays import unsigned
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, over_rows, ranges
 from kernels.graph import Array, Csr, Graph
@@ -41,7 +41,7 @@ def iterate(
     degrees = np.where(degrees == 0, np.inf, degrees)  # the share of a dangling row is 0
     current = np.full(len(degrees), 1 / max(num_vertices, 1))
     shares, following, changes = (np.empty(len(degrees)) for _ in range(3))
-    offsets, indices = frozen(into.offsets), frozen(into.indices)
+    offsets, indices = unsigned(into.offsets), unsigned(into.indices)
     change, iteration, settled = np.inf if num_vertices else 0.0, 0, False
     while (change >= tolerance or not settled) and iteration < most_iterations and num_vertices:
         base = (1 - damping + damping * total(current[dangling])) / num_vertices

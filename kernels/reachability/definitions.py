@@ -18,8 +18,8 @@ class Memory(NamedTuple):
 def require_arguments(kernel: str, dimensions: int, seed: int, method: str) -> None:
     """Raise ValueError unless labels can have these dimensions, seed and method; `kernel` is named in the message."""
     if method not in METHODS:
-        raise ValueError(f"{kernel}: no method {method!r}; there are {', '.join(METHODS)}")
+        raise ValueError(f"{kernel}: unknown method {method!r}; the methods are {', '.join(METHODS)}")
     if dimensions < 1:
-        raise ValueError(f"{kernel}: {dimensions} dimensions, where 1 is the least")
+        raise ValueError(f"{kernel}: {dimensions} dimensions; at least 1 is needed")
     if not 0 <= seed < 2**64:
         raise ValueError(f"{kernel}: seed {seed} is not in 0..{2**64 - 1}")

@@ -19,7 +19,7 @@ def warm_up(graph: Graph) -> None:
     src, dst, index = np.array([0]), np.array([1]), reachability(graph)
     ends = index.condensation.node[src], index.condensation.node[dst]
     paths = trace(index, *ends, np.array([0, 3]))
-    apart = bool(ends[0] != ends[1])  # not in a symmetric graph, whose two vertices are one node
+    apart = bool(ends[0] != ends[1])  # not in a symmetric graph, where both are one node
     assert first_wrong_path(index.condensation.children, *ends, paths) < 0
     assert (paths.lengths[0] == 2, first_reached(index, *ends) == 0) == (apart, apart)
     assert reach(index, src, dst).reachable.all() and reach_by_search(index, src, dst).all()

@@ -114,6 +114,6 @@ def _shorten_in_grid(graph: Graph, source: int, plan: ShortestPathPlan, known: A
     widths = (as_length(plan.sums, factor * 2 * plan.mean / plan.mean_degree) for factor in (CORE, LIGHT_WIDTH, WIDTH))
     bounds = lengths.dtype.type(start), *widths, np.int64(enough)
     launch(source_file, "shorten", THREADS, None,
-           out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size, np.int64(source),
+           out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size,
            lengths, rows, chunks, np.int64(plan.chunks), queued, *bounds, control, **types)  # fmt: skip
     return lengths

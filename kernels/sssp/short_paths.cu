@@ -67,7 +67,7 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
 // spills: a few words, by choice; with registers for all of them fewer warps fit a processor, and R-MAT 24 takes 4 % longer
 extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
-    const ROW* in_indices, const WEIGHT* in_weights, int64_t num_rows, int64_t source, Length* lengths, ROW* rows, Chunk* chunks,
+    const ROW* in_indices, const WEIGHT* in_weights, int64_t num_rows, Length* lengths, ROW* rows, Chunk* chunks,
     int64_t most_chunks, uint32_t* queued, Length from, Length core, Length light_width, Length width, int64_t enough,
     Control* control) {
     Search search{

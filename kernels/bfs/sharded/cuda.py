@@ -1,4 +1,4 @@
-"""Breadth-first search over shards on GPUs, by one of two methods, the first of which the whole graph's degrees decide.
+"""Breadth-first search over shards on GPUs; the degrees of the whole graph select the first of two methods.
 
 Graphs with few arcs per row and no large row (roads, grids) have many levels: each rank works to its local fixpoint, and a level
 costs no exchange. Other graphs have few levels and many arcs, and are searched level by level, in both directions (bfs.cu). So is

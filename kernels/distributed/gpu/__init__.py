@@ -1,1 +1,1 @@
-"""What sharded kernels on CuPy arrays share."""
+"""Code that sharded kernels on CuPy arrays share."""

@@ -1,4 +1,4 @@
-"""A connection of GPUs by NCCL whose waits end if another rank is lost.
+"""A connection of GPUs by NCCL; waiting ends if another rank is lost.
 
 NCCL's kernels spin on their GPU until the other ranks have launched theirs, so that waiting for the GPU also waits for the other
 ranks. The GPU is therefore polled in a loop that can be abandoned, and calls that may never return run on a daemon thread.
@@ -97,7 +97,7 @@ class Connection:
             yield cupy.cuda.get_current_stream().ptr
 
     def finish(self) -> None:
-        """Return when the GPU has completed what was launched on the current stream."""
+        """Return when the GPU has completed all launches on the current stream."""
         import cupy
 
         with self._calls():

@@ -21,7 +21,7 @@ SAMPLE = 1_000
 
 
 class WrongAnswer(Exception):
-    """The answer to query `query` is refuted, or not proved; the message says how."""
+    """The answer to query `query` is refuted, or not proved; the message has the reason."""
 
     def __init__(self, query: int, reason: str):
         super().__init__(reason)

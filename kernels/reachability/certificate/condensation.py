@@ -48,7 +48,7 @@ def require_csr(name: str, csr: Any, num_rows: int, num_nodes: int, index: np.dt
         raise Broken(f"{name}.offsets descend, or do not start at 0")
     indices = require_array(f"{name}.indices", csr.indices, int(offsets[-1]), index)
     if len(indices) and not (indices.min() >= 0 and indices.max() < num_nodes):
-        raise Broken(f"{name}.indices leave 0..{num_nodes - 1}")
+        raise Broken(f"{name}.indices are not all in 0..{num_nodes - 1}")
     return offsets, indices
 
 

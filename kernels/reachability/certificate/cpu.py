@@ -10,7 +10,7 @@ from kernels.cpu.parallel import WORTH_A_THREAD, over_items
 from kernels.graph import OFFSET, Array, Graph
 from kernels.reachability.certificate import passes, reasons
 from kernels.reachability.certificate.condensation import Rows, check_condensation
-from kernels.reachability.certificate.forms import are_roots_wrong, require_labels, turned_roots
+from kernels.reachability.certificate.forms import are_roots_wrong, of_dimension, require_labels, turned_roots
 from kernels.reachability.keys import salt_of
 
 
@@ -60,10 +60,7 @@ def _check_supports(subject: Subject) -> None:
 
 def _check_dimension(subject: Subject, dimension: int) -> None:
     labels = subject.labels
-    out, into, level = subject.children, subject.parents, labels.level
-    if labels.backward(dimension):
-        out, into, level = into, out, labels.height
-    first, last, low, post = (array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
+    out, into, level, (first, last, low, post) = of_dimension(labels, dimension, subject.children, subject.parents)
     roots = np.flatnonzero(level == 0).astype(last.dtype)
     random, salt, num_nodes = dimension > 0, salt_of(labels.seed, dimension), len(level)
     if labels.method == "tree":

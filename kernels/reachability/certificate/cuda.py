@@ -9,7 +9,7 @@ from kernels.answers import Components, Condensation, Labels, ReachabilityIndex
 from kernels.certificate.launches import launch, require_held
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.certificate import cpu
-from kernels.reachability.certificate.forms import are_roots_wrong, require_labels, turned_roots
+from kernels.reachability.certificate.forms import are_roots_wrong, of_dimension, require_labels, turned_roots
 from kernels.reachability.constants import NUM_SUPPORTS
 from kernels.reachability.keys import salt_of
 from kernels.reachability.labels.dfs.cuda import sort_roots, sort_rows
@@ -100,10 +100,7 @@ def _hold_supports(condensation: Condensation, labels: Labels) -> bool:
 
 def _check_dimension(condensation: Condensation, labels: Labels, dimension: int, broken: Array) -> None:
     row = condensation.names.dtype
-    out, into, level = condensation.children, condensation.parents, labels.level
-    if labels.backward(dimension):
-        out, into, level = into, out, labels.height
-    first, last, low, post = (array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
+    out, into, level, (first, last, low, post) = of_dimension(labels, dimension, condensation.children, condensation.parents)
     salt, random, parent = salt_of(labels.seed, dimension), dimension > 0, None
     roots, visits = cupy.flatnonzero(level == 0), out
     if labels.method == "tree":

@@ -1,7 +1,7 @@
 """The types and shapes of labels, and the rule about roots, on either backend."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from kernels.graph import Array
 from kernels.reachability.constants import NUM_SUPPORTS
 from kernels.reachability.definitions import METHODS
 from kernels.reachability.keys import key
+
+Arcs = TypeVar("Arcs")
 
 
 def require_labels(labels: Any, num_nodes: int, index: np.dtype[Any], kind: Any = np.ndarray) -> Labels:
@@ -43,6 +45,14 @@ def require_labels(labels: Any, num_nodes: int, index: np.dtype[Any], kind: Any 
         arrays[name] = array
     contiguous: dict[str, Any] = {name: _contiguous(array) for name, array in arrays.items()}
     return replace(labels, **contiguous)
+
+
+def of_dimension(labels: Labels, dimension: int, children: Arcs, parents: Arcs) -> tuple[Arcs, Arcs, Array, tuple[Array, ...]]:
+    """A dimension: the arcs along which it visits nodes, those back, the depths of nodes; and their first, last, low and post."""
+    numbers = tuple(array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
+    if labels.backward(dimension):
+        return parents, children, labels.height, numbers
+    return children, parents, labels.level, numbers
 
 
 def _require_flags(labels: Labels) -> None:

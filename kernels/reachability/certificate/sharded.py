@@ -19,7 +19,7 @@ from kernels.distributed.shard import LocalArcs
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons
-from kernels.reachability.certificate.forms import require_labels
+from kernels.reachability.certificate.forms import of_dimension, require_labels
 from kernels.reachability.certificate.sharded_condensation import Names, check_condensation
 from kernels.reachability.keys import key, salt_of
 
@@ -133,10 +133,7 @@ class _Subject:
     def require_dimension(self, dimension: int) -> None:
         """Raise Broken unless the intervals of a dimension follow the rules."""
         labels, extended = self.labels, self.halo.extended
-        out, into, level = self.out, self.into, labels.level
-        if labels.backward(dimension):
-            out, into, level = into, out, labels.height
-        first, last, low, post = (array[dimension] for array in (labels.first, labels.last, labels.low, labels.post))
+        out, into, level, (first, last, low, post) = of_dimension(labels, dimension, self.out, self.into)
         draws = dimension > 0, salt_of(labels.seed, dimension)
         numbers, num_nodes = self.nodes.shard.local_rows, self.nodes.num_vertices
         parents = passes.drawn_parents(into.offsets, into.indices, extended(level), numbers, len(first), *draws)

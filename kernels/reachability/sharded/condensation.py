@@ -39,7 +39,7 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     labels = to_host(found.answer.labels)
     node, names, owners = _numbered(shard, labels, communicator)
     if owners.bounds[-1] > _LARGEST:
-        raise OverflowError(f"{owners.bounds[-1]} components, where {_LARGEST} are the most")
+        raise OverflowError(f"{owners.bounds[-1]} components, more than the limit of {_LARGEST}")
     known = to_host(Halo(shard, communicator).extended(np.asarray(node, like=shard.ghosts)))
     children, parents = _between(shard, known, owners)
     own = owners.own

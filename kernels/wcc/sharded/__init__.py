@@ -45,7 +45,7 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
 
 
 def _without_repeats(near: Array, far: Array) -> tuple[Array, Array]:
-    """Drop edges that equal the one before."""
+    """Drop edges that equal the previous one."""
     differs = np.ones(len(near), np.bool_)
     differs[1:] = (near[1:] != near[:-1]) | (far[1:] != far[:-1])
     return near[differs], far[differs]
