@@ -15,7 +15,7 @@ from benchmarks.one_gpu.contests import ALGORITHMS
 from kernels.bfs import cuda as bfs_cuda
 from kernels.gpu import devices
 from kernels.gpu.devices import SUPPORTED
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.pagerank import tiles
 from kernels.paths import team
 from kernels.reachability import METHODS

@@ -1,4 +1,4 @@
-"""Every kernel on the emulated GPU, on two small graphs, against the CPU's answers, to the byte."""
+"""Every kernel on the emulated GPU, on small graphs, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from dataclasses import replace
@@ -16,17 +16,19 @@ from kernels.betweenness import betweenness
 from kernels.closure import closure
 from kernels.closure import cuda as cuda_closure
 from kernels.closure.certificate import certify_closure
-from kernels.flow import cuda as cuda_flow
 from kernels.flow import max_flow
 from kernels.flow.certificate import certify_flows
-from kernels.gpu.loader import to_device
-from kernels.gpu.transfer import on_device as copied
-from kernels.gpu.transfer import on_host
+from kernels.gpu import loader
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy, customise
+from kernels.paths.constants import LARGE_ROW
 from kernels.reachability import METHODS, reach, reachability
 from kernels.reachability.queries import cuda as cuda_queries
-from kernels.trees import trees
+from kernels.sssp import sssp
+from kernels.trees import batch_size, trees
+from kernels.trees import cuda as cuda_trees
+from kernels.trees.targets import Targets
 from tests.answers import uncleaned
 from tests.cpu.hierarchy.checks import same
 from tests.gpu.one.test_forest import check_rooted
@@ -43,13 +45,21 @@ def roads(side: int = 12) -> Graph:
 
 
 def crowd(people: int = 400) -> Graph:
-    """Directed; one vertex has hundreds of arcs, most have few, and some are in small strong components."""
+    """Directed; one vertex has hundreds of arcs and most have few. The largest strong component does not reach the rings."""
     random = np.random.default_rng(2)
-    return weighted((people * random.random((15 * people // 4, 2)) ** 3).astype(np.int64), True, random)
+    ends = (people * random.random((15 * people // 4, 2)) ** 3).astype(np.int64)
+    rings = people + np.arange(30)
+    return weighted(np.concatenate([ends, np.stack([rings, np.roll(rings, -10)], 1)]), True, random)
 
 
-def weighted(ends: np.ndarray, directed: bool, random: np.random.Generator) -> Graph:
-    weights = random.integers(1, 99, len(ends)).tolist()
+def throng(people: int = 200) -> Graph:
+    """Directed, with too many arcs for the searches of long paths; many have length zero."""
+    random = np.random.default_rng(3)
+    return weighted((people * random.random((20 * people, 2)) ** 2).astype(np.int64), True, random, unit=40)
+
+
+def weighted(ends: np.ndarray, directed: bool, random: np.random.Generator, unit: int = 1) -> Graph:
+    weights = (random.integers(1, 99, len(ends)) // unit).tolist()
     edges = EdgeList("random", tuple((a, b, weight) for (a, b), weight in zip(ends.tolist(), weights, strict=True)), directed)
     return graph_of(edges, random.permutation(edges.ids).tolist(), np.int32)
 
@@ -98,13 +108,36 @@ def test_reachability(method, graph, on_device):
     np.testing.assert_array_equal(found.reachable.get(), expected.reachable)
 
 
-def test_trees():
+@pytest.mark.parametrize("unit", [1, 40], ids=["positive", "many of length zero"])
+def test_trees(unit):
+    """All trees, and those to one target, over which sweeps visit a part of the positions."""
     graph = roads()
+    side = replace(graph.out, weights=graph.out.weights // unit)
+    graph = replace(graph, out=side, into=side)
     sources = np.arange(0, graph.num_vertices, 4)
-    expected, hierarchy = trees(graph, sources, predecessors=True), build_hierarchy(graph)
-    found = trees(to_device(graph), sources, copied(hierarchy), predecessors=True)
+    expected, hierarchy, there = trees(graph, sources, predecessors=True), to_device(build_hierarchy(graph)), to_device(graph)
+    found, targets = trees(there, sources, hierarchy, predecessors=True), Targets(there, hierarchy, sources[:1])
     np.testing.assert_array_equal(found.distances.get(), expected.distances)
     np.testing.assert_array_equal(found.predecessors.get(), expected.predecessors)
+    np.testing.assert_array_equal(targets.distances(sources).get(), expected.distances[:, sources[:1]])
+
+
+def test_trees_without_memory_for_a_group(monkeypatch):
+    """They are found by searches."""
+    graph = roads(6)
+    expected, hierarchy, there = trees(graph, [3, 8], predecessors=True), to_device(build_hierarchy(graph)), to_device(graph)
+    monkeypatch.setattr(loader, "free_bytes", lambda: 300 * graph.num_vertices)
+    monkeypatch.setattr(cuda_trees, "_sweep", None)
+    found, targets = trees(there, [3, 8], hierarchy, predecessors=True), Targets(there, hierarchy, [5])
+    np.testing.assert_array_equal(found.distances.get(), expected.distances)
+    np.testing.assert_array_equal(found.predecessors.get(), expected.predecessors)
+    np.testing.assert_array_equal(targets.distances([3, 8]).get(), expected.distances[:, [5]])
+    assert batch_size(there, hierarchy) == 6
+
+
+def test_predecessors_of_a_row_that_takes_a_block():
+    graph = graph_of(EdgeList("star", tuple((0, leaf, leaf % 7) for leaf in range(1, LARGE_ROW + 1)), directed=False))
+    equal(sssp(to_device(graph), 5), sssp(graph, 5))
 
 
 def test_witness_paths(graph, on_device):
@@ -155,9 +188,9 @@ def test_betweenness(weights, graph, on_device):
     equal(betweenness(on_device, **asked), betweenness(graph, **asked))
 
 
-@pytest.mark.parametrize("memory", [2**40, 0], ids=["pairs at once", "pairs in turn"])
-def test_flows_and_their_certificate(memory, monkeypatch, graph, on_device):
-    monkeypatch.setattr(cuda_flow, "free_bytes", lambda: memory)
+@pytest.mark.parametrize("at_once", [4, 1], ids=["pairs at once", "pairs in turn"])
+def test_flows_and_their_certificate(at_once, monkeypatch, graph, on_device):
+    monkeypatch.setattr(loader, "fitting", lambda _: at_once)
     pairs = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 4)).astype(np.int32)
     found, expected = max_flow(on_device, *cupy.asarray(pairs)), max_flow(graph, *pairs)
     for name in ("value", "vertices", "cut_begins", "cut_src", "cut_dst"):
@@ -178,6 +211,10 @@ def test_flows_that_return_to_the_source():
 
 def test_shards(on_device):
     assert run_over_shards(on_device) == 6
+
+
+def test_shards_with_short_paths():
+    assert run_over_shards(to_device(throng(60))) == 6
 
 
 def test_rooted_forests() -> None:

@@ -11,9 +11,11 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from kernels.gpu.loader import ROOT, to_device
+from kernels.gpu.loader import ROOT
+from kernels.gpu.transfer import to_device
 from kernels.operators import Frontier, UserFunctionError, advance, compute, reduce
-from kernels.operators.gpu import programs
+from kernels.operators.gpu import compiled
+from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
 
 
@@ -32,6 +34,12 @@ def test_every_operator():
         for each in (to_device(star), star)
     ]
     cases.require_same(*few)
+
+
+def test_rows_of_64_bits():
+    graph = with_wide_rows(cases.with_limits(np.float32))
+    there = to_device(graph)
+    cases.require_same(*(cases.on_arcs(each, "in", Frontier.everything(each)) for each in (there, graph)))
 
 
 def test_failures():
@@ -53,12 +61,12 @@ def test_failures():
         for call in (
             lambda: reduce(Frontier.everything(graph), endless),
             lambda: reduce(Frontier.of_rows(graph, range(3, 1500, 2), cases.ALL_SPARSE), endless),
-            lambda: advance(Frontier.everything(graph), beyond, collect="sum") and programs.check(),
-            lambda: advance(Frontier.everything(graph), beyond, collect="sum", direction="in") and programs.check(),
+            lambda: advance(Frontier.everything(graph), beyond, collect="sum") and compiled.check(),
+            lambda: advance(Frontier.everything(graph), beyond, collect="sum", direction="in") and compiled.check(),
         ):
             with pytest.raises(UserFunctionError) as raised:
                 call()
-                programs.check()
+                compiled.check()
             yield str(raised.value)
 
     assert list(messages(to_device(graph))) == list(messages(graph))
@@ -90,16 +98,30 @@ def test_arrays_and_graph_are_in_one_memory():
         reduce(Frontier.everything(to_device(graph)), one)
 
 
+def test_arrays_on_a_gpu_have_no_gaps():
+    """A kernel would read, and write, other places of the array."""
+    there = to_device(cases.with_limits())
+    values = cupy.zeros(3000)
+
+    def one(row):
+        values[row] = 1
+
+    compute(Frontier.everything(there), one)
+    values = values[::2]
+    with pytest.raises(TypeError, match="values has gaps between its values"):
+        compute(Frontier.everything(there), one)
+
+
 def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
     """With NVRTC, as a real GPU would."""
     texts = {}
 
     def record(source, name, device, generated="", **more):
         texts.setdefault((source, name, generated[:16]), generated)
-        return compiled(source, name, device, generated=generated, **more)
+        return made(source, name, device, generated=generated, **more)
 
-    compiled = programs.kernel_of
-    monkeypatch.setattr(programs, "kernel_of", record)
+    made = compiled.kernel_of
+    monkeypatch.setattr(compiled, "kernel_of", record)
     monkeypatch.setattr("kernels.operators.plan._PLANS", {})
     graph = to_device(cases.GRAPHS["path"]())
     cases.on_vertices(graph)

@@ -1,17 +1,21 @@
 """Betweenness and communities on the emulated GPU, on the graphs of the other kernels, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
+from itertools import product
+
 import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.one_gpu.contests import equal
-from kernels.betweenness import betweenness
+from kernels.betweenness import betweenness, cuda
 from kernels.betweenness.certificate import certify_betweenness
+from kernels.betweenness.certificate import cuda as certificate
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
-from kernels.gpu.loader import to_device
-from kernels.gpu.transfer import on_device, on_host
+from kernels.gpu import loader
+from kernels.gpu.loader import launch
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 from tests.emulator.test_kernels import crowd, roads
 from tests.graphs import EdgeList, graph_of
@@ -23,15 +27,61 @@ def tail() -> Graph:
     return graph_of(EdgeList("tail", tuple((*pair, 1 + (2 in pair)) for pair in path + [(70, 100 + i) for i in range(1100)])))
 
 
-@pytest.mark.parametrize("weights", [True, False])
-@pytest.mark.parametrize("make", [lambda: roads(5), crowd, tail], ids=["roads", "crowd", "tail"])
-def test_betweenness(make, weights):
-    graph, asked = make(), {"weights": weights, "exact_below": 0, "epsilon": 0.5}
+def hubs() -> Graph:
+    """Few levels, and rows of several parts."""
+    return graph_of(EdgeList("hubs", tuple((hub, 2 + i) for i in range(1100) for hub in (0, 1)), directed=False))
+
+
+def ring() -> Graph:
+    """32 ways from each of 206 rows to the next one: 2^1030 paths around it, more than a double counts."""
+    ways = [(33 * i, 33 * i + way) for i in range(206) for way in range(1, 33)]
+    return graph_of(EdgeList("ring", tuple(ways + [(way, (row // 33 + 1) % 206 * 33) for row, way in ways])))
+
+
+MAKERS = {"roads": lambda: roads(5), "crowd": crowd, "tail": tail, "hubs": hubs, "ring": ring}
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"), [*product(("roads", "crowd", "tail"), (True, False)), ("hubs", False), ("ring", False)]
+)
+def test_betweenness(name, weights):
+    graph, asked = MAKERS[name](), {"weights": weights, "exact_below": 0, "epsilon": 0.99 if name == "ring" else 0.5}
     on_device, expected = to_device(graph), betweenness(graph, **asked)
     found = betweenness(on_device, **asked)
     equal(found, expected)
     verdict = certify_betweenness(on_device, found, **asked)
     assert verdict.holds, verdict.reason
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_betweenness_without_memory_for_a_group(weights, monkeypatch):
+    """The solver takes a block for each source, and the proof takes eight sources at a time."""
+    graph, asked, widths = crowd(100), {"weights": weights, "exact_below": 0, "epsilon": 0.5}, set()
+    on_device, expected = to_device(graph), betweenness(graph, **asked)
+
+    def recorded(*arguments, **keywords):
+        widths.add(keywords["WIDTH"])
+        launch(*arguments, **keywords)
+
+    monkeypatch.setattr(loader, "free_bytes", lambda: 300 * graph.num_vertices)
+    monkeypatch.setattr(cuda, "_add", None)
+    monkeypatch.setattr(certificate, "launch", recorded)
+    found = betweenness(on_device, **asked)
+    equal(found, expected)
+    verdict = certify_betweenness(on_device, found, **asked)
+    assert (verdict.holds, widths) == (True, {8}), verdict.reason
+
+
+@pytest.mark.parametrize("name", ["crowd", "tail"])
+def test_betweenness_without_memory_for_a_source(name, monkeypatch):
+    graph, asked = MAKERS[name](), {"weights": False, "exact_below": 0, "epsilon": 0.5}
+    on_device = to_device(graph)
+    found = betweenness(on_device, **asked)
+    monkeypatch.setattr(loader, "free_bytes", lambda: graph.num_vertices)
+    refused = r"betweenness from one source takes \d+ MiB of GPU memory, and \d+ MiB are free"
+    for refuse in (lambda: betweenness(on_device, **asked), lambda: certify_betweenness(on_device, found, **asked)):
+        with pytest.raises(MemoryError, match=refused):
+            refuse()
 
 
 @pytest.mark.parametrize("make", [roads, crowd])
@@ -46,6 +96,6 @@ def test_communities(make):
 def test_copies_of_a_graph_derive_again_where_they_are():
     graph = roads(5)
     graph.positions  # noqa: B018  (derived from the original)
-    copy = on_device(graph)
+    copy = to_device(graph)
     assert isinstance(copy.positions, cupy.ndarray)
     assert on_host(copy).positions.tolist() == graph.positions.tolist()

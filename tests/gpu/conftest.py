@@ -3,8 +3,6 @@
 With EMULATED_GPU=1 they run on an emulated one (tests/emulator), but for those marked `real_gpu`.
 """
 
-from pathlib import Path
-
 import pytest
 
 from kernels.gpu.devices import obstacle
@@ -23,7 +21,7 @@ def _missing() -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     missing = _missing()
     for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
+        if item.nodeid.startswith("tests/gpu/"):
             real = item.get_closest_marker("real_gpu")
             reason = missing or (emulator.wanted() and real and f"on a real GPU alone: {real.kwargs['reason']}")
             if reason:

@@ -194,7 +194,7 @@ def run_kernels() -> None:
 
     from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, lay_out
     from benchmarks.one_gpu.graphs import WINDOW
-    from kernels.gpu.loader import to_device
+    from kernels.gpu.transfer import to_device
 
     cupy.cuda.set_allocator(None)
     count = 0

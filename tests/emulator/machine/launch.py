@@ -16,6 +16,7 @@ from tests.emulator.machine.architectures import PROCESSORS, STATIC_BYTES, curre
 SEED = int(os.environ.get("EMULATED_SEED", "0"))
 CLUSTERS = 1  # that run at the same time
 LIMIT = 100.0  # CPU seconds after which a launch is given up
+LAUNCHED: set[tuple[str, str]] = set()  # sources and kernels that this process has launched
 _launches = itertools.count(1)
 
 
@@ -43,7 +44,7 @@ class Kernel:
     """A kernel of a module.
 
     `parameters` are sizes in bytes and NumPy kinds, `static` the bytes of its static shared memory, `of_module` those of all
-    kernels, which the emulator allocates.
+    kernels, which the emulator allocates, and `code` the source.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Kernel:
     parameters: tuple[tuple[int, str], ...]
     static: int
     of_module: int
+    code: str
 
     @property
     def cluster(self) -> int:
@@ -81,6 +83,7 @@ class Kernel:
         if not self.per_processor(int(np.prod(block)), shared):
             most = f"{current().block_bytes} of compute capability {current().capability}"
             raise EmulatedFault(f"{self.name}: {self.static} + {shared} bytes of shared memory are more than the {most}")
+        LAUNCHED.add((self.code, self.name))
         places = (ctypes.c_void_p * max(len(values), 1))()
         kept = [ctypes.create_string_buffer(value, max(len(value), 1)) for value in values]
         for number, value in enumerate(kept):
@@ -98,6 +101,7 @@ class Module:
 
     def __init__(self, code: str, options: Sequence[str]) -> None:
         _library()  # defines symbols that the module needs
+        self._code = code
         self._module = ctypes.CDLL(str(compiler.module(code, options)))
         self._module.emulated_static_shared.restype = self._module.emulated_size_of_shared.restype = ctypes.c_ulonglong
         self._static = self._module.emulated_static_shared()
@@ -112,7 +116,7 @@ class Module:
         static = sum(self._module.emulated_size_of_shared(int(number)) for number in entry.shared.split())
         if static > STATIC_BYTES:
             raise EmulatedFault(f"{name}: {static} bytes of static shared memory, where {STATIC_BYTES} are allowed")
-        return Kernel(name, entry, parameters, static, self._static)
+        return Kernel(name, entry, parameters, static, self._static, self._code)
 
 
 @cache

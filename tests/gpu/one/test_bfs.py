@@ -13,10 +13,10 @@ from benchmarks.published import bfs as published
 from kernels.bfs import bfs, cuda
 from kernels.bfs.certificate import certify_bfs
 from kernels.bfs.cpu import search as search_on_cpu
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph, index_dtype
 from tests.gpu.inputs import poison, with_wide_rows
-from tests.gpu.paths import assert_equal, to_host
+from tests.gpu.paths import assert_equal
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
 TEAM_WORDS = cuda._team_words
@@ -35,7 +35,7 @@ def check(monkeypatch: pytest.MonkeyPatch, graph: Graph, sources: list[int]) -> 
         monkeypatch.setattr(cuda, "_team_words", words)
         for source in sources:
             poison()
-            found = to_host(bfs(on_device, source))
+            found = on_host(bfs(on_device, source))
             assert_equal(found, search_on_cpu(graph, source))
             if graph.rows_by_id.dtype == index_dtype(graph.num_vertices):
                 certificate = certify_bfs(graph, found)
@@ -121,7 +121,7 @@ def test_twenty_searches_give_one_answer() -> None:
         expected = search_on_cpu(graph, 0)
         for _ in range(20):
             poison()
-            assert_equal(to_host(bfs(on_device, 0)), expected)
+            assert_equal(on_host(bfs(on_device, 0)), expected)
 
 
 @pytest.mark.parametrize("row", [-1, 3])
@@ -139,4 +139,4 @@ def test_published_methods(method: str, directed: bool) -> None:
         on_device = to_device(graph)
         for source in random.integers(graph.num_vertices, size=2).tolist():
             poison()
-            assert_equal(to_host(published.search(on_device, source, method)), search_on_cpu(graph, source))
+            assert_equal(on_host(published.search(on_device, source, method)), search_on_cpu(graph, source))

@@ -15,7 +15,7 @@ from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
 from kernels.forest import minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import NO_ROW, UNREACHED, WEIGHTS, Array, Graph
 from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
@@ -40,7 +40,8 @@ def to_gpu(answer: Answer) -> Answer:
 
 
 def with_wide(answer: Answer) -> Answer:
-    rows = {name: vars(answer)[name].astype(np.int64) for name in ("predecessor", "src", "dst", "labels") if name in vars(answer)}
+    names = vars(answer).keys() & {"predecessor", "src", "dst", "labels", "vertex", "reached"}
+    rows = {name: vars(answer)[name].astype(np.int64) for name in names}
     return replace(answer, **rows)
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("cugraph")
 from benchmarks.one_gpu import peers as gpu_peers
 from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
 from kernels.answers import Scores
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from tests.gpu.inputs import random_edges
 from tests.graphs import EdgeList, graph_of
 

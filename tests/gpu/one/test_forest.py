@@ -13,7 +13,7 @@ from kernels.answers import Forest
 from kernels.forest import cuda, minimum_spanning_forest
 from kernels.forest.certificate import certify_forest
 from kernels.forest.rooted import root_forest, wrong_vertex
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import WEIGHTS, Graph
 from tests.gpu.inputs import poison, shuffled, with_wide_rows
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of

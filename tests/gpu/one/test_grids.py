@@ -14,7 +14,8 @@ from benchmarks.generators import grid_edges
 from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
 from kernels.bfs import cuda as bfs
 from kernels.gpu import loader as cuda
-from kernels.gpu.loader import to_device, to_host
+from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import to_device
 from tests.gpu.inputs import poison, random_edges
 from tests.graphs import EdgeList, graph_of
 

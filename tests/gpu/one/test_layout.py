@@ -13,8 +13,8 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.one_gpu.timing import Memory
 from kernels.cpu.parallel import inverse
 from kernels.distributed.partition import cut
-from kernels.gpu.loader import to_device
 from kernels.gpu.radix_sort import TILE, sort
+from kernels.gpu.transfer import to_device
 from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
 from kernels.layout import rules as certified
@@ -68,7 +68,7 @@ def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], wind
     degrees = np.diff(arcs.offsets)[order]
     for name, csr in (("out", arcs), ("in", into)):
         for rows in cut(degrees if isinstance(degrees, np.ndarray) else degrees.get(), num_shards):
-            vect = extend(take_rows(csr, order[rows.start : rows.stop], rows_by_id), rows.start, len(ids))
+            vect = extend(take_rows(csr, order[rows.start : rows.stop], rows_by_id), rows.start)
             yield from csr_arrays(f"{name} {rows}", vect.csr)
             yield from csr_arrays(f"{name} {rows} lanes", Csr(vect.segments, vect.segment_indices, vect.segment_weights))
 

@@ -10,7 +10,7 @@ cupy = pytest.importorskip("cupy")
 pytest.importorskip("pylibcugraph")
 
 from kernels.answers import Components, Paths, Scores
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.oracle import oracle, solves_on_gpu
 from kernels.pagerank.certificate import FARTHEST

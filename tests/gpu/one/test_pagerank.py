@@ -6,7 +6,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.pagerank import pagerank, tiles
 from tests.gpu.inputs import poison, with_wide_rows

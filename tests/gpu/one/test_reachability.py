@@ -9,9 +9,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from benchmarks.one_gpu.graphs import graph_of_arcs, to_host
+from benchmarks.one_gpu.graphs import graph_of_arcs
 from kernels.answers import Condensation, ReachabilityIndex
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Array, Csr, Graph
 from kernels.reachability import SEARCH, condense, label, reach, reach_by_search, reachability
 from kernels.reachability.certificate import certify_reachability
@@ -73,7 +73,7 @@ def check(graph: Graph, dimensions: int = 3, seed: int = 0, method: str = "tree"
 
 
 def device_graph(num_vertices: int, src: Array, dst: Array) -> Graph:
-    return to_host(graph_of_arcs(cupy.asarray(src, np.int64), cupy.asarray(dst, np.int64), None, num_vertices, False, "source"))
+    return on_host(graph_of_arcs(cupy.asarray(src, np.int64), cupy.asarray(dst, np.int64), None, num_vertices, False, "source"))
 
 
 def diamonds(count: int) -> Graph:

@@ -6,8 +6,8 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from benchmarks.one_gpu.graphs import graph_of_arcs, to_host
-from kernels.gpu.loader import to_device
+from benchmarks.one_gpu.graphs import graph_of_arcs
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
@@ -66,7 +66,7 @@ def test_a_search_long_enough_to_pull(num_edges: int) -> None:
     random = cupy.random.default_rng(num_edges)
     ends = (300_000 * random.random((2, num_edges)) ** 2).astype(cupy.int64)
     on_device = graph_of_arcs(ends[0], ends[1], None, 300_000, False, "degree")
-    expected = scc(to_host(on_device)).labels
+    expected = scc(on_host(on_device)).labels
     np.testing.assert_array_equal(cupy.asnumpy(scc(on_device).labels), expected)
 
 

@@ -10,13 +10,13 @@ cupy = pytest.importorskip("cupy")
 
 from benchmarks import generators
 from benchmarks.published import sssp as published
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph, index_dtype
 from kernels.sssp import cuda, sssp
 from kernels.sssp.certificate import certify_sssp
 from kernels.sssp.cpu import search as search_on_cpu
 from tests.gpu.inputs import poison, with_wide_rows
-from tests.gpu.paths import assert_equal, to_host
+from tests.gpu.paths import assert_equal
 from tests.graphs import NAMED_GRAPHS, Edge, EdgeList, graph_of
 
 WEIGHTS = (np.int32, np.int64, np.float32, np.float64)
@@ -32,7 +32,7 @@ def check(graph: Graph, sources: list[int]) -> None:
             continue
         for source in sources:
             poison()
-            found = to_host(published.search(on_device, source, method) if method else sssp(on_device, source))
+            found = on_host(published.search(on_device, source, method) if method else sssp(on_device, source))
             assert_equal(found, search_on_cpu(graph, source))
             if graph.rows_by_id.dtype == index_dtype(graph.num_vertices):
                 certificate = certify_sssp(graph, found)
@@ -66,7 +66,7 @@ def test_named_graphs(edges: EdgeList, dtype: type) -> None:
 
 def test_unweighted_graphs_count_hops() -> None:
     graph = graph_of(NAMED_GRAPHS[7])
-    assert_equal(to_host(sssp(to_device(graph), 3)), sssp(graph, 3))
+    assert_equal(on_host(sssp(to_device(graph), 3)), sssp(graph, 3))
 
 
 @pytest.mark.parametrize("dtype", WEIGHTS)
@@ -111,7 +111,7 @@ def test_rows_that_become_too_many_for_a_team(monkeypatch: pytest.MonkeyPatch, d
         on_device.derived.put(cuda.plan_of, cuda.make_plan(on_device, True))
         for source in (0, 100, 0):
             poison()
-            assert_equal(to_host(sssp(on_device, source)), search_on_cpu(graph, source))
+            assert_equal(on_host(sssp(on_device, source)), search_on_cpu(graph, source))
             assert cuda.plan_of(on_device).crowded
 
 
@@ -130,7 +130,7 @@ def test_paths_that_are_longer_than_their_degrees_show(dtype: type) -> None:
     crowd = [(70 + i // 3, 71 + i, 1 + i % 5) for i in range(300)]
     on_device = to_device(graph := graph_of(EdgeList("path", tuple(path + crowd), directed=False), dtype=dtype))
     on_device.derived.put(cuda.plan_of, cuda.make_plan(on_device, False))
-    assert_equal(to_host(sssp(on_device, 0)), search_on_cpu(graph, 0))
+    assert_equal(on_host(sssp(on_device, 0)), search_on_cpu(graph, 0))
 
 
 def test_sums_beyond_32_bits() -> None:
@@ -186,7 +186,7 @@ def test_twenty_searches_give_one_answer() -> None:
         expected = search_on_cpu(graph, 0)
         for _ in range(20):
             poison()
-            assert_equal(to_host(sssp(on_device, 0)), expected)
+            assert_equal(on_host(sssp(on_device, 0)), expected)
 
 
 def test_dijkstra_refuses_large_graphs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path, monkeyp
         return digest
 
     monkeypatch.setattr(arrays, "save_array", faulty)
-    with pytest.raises(Damaged, match="was not written as it is in memory"):
+    with pytest.raises(Damaged, match="differs from the array in memory"):
         lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert not (tmp_path / "graph").exists()
 

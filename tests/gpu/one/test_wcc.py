@@ -11,7 +11,7 @@ cupy = pytest.importorskip("cupy")
 from benchmarks.generators import grid_edges
 from benchmarks.published import wcc as published
 from kernels.answers import Components
-from kernels.gpu.loader import to_device
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.wcc import cuda, wcc
 from kernels.wcc.certificate import certify_wcc

@@ -17,7 +17,7 @@ from kernels import pagerank as single_rank
 from kernels.distributed.assembly import to_device
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
-from kernels.gpu.loader import to_device as graph_to_device
+from kernels.gpu.transfer import to_device as graph_to_device
 from kernels.graph import Array, Graph
 from kernels.pagerank import tiles
 from kernels.pagerank.sharded import pagerank

@@ -16,6 +16,7 @@ from kernels.bfs.sharded import bfs
 from kernels.bfs.sharded import cuda as cuda_bfs
 from kernels.distributed.assembly import to_device
 from kernels.distributed.threads import run_ranks
+from kernels.gpu.transfer import on_host
 from kernels.graph import Graph
 from kernels.paths.sharded import long_paths_cuda as long_paths
 from kernels.paths.sharded.totals import GraphTotals, totals_of
@@ -23,7 +24,6 @@ from kernels.sssp.sharded import cuda as cuda_sssp
 from kernels.sssp.sharded import sssp
 from tests.answers import uncleaned
 from tests.gpu.inputs import with_wide_rows
-from tests.gpu.paths import to_host
 from tests.gpu.shards import on_gpu_shards
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.algorithms.test_paths import require_same, zero_chain
@@ -171,7 +171,7 @@ def test_a_shard_is_searched_repeatedly() -> None:
         def search(ranks, shards=shards, asked=asked):  # type: ignore[no-untyped-def]
             shard = to_device(shards[ranks.rank])
             parts = [KERNELS[name][0](shard, ranks, source) for name, source in asked]
-            return [replace(part, answer=to_host(part.answer)) for part in parts]
+            return [replace(part, answer=on_host(part.answer)) for part in parts]
 
         for (name, source), parts in zip(asked, zip(*run_ranks(3, search, DEADLINE), strict=True), strict=True):
             require_same(list(parts), KERNELS[name][1](graph, source))
@@ -192,7 +192,7 @@ def test_rows_that_become_too_many_for_a_team(monkeypatch: pytest.MonkeyPatch, k
         assert totals_of(shard, ranks).long_paths
         parts = [over_shards(shard, ranks, source) for source in (5, 60)]
         assert not totals_of(shard, ranks).long_paths
-        return [replace(part, answer=to_host(part.answer)) for part in parts]
+        return [replace(part, answer=on_host(part.answer)) for part in parts]
 
     for source, parts in zip((5, 60), zip(*run_ranks(3, search, DEADLINE), strict=True), strict=True):
         require_same(list(parts), single_rank(graph, source))
@@ -219,7 +219,7 @@ def test_arcs_in_host_memory() -> None:
         shards = split(graph, even_bounds(graph, 2))
         for over_shards, single_rank in KERNELS.values():
             parts = run_ranks(2, lambda ranks: over_shards(to_device(shards[ranks.rank], "host"), ranks, 5), DEADLINE)  # noqa: B023
-            require_same([replace(part, answer=to_host(part.answer)) for part in parts], single_rank(graph, 5))
+            require_same([replace(part, answer=on_host(part.answer)) for part in parts], single_rank(graph, 5))
 
 
 @pytest.mark.parametrize("kernel", [bfs, sssp])

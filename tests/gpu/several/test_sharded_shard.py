@@ -21,8 +21,8 @@ from kernels.distributed.gpu import memory
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.shard import StoredRows
 from kernels.distributed.threads import run_ranks
-from kernels.gpu.loader import to_device as graph_to_device
 from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import to_device as graph_to_device
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
