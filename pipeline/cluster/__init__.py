@@ -1,1 +1,1 @@
-"""Who does the work: this process, or Dask workers; how ranks are placed and exchange messages."""
+"""Where tasks run: in this process or on Dask workers; how ranks are placed and exchange messages."""

@@ -40,7 +40,7 @@ class HeldGraph(Protocol):
         """How many answers may be computed at the same time."""
 
     def row(self, stored_row: int) -> int:
-        """The row by which kernels number a stored row."""
+        """The number that kernels use for a stored row."""
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:
         """`solve(*source, **options)` returns this rank's part of the answer from a row."""

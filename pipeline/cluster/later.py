@@ -1,21 +1,18 @@
-"""The cluster of a run, started when the first step begins that is not valid: workers start while its source is read."""
+"""The cluster of a run, which starts with the first step that has to run, while the source is read."""
 
-import gc
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from typing import Protocol
 
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
+from pipeline.cluster.loading import load, loaded_modules
 from pipeline.cluster.protocol import Cluster, Place, Result, Task
 from pipeline.cluster.start import require_startable, started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.early import hide_pandas, load_kernels
 from pipeline.signals import beside, cleaned
 from pipeline.store.code import Code
 
@@ -24,10 +21,10 @@ class RunCluster(Cluster, Protocol):
     """A cluster that loads in the background what its tasks need."""
 
     def prepare(self, backend: Backend) -> None:
-        """Begin to load; tasks will come. May be called again."""
+        """Begin to load in the background, because tasks will follow. May be called again."""
 
     def release(self) -> None:
-        """Begin to end; no more tasks will come."""
+        """Begin to end in the background, because no tasks will follow."""
 
 
 @contextmanager
@@ -86,7 +83,7 @@ class StartedLater:
     def _start_local(self) -> Cluster:
         """Start workers, let them import what this process has, and connect the ranks that will hold a graph together."""
         cluster = self._start()
-        loaded = [name for name in sys.modules.copy() if name.startswith(("kernels.", "pipeline.steps."))]
+        loaded = loaded_modules()
         workers = self._config.local_workers(cores() if self._backend == "cpu" else device_count())
         tasks = [loaded] if self.shards else [loaded] * workers
         list(cluster.map(_load, tasks, self._backend, self.shards))
@@ -112,8 +109,4 @@ class StartedLater:
 
 
 def _load(place: Place, modules: Sequence[str]) -> None:
-    gc.set_threshold(50_000)  # as in a command: of what follows, collections would take a fifth
-    hide_pandas()
-    load_kernels(place.backend)
-    for name in modules:
-        import_module(name)
+    load(place.backend, modules)

@@ -1,8 +1,9 @@
-"""What a process keeps open between tasks, so that the steps of a run open a graph, an index or a shard once."""
+"""Graphs, indexes and shards that a process keeps open between tasks, so that a run opens each once."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
@@ -37,7 +38,7 @@ class OpenGraphs:
         return self._open(folder, backend, open_graph)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
-        """Hold a whole graph that is open already."""
+        """Keep a whole graph that is already open."""
         with self._lock:
             self._whole.clear()
             self._whole[folder.digest, backend] = graph
@@ -60,7 +61,7 @@ class OpenGraphs:
         with self._lock:
             found = self._shards.get(key)
             if found is None:
-                _require_visible(graph)
+                require_visible(graph.path)
             self._keep(ranks_here - (found is None))  # before loading: both do not fit into the memory at the same time
         if found is None:
             dealing = dealing_of(graph, communicator.size)
@@ -76,7 +77,7 @@ class OpenGraphs:
         with self._lock:
             found = self._whole.get(key)
             if found is None:
-                _require_visible(folder)
+                require_visible(folder.path)
                 self._whole.clear()  # before opening: both do not fit into the memory at the same time
                 found = opener(folder, backend)
                 if isinstance(found, Graph) and backend == "cpu":
@@ -85,7 +86,7 @@ class OpenGraphs:
         return found  # type: ignore[return-value]  # a digest belongs to one kind of folder
 
     def _numbering(self, digest: str) -> Derived:
-        """What was derived from the vertices of this graph, of which only the last one's is kept."""
+        """Values derived from the vertices of this graph; those of the last graph only are kept."""
         if digest not in self._numberings:
             self._numberings.clear()
         return self._numberings.setdefault(digest, Derived())
@@ -95,6 +96,7 @@ class OpenGraphs:
             self._shards.popitem(last=False)
 
 
-def _require_visible(folder: Folder) -> None:
-    if not folder.path.exists():
-        raise BadConfig(f"cluster: a worker does not see {folder.path}; the output folder must be one that all hosts share")
+def require_visible(path: Path) -> None:
+    """Raise BadConfig in a task whose worker does not see a file or folder of the run."""
+    if not path.exists():
+        raise BadConfig(f"cluster: a worker does not see {path}; it must be on a file system that all hosts share")

@@ -35,7 +35,7 @@ class Place:
     ranks_here: int = 1  # how many of the group's ranks this process has
 
     def turn(self) -> AbstractContextManager[object]:
-        """A block in which no other task of this process computes on its GPU: plans, and the device's memory, are for one."""
+        """A block in which no other task of this process uses its GPU, because plans and device memory are not shared."""
         return self.open_graphs.turn if self.backend == "gpu" and not self.sharded else nullcontext()
 
     def graph(self, folder: Folder) -> HeldGraph:

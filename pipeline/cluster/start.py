@@ -1,7 +1,7 @@
-"""The cluster of a run. Dask is imported only if the configuration asks for it, because it takes a second to load."""
+"""The cluster of a run. Dask is imported only if the configuration asks for it, because it takes half a second."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 
 from kernels.gpu.devices import device_count
@@ -24,11 +24,14 @@ def started(config: ClusterConfig, backend: Backend) -> Iterator[Cluster]:
         yield LocalThreads(config.shards)
         return
     require_startable(config, backend)
-    from pipeline.cluster.dask.client import connected
-    from pipeline.cluster.dask.workers import Workers
+    from pipeline.cluster.fork_server import fork_server, forks_workers
 
-    with connected(config, backend) as client:
-        yield Workers(client, config)
+    with fork_server() if forks_workers(config, backend) else nullcontext():  # it imports Dask while this process does
+        from pipeline.cluster.dask.client import connected
+        from pipeline.cluster.dask.workers import Workers
+
+        with connected(config, backend) as client:
+            yield Workers(client, config)
 
 
 def require_startable(config: ClusterConfig, backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""What takes long and waits for nothing: begun by a command before it imports the rest, or left out."""
+"""Slow initialisation that a command begins before it imports the rest, or avoids."""
 
 import sys
 from functools import partial
@@ -28,7 +28,7 @@ def _begin(most: int) -> None:
 
 
 class _NoPandas(MetaPathFinder):
-    """Finds no pandas, and leaves all else to others."""
+    """An import finder that hides pandas."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
         """Refuse one name."""
@@ -49,7 +49,7 @@ def hide_pandas() -> None:
 
 
 def load_kernels(backend: Backend) -> None:
-    """Import what compiles kernels: CuPy, or Numba with all that it would import when the first function is called.
+    """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function.
 
     Numba looks for SciPy's linear algebra, which takes a fifth of a second to import and no kernel uses; NumPy's functions that
     need it, other than `cov` and `corrcoef`, still look for it when they are compiled.

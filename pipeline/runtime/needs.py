@@ -1,4 +1,4 @@
-"""What a graph takes at least: the arrays that hold its edges and its arcs. A run that cannot have this is refused early."""
+"""The least memory of a graph, for the arrays of its edges and arcs. A run without it is refused early."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which a
 
 @dataclass(frozen=True)
 class Shape:
-    """Numbers of a graph that say how much its arrays take."""
+    """Sizes of a graph that determine the bytes of its arrays."""
 
     edges: int
     vertices: int

@@ -26,17 +26,22 @@ def grid(tmp_path_factory) -> Folder:
     """A grid of streets, so large that every source has its own file; ids from 1, row by row. Test processes share it."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    return read(kept(shared / "grid", store_grid) / "graph")
+    return read(kept(shared / "grid", store_large_grid) / "graph")
 
 
-def store_grid(work: Path) -> None:
+def store_large_grid(work: Path) -> None:
+    stored = store_grid(work, WIDTH, HEIGHT)
+    assert [len(answers) for answers in tables.by_file(3, stored.facts["vertices"])] == [1, 1, 1]
+
+
+def store_grid(work: Path, width: int, height: int) -> Folder:
+    """Make the folder `work` with a grid of streets as a stored graph."""
     work.mkdir()
-    src, dst = (end + 1 for end in grid_edges(WIDTH, HEIGHT))
+    src, dst = (end + 1 for end in grid_edges(width, height))
     weights = np.random.default_rng(5).integers(1, 100, len(src))
     pq.write_table(pa.table({"src": src, "dst": dst, "weight": weights}), work / "grid.parquet")
     edges = ingest(GraphConfig(source=str(work / "grid.parquet"), directed=False), work)
-    stored = lay_out(edges, LayoutConfig(order="windowed"), Runtime(work))
-    assert [len(answers) for answers in tables.by_file(3, stored.facts["vertices"])] == [1, 1, 1]
+    return lay_out(edges, LayoutConfig(order="windowed"), Runtime(work))
 
 
 @pytest.fixture(scope="session")

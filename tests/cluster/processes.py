@@ -18,14 +18,21 @@ def local_workers() -> list[psutil.Process]:
     found = []
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):  # the process may have ended
-            if "spawn_main" in " ".join(child.cmdline()):
+            if _is_worker(child):
                 found.append(child)
     return found
 
 
+def _is_worker(process: psutil.Process) -> bool:
+    """Whether it was started by Dask for a GPU, or forked by the fork server."""
+    parent = process.parent()
+    forked = parent and all("pipeline.cluster.dask.preloaded" in " ".join(each.cmdline()) for each in (process, parent))
+    return bool(forked) or "spawn_main" in " ".join(process.cmdline())
+
+
 @dataclass
 class Deployed:
-    """A scheduler and workers on loopback, started as docs/operations.md describes."""
+    """A scheduler and workers on loopback, started as docs/clusters.md describes."""
 
     address: str
     home: Path
@@ -39,13 +46,18 @@ class Deployed:
         protocol = self.address.partition(":")[0]
         where = ["--protocol", protocol, "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
         self.scheduler = self._start("scheduler", *where)
-        assert eventually(lambda: self._answers(int(port)))
+        assert eventually(lambda: self._answers(int(port)), 120)
 
     def add_worker(self) -> subprocess.Popen:
         """Start a worker with one thread and without a nanny, which would restart it."""
         host = ["--host", "127.0.0.1", "--local-directory", str(self.home)]
         self.workers.append(self._start("worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *host))
         return self.workers[-1]
+
+    def await_workers(self) -> None:
+        """Wait until all workers have registered, which takes long on a busy machine."""
+        logs = [self.home / f"worker-{number}.log" for number in range(len(self.workers))]
+        assert eventually(lambda: all("Registered to:" in log.read_text() for log in logs), 120)
 
     def _start(self, what: str, *options: str) -> subprocess.Popen:
         log = (self.home / f"{what}-{len(self.workers)}.log").open("wb")
@@ -68,6 +80,7 @@ def deployed(home: Path, workers: int, *options: str, protocol: str = "tcp") -> 
         found = Deployed(f"{protocol}://127.0.0.1:{port}", home, list(options), environment)
         for _ in range(workers):
             found.add_worker()
+        found.await_workers()
         yield found
     finally:
         end(environment)

@@ -6,11 +6,15 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
+import pyarrow.parquet as pq
+from distributed import Worker, WorkerPlugin
 
 from kernels.bfs.sharded import bfs
 from kernels.distributed import Communicator, ShardAnswer
@@ -24,6 +28,7 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
 from tests.memory import grown
+from tests.sharded.collectives import check_collectives
 from tests.sharded.shards import even_bounds, split
 
 TURNS = 20
@@ -112,9 +117,29 @@ class Mortal(OverExchange):
         return self._ranks.exchange(parts, buffers)
 
 
+def die_writing(function: Any, deaths: Path, place: Place, item: Any) -> Any:
+    """Call `function`. While there is a file in `deaths`, a process that has written rows removes one, and is killed."""
+
+    class Deadly(pq.ParquetWriter):
+        def write_batch(self, *arguments: Any) -> None:
+            super().write_batch(*arguments)
+            for death in deaths.iterdir():
+                with suppress(FileNotFoundError):  # another process may remove it at the same time
+                    death.unlink()
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+    with mock.patch.object(pq, "ParquetWriter", Deadly):
+        return function(place, item)
+
+
+def limit_rows(group: int, file: int) -> None:
+    """Write tables with so many rows in a row group and in a file in this process."""
+    tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = group, file
+
+
 def measured(function: Any, notes: Path, place: Place, item: Any) -> Any:
     """Call `function` with small row groups, and note by how many bytes this process's peak memory grew."""
-    tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = SMALL
+    limit_rows(*SMALL)
     with grown() as bytes_grown:
         result = function(place, item)
     (notes / f"{place.communicator.rank}").write_text(str(bytes_grown()))
@@ -129,6 +154,21 @@ def measured_single_rank(stage: str, folder: Folder, rows: list[int], place: Pla
         answer = held.solver(algorithm)(*rows).answer
         list(held.batches(form_of(algorithm), answer, tables.schema(stage, "int64"), 0))
     return bytes_grown()
+
+
+class AsOnSeveralMachines(WorkerPlugin):
+    """Lets the ranks of a worker, also of one that starts later, communicate as if some of them were on another machine."""
+
+    def setup(self, worker: Worker) -> None:
+        """Called by Dask."""
+        from pipeline.cluster.dask import ranks
+
+        ranks.on_one_machine = lambda placement: False
+
+
+def check(ranks: Communicator, _: None) -> int:
+    """The number of comparisons of all collectives with NumPy."""
+    return check_collectives(ranks, np.copy)
 
 
 def swap(ranks: Communicator, ending: str) -> int:

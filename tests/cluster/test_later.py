@@ -13,7 +13,7 @@ from tests.cluster.calls import results
 from tests.cluster.processes import local_workers
 from tests.flows.processes import eventually
 
-LOCAL = ClusterConfig(scheduler="local", workers=2)
+LOCAL = ClusterConfig(scheduler="local", workers=1)
 
 
 def test_workers_start_and_end_in_the_background():

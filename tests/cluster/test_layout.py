@@ -13,7 +13,7 @@ from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 
-NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
+ROME = Path(__file__).parents[2] / "data" / "rome99.gr.gz"
 
 
 class Dying:
@@ -34,8 +34,8 @@ def die_once(function, note, place, task):
     return result
 
 
-def test_the_layout_of_new_york_over_three_ranks_on_two_workers(tmp_path):
-    edges = ingest(GraphConfig(source=str(NEW_YORK)), tmp_path)
+def test_the_layout_of_rome_over_three_ranks_on_two_workers(tmp_path):
+    edges = ingest(GraphConfig(source=str(ROME)), tmp_path)
     one = lay_out(edges, LayoutConfig(order="windowed", shards=3), Runtime(tmp_path / "one"))
     with started(ClusterConfig(scheduler="local", workers=2, shards=3), "cpu") as cluster:
         many = lay_out(edges, LayoutConfig(order="windowed"), Runtime(tmp_path / "many", cluster=cluster))

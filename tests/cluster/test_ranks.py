@@ -18,10 +18,17 @@ from tests.flows.processes import eventually
 THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0, deadline=12)
 
 
-@pytest.fixture(scope="module")
-def cluster():
+@pytest.fixture(scope="module", params=["one machine", "as on several"])
+def cluster(request):
+    """Workers whose ranks use local sockets, and workers whose ranks use Dask's connections."""
     with started(THREE, "cpu") as cluster:
+        if request.param != "one machine":
+            cluster._client.register_plugin(worker_tasks.AsOnSeveralMachines())
         yield cluster
+
+
+def test_every_collective_is_right(cluster):
+    assert on_ranks(cluster, worker_tasks.check, None, 3, "cpu") == [1003] * 3
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -43,8 +50,8 @@ def test_a_search_over_three_processes_equals_that_of_one(small, cluster):
     ("ending", "error", "words"),
     [
         ("fail", BadInput, "is no graph"),
-        ("return", ClusterLost, "1 times a worker of those that hold one graph together was lost"),
-        ("kill", ClusterLost, "1 times a worker of those that hold one graph together was lost"),
+        ("return", ClusterLost, "workers lost during a stage over shards: 1, the limit is 0"),
+        ("kill", ClusterLost, "workers lost during a stage over shards: 1, the limit is 0"),
     ],
 )
 def test_a_rank_that_ends_early_ends_all_in_time(ending, error, words, size, cluster):

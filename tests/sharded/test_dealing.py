@@ -49,7 +49,7 @@ def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:
     return size * np.diff(dealing.bounds) / len(degrees), size * np.array(arcs) / degrees.sum()
 
 
-@settings(deadline=None, max_examples=examples(200))
+@settings(max_examples=examples(200))
 @given(
     degrees=st.lists(st.sampled_from([0, 0, 1, 1, 2, 3, 7, 50, 1000]), max_size=60),
     size=st.sampled_from((*SIZES, 30)),

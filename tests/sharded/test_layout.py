@@ -113,7 +113,7 @@ def random_edges(draw):
     return Edges(*ends, None if kind is None else random.integers(0, 5, count).astype(kind))
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(
     edges=random_edges(),
     declared=st.sampled_from([range(0), range(50), range(7, 12)]),

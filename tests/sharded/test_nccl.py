@@ -39,7 +39,7 @@ def on_ranks(size, work, **how):
 
     def run(rank):
         try:
-            with BetweenGpus(unique, rank, size, **{"deadline": 10} | how) as ranks:
+            with BetweenGpus(unique, rank, size, **{"deadline": 60} | how) as ranks:
                 return work(ranks)
         except Exception as error:
             return error
@@ -78,6 +78,7 @@ def test_a_rank_that_stops_exchanging_is_lost_at_the_deadline(fake_nccl):
         ranks.gather(np.arange(3))
         if ranks.rank == 1:
             return "gone"
+        ranks._there._deadline = 1  # not before: a busy machine may stop this process for longer
         begun = time.monotonic()
         with pytest.raises(PeerLost, match=r"did not come within 1 s$"):
             ranks.gather(np.arange(3))
@@ -89,7 +90,7 @@ def test_a_rank_that_stops_exchanging_is_lost_at_the_deadline(fake_nccl):
         assert time.monotonic() - begun < 30
         return "lost"
 
-    assert on_ranks(3, once, deadline=1) == ["lost", "gone", "lost"]
+    assert on_ranks(3, once) == ["lost", "gone", "lost"]
     assert sorted(made.end for made in fake_nccl.NcclCommunicator.made) == ["aborted", "aborted", "destroyed"]
 
 
@@ -107,7 +108,7 @@ def test_a_rank_that_is_reported_lost_is_not_waited_for(fake_nccl):
             raise PeerLost("it has ended")
 
     begun = time.monotonic()
-    first, second, third = on_ranks(3, leave, deadline=60, check_peers=check_peers)
+    first, second, third = on_ranks(3, leave, check_peers=check_peers)
     assert isinstance(second, ValueError)
     assert [str(first), str(third)] == ["it has ended", "it has ended"]
     assert time.monotonic() - begun < 30
@@ -115,15 +116,22 @@ def test_a_rank_that_is_reported_lost_is_not_waited_for(fake_nccl):
 
 
 def test_a_slow_rank_is_waited_for(fake_nccl):
-    asked = []
+    asked, enough = [], threading.Event()
+
+    def check_peers():
+        asked.append(time.monotonic())
+        if len(asked) == 4:
+            enough.set()
 
     def late(ranks):
         if ranks.rank:
-            time.sleep(0.8)
+            assert enough.wait(60)
+        else:
+            ranks.watch(check_peers)
         return ranks.total(np.arange(3)).tolist()
 
-    assert on_ranks(2, late, check_peers=lambda: asked.append(1)) == [[0, 2, 4]] * 2
-    assert 2 <= len(asked) <= 8
+    assert on_ranks(2, late) == [[0, 2, 4]] * 2
+    assert min(np.diff(asked)) >= connection._CHECK
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_a_shard_has_its_rows_their_arcs_and_their_ghosts(edges: EdgeList, size:
 
 
 @given(st.lists(st.integers(0, 45), max_size=9), st.randoms(use_true_random=False))
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 def test_ghosts_get_their_owners_values_and_owners_the_minimum_of_ghosts(cuts: list[int], chance: random.Random) -> None:
     edges = EdgeList("random", tuple((chance.randrange(40), chance.randrange(40)) for _ in range(60)))
     graph = graph_of(edges)

@@ -15,6 +15,7 @@ from distributed import Client, LocalCluster, Security
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.dask.local_workers import local_workers
+from pipeline.cluster.fork_server import forks_workers
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
@@ -28,11 +29,11 @@ _END = 30.0  # seconds for a local cluster to close: Dask never returns if it re
 
 @contextmanager
 def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
-    """Give a client of a scheduler that has a worker, closed however the run ends. Raises as `started`."""
+    """Yield a client of a scheduler that has a worker; it is closed however the run ends. Raises as `started`."""
     logging.getLogger("distributed").setLevel(logging.ERROR)  # after the import, which sets a level of its own
     logging.getLogger("distributed.nanny.memory").setLevel(logging.WARNING)  # why a worker is gone
     with ExitStack() as stack:
-        stack.enter_context(dask.config.set(_settings(config)))
+        stack.enter_context(dask.config.set(_settings(config, backend)))
         client = stack.enter_context(_client(config, backend))
         _await_workers(client, config)
         threads: dict[str, int] = client.nthreads()
@@ -43,14 +44,14 @@ def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
 
 
 def require_gpus(client: Client) -> None:
-    """Raise BadConfig, before the work begins, if kernels do not run on a worker's GPU. A worker may be lost meanwhile."""
+    """Raise BadConfig, before the work begins, if kernels do not run on a worker's GPU. A worker may be lost in the meantime."""
     for worker, reason in sorted(client.run(obstacle, on_error="ignore").items()):
         if reason:
             raise BadConfig(f"cluster: worker {worker}: a GPU is requested, but {reason}")
 
 
-def _settings(config: ClusterConfig) -> dict[str, Any]:
-    """Dask's settings, here and in local workers. A running scheduler has its own: docs/operations.md."""
+def _settings(config: ClusterConfig, backend: Backend) -> dict[str, Any]:
+    """Dask's settings, here and in local workers. A running scheduler has its own: docs/clusters.md."""
     silence = f"{config.deadline:g}s"
     return {
         "distributed.scheduler.allowed-failures": config.lost_workers,
@@ -61,6 +62,7 @@ def _settings(config: ClusterConfig) -> dict[str, Any]:
         "distributed.comm.require-encryption": config.scheduler == "local" or config.scheduler.startswith("tls:"),
         # A nanny restarts its worker as long as the run lives, even one that dies repeatedly or starts slowly.
         "distributed.deploy.lost-worker-timeout": "365 days",
+        "distributed.worker.multiprocessing-method": "forkserver" if forks_workers(config, backend) else "spawn",
         # A worker's memory is mapped files and arrays in use: nothing that could be spilled or that a pause would free.
         "distributed.worker.memory.target": False,
         "distributed.worker.memory.spill": False,

@@ -1,7 +1,6 @@
 """The version of the code that a step uses must be the same in the run's process and on every worker."""
 
 from dataclasses import dataclass
-from functools import cache
 
 from pipeline.errors import BadConfig
 from pipeline.store.code import Code
@@ -17,14 +16,9 @@ class CodeVersion:
     @classmethod
     def of(cls, code: Code) -> "CodeVersion":
         """The version in this process."""
-        return cls(code, _version_here(code))
+        return cls(code, code.version())
 
     def require(self) -> None:
         """Raise BadConfig unless this process has the same version."""
-        if _version_here(self.code) != self.version:
+        if self.code.version() != self.version:
             raise BadConfig("cluster: the scheduler or a worker has other code than this run; install the same everywhere")
-
-
-@cache
-def _version_here(code: Code) -> str:
-    return code.version()

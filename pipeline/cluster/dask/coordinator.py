@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 
 
 class Request(NamedTuple):
-    """Ranks that a run wants to start together. Where there are more than workers, some are threads of one worker."""
+    """Ranks that a run wants to start together. If there are more ranks than workers, some share a worker as threads."""
 
     client: str  # Dask's name of the client; if it disconnects, the ranks end
     run: str  # what messages of other runs call this one
@@ -41,7 +41,7 @@ class Request(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How ranks ended: they have results, or exactly one of the other fields says why not."""
+    """How ranks ended: with results, or with the reason in exactly one of the other fields."""
 
     workers: Sequence[str] = ()  # in rank order
     results: Sequence[bytes] = ()  # the pickled list of results of each worker's ranks
@@ -95,11 +95,11 @@ class Coordinator(SchedulerPlugin):
                 group.running.cancel()
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
-        """A group may wait for it."""
+        """Offer a new worker to the groups that wait."""
         self._grant()
 
     def remove_worker(self, scheduler: Scheduler, worker: str, **_: Any) -> None:
-        """Nobody holds a worker that is gone."""
+        """Release a worker that is gone."""
         self._return(worker)
 
     async def close(self) -> None:

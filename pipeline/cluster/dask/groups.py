@@ -63,7 +63,8 @@ class Groups:
             if not outcome.lost:
                 return [result for results in outcome.results for result in loads(results)]
             log.warning("cluster: %s%s", outcome.lost, "; all ranks start again" if left else "")
-        raise ClusterLost(f"cluster: {self._lost_workers + 1} times a worker of those that hold one graph together was lost")
+        lost = f"{self._lost_workers + 1}, the limit is {self._lost_workers} ([cluster] lost_workers)"
+        raise ClusterLost(f"cluster: workers lost during a stage over shards: {lost}")
 
     def _await_workers(self, poll: Poll) -> None:
         """Wait for as many workers as the last group had, or after a while for at least one."""

@@ -1,16 +1,13 @@
 """Worker processes on this machine, over loopback and TLS: one for each core, or with Dask-CUDA one for each GPU."""
 
 import logging
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
-from multiprocessing import resource_tracker
 from typing import Any
 
-from distributed import LocalCluster, Security
+from distributed import LocalCluster, Security, utils
 
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
+from pipeline.cluster.fork_server import interrupts_blocked
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend
@@ -36,6 +33,7 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         "silence_logs": logging.CRITICAL,  # an error of a task is also raised here
     }  # fmt: skip
     if backend == "cpu":
+        utils._forkserver_preload_set = True  # or Dask would import pandas, and load it into the fork server
         return _started(
             config, LocalCluster, n_workers=config.local_workers(cores()), threads_per_worker=config.threads, **common
         )
@@ -61,21 +59,10 @@ def _started(config: ClusterConfig, kind: type[LocalCluster], **options: Any) ->
     """Start workers; again if one ends before it is ready: Dask closes the others and raises a RuntimeError."""
     for left in reversed(range(config.lost_workers + 1)):
         try:
-            with _interrupts_blocked():
+            with interrupts_blocked():
                 return kind(**options)
         except (RuntimeError, TimeoutError) as error:
             why = f"a local worker ended before it was ready: {error}"
             if left:
                 log.warning("cluster: %s; all start again", why)
     raise ClusterLost(f"cluster: {config.lost_workers + 1} times {why}")
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT in processes started meanwhile: a terminal sends Ctrl-C to all of them, and this process ends them itself."""
-    resource_tracker.ensure_running()  # starting it later would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -4,15 +4,14 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from kernels.distributed.communicator import Communicator, PeerLost
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
+from pipeline.cluster.dask.sockets import on_one_machine
 from pipeline.cluster.dask.transport import BetweenWorkers
 from pipeline.cluster.dask.worker_state import STATE
-from pipeline.config.cluster import is_loopback
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +23,7 @@ def between_gpus(between: BetweenWorkers, placement: Sequence[str]) -> Iterator[
     Connecting takes more than a second, so ranks that end without an error keep the connection for the next group on the same
     workers. If one worker has lost it, all connect again.
     """
-    if all(is_loopback(urlsplit(address).hostname or "") for address in placement):
+    if on_one_machine(placement):
         os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")  # NCCL's own sockets do not authenticate
     ranks = STATE.nccl.pop(tuple(placement), None)
     while STATE.nccl:

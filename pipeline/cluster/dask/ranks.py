@@ -9,6 +9,7 @@ from kernels.distributed.communicator import Communicator, PeerLost
 from kernels.distributed.threads import on_daemon_thread
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.nccl_bootstrap import between_gpus
+from pipeline.cluster.dask.sockets import BetweenProcesses, on_one_machine
 from pipeline.cluster.dask.transport import BetweenWorkers
 from pipeline.cluster.dask.worker_state import STATE, Session
 from pipeline.cluster.protocol import Place
@@ -42,7 +43,8 @@ class Ranks:
         return [rank.result() for rank in running]
 
     def _run(self, session: Session, rank: int) -> object:
-        between = BetweenWorkers(session, rank, self.deadline)
+        transport = BetweenProcesses if on_one_machine(session.placement) else BetweenWorkers
+        between = transport(session, rank, self.deadline)
         place = Place(self.backend, STATE.open_graphs, 1, between, sharded=True, ranks_here=len(session.until))
         well = False
         try:

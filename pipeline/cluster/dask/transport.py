@@ -24,7 +24,7 @@ from pipeline.cluster.dask.worker_state import STATE, Session
 
 Result = TypeVar("Result")
 _COPIED = 1 << 20  # bytes up to which copying a message is faster than waiting for its confirmation
-_POLL = 0.5  # seconds between two checks whether the awaited ranks are alive
+POLL = 0.5  # seconds between two checks whether the awaited ranks are alive
 
 
 class BetweenWorkers(OverExchange):
@@ -49,12 +49,25 @@ class BetweenWorkers(OverExchange):
         if len(parts) != self.size:
             raise ValueError(f"{len(parts)} parts for {self.size} ranks")
         self._turn += 1
-        received = self._on_loop(self._exchange([np.ascontiguousarray(to_host(part)) for part in parts]))
+        received = self._transfer([np.ascontiguousarray(to_host(part)) for part in parts])
         return own_copies(received, parts[0], buffers)
+
+    def _transfer(self, parts: Sequence[Array]) -> list[Array]:
+        """Send contiguous arrays of NumPy; return those that arrived, in rank order."""
+        return self._on_loop(self._exchange(parts))
 
     def require_all(self) -> None:
         """Raise PeerLost unless all ranks are still running."""
         self._on_loop(self._ask_all(inf))
+
+    def require_open(self) -> None:
+        """Raise PeerLost if the session is closed, for example because the run was killed."""
+        if self._session.name not in STATE.sessions:
+            raise PeerLost(f"rank {self.rank}: the session is closed")
+
+    def require_turn(self) -> None:
+        """Raise PeerLost unless all ranks are still running, or ended after the exchange that this rank is in."""
+        self._on_loop(self._ask_all(self._turn))
 
     def leave(self, well: bool) -> None:
         """End this rank: ranks that wait for it get PeerLost. `well`: no message is half sent, so connections can be reused."""
@@ -80,9 +93,12 @@ class BetweenWorkers(OverExchange):
     async def _noted(self, work: Coroutine[Any, Any, Result]) -> Result:
         """Await `work`, which is cancelled when the session closes."""
         task = asyncio.current_task()
-        if self._session.name not in STATE.sessions or task is None:
+        assert task
+        try:
+            self.require_open()
+        except PeerLost:
             work.close()
-            raise PeerLost(f"rank {self.rank}: the session is closed")
+            raise
         self._session.under_way.add(task)
         try:
             return await work
@@ -96,7 +112,7 @@ class BetweenWorkers(OverExchange):
         )
         work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # retrieved, or asyncio would log it
         try:
-            while not (await asyncio.wait([work], timeout=_POLL))[0]:
+            while not (await asyncio.wait([work], timeout=POLL))[0]:
                 await self._ask_all(self._turn)
         finally:
             work.cancel()

@@ -1,4 +1,4 @@
-"""What a worker process holds between the tasks that it runs: the only state at module level of the pipeline.
+"""The state that a worker process keeps between tasks: the only module-level state of the pipeline.
 
 A worker has no other owner for it: Dask calls functions, and they find what they share here.
 """

@@ -71,7 +71,8 @@ class Workers:
                 return future.result(_POLL)
             except Exception as error:
                 if isinstance(error, KilledWorker):
-                    raise ClusterLost(f"cluster: one task lost {error.allowed_failures + 1} workers") from None
+                    lost = error.allowed_failures + 1
+                    raise ClusterLost(f"cluster: one task lost {lost} worker{'s' if lost > 1 else ''}") from None
                 if self._status(future) == "error":
                     raise  # the task's own
                 if self._status(future) == "cancelled":
@@ -129,7 +130,7 @@ def _run(function: Callable[[Place, Task], Result], backend: Backend, version: C
 
 
 def _name(function: Callable[..., Any]) -> str:
-    """The name of a task, for people."""
+    """The name of a task in messages."""
     return _innermost(function).__name__.strip("_")
 
 

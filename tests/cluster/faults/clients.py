@@ -3,6 +3,7 @@
 import multiprocessing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -17,7 +18,7 @@ from tests.cluster.calls import on_ranks
 DEADLINE = 12.0
 # A process that has imported everything, and that has no threads, starts the clients: each starts in a tenth of a second.
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload([__name__, "pipeline.cluster.dask.client", "pipeline.cluster.dask.workers", "tests.cluster.tasks"])
+PRELOADED = [__name__, "pipeline.cluster.dask.client", "pipeline.cluster.dask.workers", "tests.cluster.tasks"]
 
 
 class ClientProcess:
@@ -51,8 +52,10 @@ def _run(ended: Connection, scheduler: str, function: Callable[..., Any], task: 
 
 @contextmanager
 def two_workers() -> Iterator[LocalCluster]:
-    """A scheduler with two worker processes of one thread each, restarted when they are killed."""
+    """A scheduler with two worker processes of one thread each, restarted when they are killed; clients can be started."""
+    FORKS.set_forkserver_preload(PRELOADED)
     restarts = dask.config.set({"distributed.deploy.lost-worker-timeout": "365 days"})
     how = {"host": "127.0.0.1", "dashboard_address": None, "memory_limit": 0, "silence_logs": 60}
     with restarts, LocalCluster(n_workers=2, threads_per_worker=1, processes=True, **how) as workers:
         yield workers
+    forkserver._forkserver._stop()  # other tests start one that forks workers

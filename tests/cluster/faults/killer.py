@@ -14,13 +14,12 @@ from tests.cluster.processes import local_workers
 class Killer(threading.Thread):
     """Kill `times` workers that write one of the `files` (a pattern) below `work`.
 
-    A worker is killed as soon as it has opened the file; with a seed, up to half a second later.
+    A worker is killed up to half a second after it has opened the file.
     """
 
-    def __init__(self, work: Path, files: str, times: int, seed: int | None = None):
+    def __init__(self, work: Path, files: str, times: int, seed: int):
         super().__init__()
         self.work, self.files, self.times = work, files, times
-        self.wait = 0.0 if seed is None else 0.5
         self.random = random.Random(seed)
         self.killed, self.seen, self.stop = [], set(), False
 
@@ -35,7 +34,7 @@ class Killer(threading.Thread):
         for worker in local_workers():
             with suppress(psutil.Error):
                 if path in {file.path for file in worker.open_files()}:
-                    time.sleep(self.random.uniform(0, self.wait))
+                    time.sleep(self.random.uniform(0, 0.5))
                     worker.kill()
                     self.killed.append(worker.pid)
                     return

@@ -42,11 +42,9 @@ def test_a_run_waits_for_another_and_names_it_and_a_killed_run_returns_its_worke
         with pytest.raises(ClusterLost, match=rf"^cluster: {named}.*; none was returned for 1 s"):
             on_ranks(cluster, worker_tasks.add_up, 1, RANKS, "cpu")
         cluster._deadline = DEADLINE
-        begun = time.monotonic()
         holder.process.kill()
         assert holder.outcome(30) == ""
-        assert on_ranks(cluster, worker_tasks.add_up, 1, RANKS, "cpu") == [1, 1]
-        assert time.monotonic() - begun < DEADLINE
+        assert on_ranks(cluster, worker_tasks.add_up, 1, RANKS, "cpu") == [1, 1]  # or the workers are held until the deadline
 
 
 def test_a_run_that_stops_answering_returns_its_workers_when_its_ranks_have_ended(workers, tmp_path):

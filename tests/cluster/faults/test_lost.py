@@ -1,5 +1,6 @@
 """Workers and schedulers that die, hang or are missing: the right answer after a retry, or one clear error in time."""
 
+import os
 import signal
 import threading
 import time
@@ -18,31 +19,38 @@ from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
-from tests.cluster.calls import results
-from tests.cluster.faults.killer import Killer
+from tests.cluster.calls import DeadlyWrites, results
 from tests.cluster.processes import deployed, local_workers
 from tests.flows.processes import eventually
 
 DEADLINE = 12.0
 MARGIN = 15.0  # for the poll under way and for closing
+# What the fork server's Python loads first. Each file of the folder stands for a death: a worker removes one, and is killed.
+DIE_AT_START = """
+import os, signal, sys
+
+def die():
+    for name in os.listdir(os.environ["DEATHS"]):
+        if name.startswith("death-"):
+            os.unlink(os.path.join(os.environ["DEATHS"], name))
+            os.kill(os.getpid(), signal.SIGKILL)
+
+if any("forkserver" in word for word in sys.orig_argv):
+    os.register_at_fork(after_in_child=die)
+"""
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(5, marks=pytest.mark.nightly)])
 def test_a_table_is_right_even_if_workers_are_killed(kills, grid, tmp_path):
-    sources = list(range(1, 240_000 * kills, 100_000))
+    sources = list(range(1, 240_000 * kills, 160_000))
     (tmp_path / "here").mkdir()
     expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
-    killer = Killer(tmp_path, ".graphmill-*/files/attempts/*", kills)
     config = ClusterConfig(scheduler="local", workers=2, lost_workers=kills)
     with started(config, "cpu") as cluster:
-        killer.start()
-        try:
-            found = run_stage(grid, "bfs", sources, Runtime(tmp_path, cluster=cluster))
-            assert prove(grid, found, False, Runtime(tmp_path, cluster=cluster)).facts["holds"]
-        finally:
-            killer.stop = True
-            killer.join()
-    assert len(killer.killed) == kills
+        deadly = DeadlyWrites(cluster, tmp_path / "deaths", kills)
+        found = run_stage(grid, "bfs", sources, Runtime(tmp_path, cluster=deadly))
+        assert prove(grid, found, False, Runtime(tmp_path, cluster=cluster)).facts["holds"]
+    assert deadly.left == 0
     assert found.manifest.files == expected.manifest.files
     assert not local_workers()
 
@@ -57,28 +65,19 @@ def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
 
 
 @pytest.mark.parametrize(("deaths", "ending"), [(1, "started"), (2, "ClusterLost: cluster: 2 times a local worker ended before")])
-def test_a_worker_that_is_killed_while_it_starts_is_replaced(deaths, ending, caplog):
-    killed: set[int] = set()
-    stopped = threading.Event()
-
-    def kill():
-        while len(killed) < deaths and not stopped.is_set():
-            for worker in [worker for worker in local_workers() if worker.pid not in killed]:
-                worker.kill()
-                killed.add(worker.pid)
-            time.sleep(0.01)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
+def test_a_worker_that_is_killed_while_it_starts_is_replaced(deaths, ending, caplog, tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text(DIE_AT_START)
+    for number in range(deaths):
+        (tmp_path / f"death-{number}").touch()
+    monkeypatch.setenv("DEATHS", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     try:
         with started(ClusterConfig(scheduler="local", workers=1, lost_workers=1), "cpu"):
             found = "started"
     except ClusterLost as lost:
         found = f"ClusterLost: {lost}"
-    finally:
-        stopped.set()
-        killer.join()
     assert found.startswith(ending)
+    assert not list(tmp_path.glob("death-*"))
     assert "a local worker ended before it was ready" in caplog.text
     assert not local_workers()
 
@@ -121,6 +120,7 @@ def test_a_scheduler_without_workers_is_one_error_in_time(small, tmp_path):
             pass
         assert time.monotonic() - begun < DEADLINE + MARGIN
         worker = dask.add_worker()
+        dask.await_workers()
         killer = threading.Thread(target=lambda: (eventually((tmp_path / "hung").exists), worker.kill()))
         killer.start()
         with pytest.raises(ClusterLost, match="had no worker for 12 s"), started(config, "cpu") as cluster:
@@ -137,7 +137,7 @@ def test_an_address_without_a_scheduler_is_one_error_in_time():
 
 
 def test_a_table_is_right_even_if_a_worker_of_a_running_scheduler_is_killed(grid, tmp_path):
-    sources = [1, 2, 3, 4]
+    sources = [1, 2, 3]
     for name in ("here", "there", "home"):
         (tmp_path / name).mkdir()
     expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
@@ -151,7 +151,7 @@ def test_a_table_is_right_even_if_a_worker_of_a_running_scheduler_is_killed(grid
         lost.join()
     assert dask.workers[0].wait() == -signal.SIGKILL
     assert found.manifest.files == expected.manifest.files
-    assert [path.name for path in tables.files(found.path)] == [tables.file_name(number) for number in range(4)]
+    assert [path.name for path in tables.files(found.path)] == [tables.file_name(number) for number in range(len(sources))]
 
 
 def test_both_sides_must_present_certificates(small, tmp_path):

@@ -1,4 +1,4 @@
-"""The commands of section "Several hosts" of docs/operations.md on three virtual hosts; one is disconnected during a run."""
+"""The commands of section "Several hosts" of docs/clusters.md on three virtual hosts; one is disconnected during a run."""
 
 import shutil
 import subprocess
@@ -17,10 +17,10 @@ from pipeline.tables import files as tables
 from tests.cluster.hosts import Host, three_hosts, why_not
 from tests.flows.networks import CROSSINGS, road_run
 from tests.flows.processes import ROOT, clean_environment, eventually
-from tests.flows.terminal import PAGE, Terminal, make_clone
+from tests.flows.terminal import Terminal, make_clone
 from tests.project.docs import below
 
-SECTION = "Several hosts"
+PAGE, SECTION = ROOT / "docs" / "clusters.md", "Several hosts"
 CERTIFICATES, ENVIRONMENT, SCHEDULER, WORKER = below(PAGE, SECTION, "bash")
 (CLUSTER,) = below(PAGE, SECTION, "toml")
 DEADLINE = 12
@@ -177,8 +177,12 @@ def test_a_client_without_a_certificate_of_the_authority_is_refused(three):
 
 
 def test_tables_are_right_even_if_the_host_of_a_shard_is_disconnected(three):
-    found = three.begin("shards", ROME, ["sssp"], 8, shards=3)
-    when(lambda: writing(three.second) + writing(three.third), found)
+    for attempt in range(5):  # a busy machine may stop this process until the tables are written
+        found = three.begin(f"shards-{attempt}", ROME, ["sssp"], 8, shards=3)
+        while not (written := writing(three.second) + writing(three.third)) and found.process.poll() is None:
+            time.sleep(0.02)
+        if written:
+            break
     cut = three.cut_off(three.third)
     when(lambda: "all ranks start again" in found.log.read_text(), found)
     assert time.monotonic() - cut < DEADLINE + LATE
@@ -219,6 +223,7 @@ def test_the_loss_of_all_workers_is_one_error_in_time(shards, three):
 @nightly
 def test_a_deployment_runs_on_the_hosts(three, tmp_path):
     clone = make_clone(tmp_path / "clone")
+    shutil.copytree(ROOT / "conf", clone / "conf")  # the deployments are checked with their runs
     settings = three.cluster(three.first.folder, shards=2)
     road_run(clone / "conf" / "runs", "new-york-on-hosts", settings=settings)
     environment = clean_environment(clone / ".prefect") | {"PREFECT_WORKER_QUERY_SECONDS": "1"}
@@ -226,7 +231,7 @@ def test_a_deployment_runs_on_the_hosts(three, tmp_path):
     terminal = Terminal(clone, environment, within=("ip", "netns", "exec", three.first.name))
     for heading in ("The environment of every terminal", "Server", "Work pool, deployments, worker"):
         terminal.run(heading)
-    terminal.run(SECTION, "console")
+    terminal.run(SECTION, "console", PAGE)
     published = open_run(clone / "conf" / "runs" / "out-new-york-on-hosts" / "latest")
     assert tables.read(published.path / "wcc").num_rows == CROSSINGS
     assert published.facts["steps"]["wcc"]["shards"] == 2

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,10 @@ def test_answers_of_the_kernel_hold(load) -> None:
 
 class TestReasons:
     graph = graph_of(EdgeList("cross", ((10, 20), (10, 30), (20, 40), (30, 40), (40, 50), (50, 40))))
-    index = reachability(graph, 2)
+
+    @cached_property
+    def index(self) -> ReachabilityIndex:
+        return reachability(self.graph, 2)
 
     def reason(self, index: ReachabilityIndex) -> str:
         (verdict,) = verdicts(self.graph, bounds_of([1, 3], 5), bounds_of([2, 2], 4), [index])

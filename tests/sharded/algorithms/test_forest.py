@@ -59,7 +59,7 @@ def edge_lists(draw):
     return EdgeList("random", edges, draw(st.booleans()), tuple(draw(st.lists(vertices, max_size=3))))
 
 
-@settings(deadline=None, max_examples=examples(100))
+@settings(max_examples=examples(100))
 @given(edge_lists(), st.lists(st.integers(0, 17), max_size=7), st.randoms(use_true_random=False))
 def test_random_graphs_with_many_equal_weights_with_any_bounds(edges, cuts, shuffle) -> None:
     order = shuffle.sample(edges.ids, len(edges.ids))

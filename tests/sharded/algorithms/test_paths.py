@@ -54,7 +54,7 @@ def test_named_graphs(edges: EdgeList, size: int) -> None:
     st.lists(st.integers(0, 16), max_size=7),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 def test_random_graphs_cut_anywhere(arcs, directed: bool, dtype: type, cuts: list[int], chance: random.Random) -> None:  # type: ignore[no-untyped-def]
     edges = EdgeList("random", tuple(arcs), directed)
     graph = uncleaned(edges, chance.sample(edges.ids, len(edges.ids)), dtype)

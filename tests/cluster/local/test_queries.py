@@ -32,20 +32,13 @@ from pipeline.store import manifest
 from pipeline.store.manifest import Folder, check
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
-from tests.cluster.calls import results
-from tests.cluster.faults.killer import Killer
+from tests.cluster.calls import DeadlyWrites, results
+from tests.cluster.local.conftest import LOCAL
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
 
-LOCAL = ClusterConfig(scheduler="local", workers=2)
 ROWS, PER_FILE, FILES = 70_000, 10_000, 7
 KILLS = 2
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    with started(LOCAL, "cpu") as cluster:
-        yield cluster
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +88,10 @@ def test_answers_are_the_same_with_and_without_workers(index, cluster, small_fil
 def test_products_are_the_same_with_and_without_workers(index, cluster, tmp_path, monkeypatch):
     """Each has several tasks, and the matrix several files."""
     monkeypatch.setattr(tabulating, "PER_TASK", 4)
-    monkeypatch.setattr(nearest, "_PER_TASK", 2)
+    monkeypatch.setattr(nearest, "PER_TASK", 2)
     edges, graph = (manifest.read(index.path.with_name(step)) for step in ("edges", "graph"))
     (tmp_path / "facilities.csv").write_text("".join(f"{vertex}\n" for vertex in range(5000, 5005)))
-    sources, asked = np.arange(0, 900, 60), NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=2)
+    sources, asked = np.arange(0, 900, 60), NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)
     made = []
     for place, workers in (("there", cluster), ("here", LocalThreads())):
         runtime = Runtime(tmp_path / place, cluster=workers)
@@ -138,17 +131,12 @@ def test_the_row_of_an_unknown_vertex_counts_from_the_first_file(index, cluster,
 
 
 def test_answers_are_right_even_if_workers_are_killed(index, small_files, tmp_path):
-    pairs = write_pairs(tmp_path / "pairs.parquet", 1_500_000, 150_000)
+    pairs = write_pairs(tmp_path / "pairs.parquet", 500_000, 50_000)
     (tmp_path / "there").mkdir()
-    killer = Killer(tmp_path / "there", ".graphmill-*/files/attempts/*", KILLS)
     with started(ClusterConfig(scheduler="local", workers=2, lost_workers=KILLS), "cpu") as cluster:
-        killer.start()
-        try:
-            found = reach(index, pairs, tmp_path / "there" / "out", runtime=Runtime(tmp_path / "there", cluster=cluster))
-        finally:
-            killer.stop = True
-            killer.join()
-    assert len(killer.killed) == KILLS
+        deadly = DeadlyWrites(cluster, tmp_path / "deaths", KILLS)
+        found = reach(index, pairs, tmp_path / "there" / "out", runtime=Runtime(tmp_path / "there", cluster=deadly))
+    assert deadly.left == 0
     assert found.manifest.files == reach(index, pairs, tmp_path / "here").manifest.files
     assert [path.name for path in found.path.glob(".*")] == []
 

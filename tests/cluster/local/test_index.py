@@ -5,9 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads
-from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.stages import ReachabilityConfig
@@ -24,10 +22,10 @@ from pipeline.store.manifest import Folder, check
 TIMES = {"seconds", "bytes_needed", "shards", "supersteps"}
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with started(ClusterConfig(scheduler="local", workers=2, shards=3), "cpu") as cluster:
-        yield cluster
+@pytest.fixture
+def three_shards(cluster, monkeypatch):
+    monkeypatch.setattr(cluster, "shards", 3)
+    return cluster
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +49,7 @@ def same(found: Folder, expected: Folder) -> None:
 
 
 @pytest.mark.parametrize(("method", "dimensions"), [("tree", 1), ("tree", 4), ("dfs", 3)])
-def test_dimensions_are_built_on_workers(method, dimensions, graph, cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "shards", 0)
+def test_dimensions_are_built_on_workers(method, dimensions, graph, cluster, tmp_path):
     asked = ReachabilityConfig(dimensions=dimensions, seed=5, method=method)
     found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=cluster))
     same(found, build_index(graph, asked, Runtime(tmp_path / "here")))
@@ -70,18 +67,18 @@ def test_an_index_is_built_over_ranks_of_this_process(shards, graph, tmp_path):
         build_index(graph, ReachabilityConfig(dimensions=10**9), Runtime(tmp_path / "large", cluster=LocalThreads(shards)))
 
 
-def test_an_index_is_built_and_proved_over_ranks_of_workers(graph, cluster, tmp_path):
+def test_an_index_is_built_and_proved_over_ranks_of_workers(graph, three_shards, tmp_path):
     for name in ("there", "here"):
         (tmp_path / name).mkdir()
-    found = run_stage(graph, "reachability", (), Runtime(tmp_path / "there", cluster=cluster))
+    found = run_stage(graph, "reachability", (), Runtime(tmp_path / "there", cluster=three_shards))
     expected = run_stage(graph, "reachability", (), Runtime(tmp_path / "here"))
     assert found.manifest.files == expected.manifest.files and found.facts["shards"] == 3
-    assert prove(graph, found, True, Runtime(tmp_path / "there", cluster=cluster)).facts["holds"]
+    assert prove(graph, found, True, Runtime(tmp_path / "there", cluster=three_shards)).facts["holds"]
 
 
-def test_a_method_without_a_sharded_kernel_runs_on_one_worker(graph, cluster, tmp_path):
+def test_a_method_without_a_sharded_kernel_runs_on_one_worker(graph, three_shards, tmp_path):
     asked = ReachabilityConfig(method="dfs")
-    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=cluster))
+    found = build_index(graph, asked, Runtime(tmp_path / "there", cluster=three_shards))
     assert "shards" not in found.facts
     same(found, build_index(graph, asked, Runtime(tmp_path / "here")))
 

@@ -1,0 +1,106 @@
+"""The process from which Dask forks local workers for the CPU: what all of them need is imported once.
+
+It is a new interpreter with a single thread, so that its children begin in a defined state. It ends with this process.
+"""
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import forkserver, process, resource_tracker
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from pipeline.cluster.loading import loaded_modules
+from pipeline.config.cluster import ClusterConfig
+from pipeline.runtime.backend import Backend
+from pipeline.signals import cleaned, undisturbed
+from pipeline.store.scratch import scratch
+
+# As Dask sets it for workers. The last line: a thread of Arrow's allocator would not be there in the workers.
+_ENVIRONMENT = {
+    "MALLOC_TRIM_THRESHOLD_": "65536",
+    "MKL_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+
+
+class _Shared:
+    """The fork server of this process, while at least one cluster uses it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock, self._users, self._open = Lock(), 0, ExitStack()
+
+    def enter(self) -> None:
+        """Start the fork server, unless it runs."""
+        with self._lock:
+            if not self._users:
+                with ExitStack() as opened:
+                    self._start(opened)
+                    self._open = opened.pop_all()
+            self._users += 1
+
+    def leave(self) -> None:
+        """End the fork server, if no other cluster uses it."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                self._open.close()
+
+    def _start(self, opened: ExitStack) -> None:
+        for name, value in _ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        folder = os.open(opened.enter_context(scratch(Path(tempfile.gettempdir()))), os.O_RDONLY | os.O_DIRECTORY)
+        opened.callback(os.close, folder)
+        opened.callback(_end)
+        forkserver.set_forkserver_preload(["pipeline.cluster.dask.preloaded", *loaded_modules()])
+        # Where multiprocessing puts the server's socket; otherwise a killed run would leave a folder that nobody removes.
+        settings = process.current_process()._config  # type: ignore[attr-defined]
+        before = settings.get("tempdir")
+        settings["tempdir"] = f"/proc/self/fd/{folder}"  # short, as a socket's path has to be
+        try:
+            with interrupts_blocked():
+                forkserver.ensure_running()
+        finally:
+            settings["tempdir"] = before
+
+
+_SHARED = _Shared()
+
+
+def forks_workers(config: ClusterConfig, backend: Backend) -> bool:
+    """Whether the workers of a cluster are forked; a process that uses CUDA cannot be."""
+    return config.scheduler == "local" and backend == "cpu"
+
+
+@contextmanager
+def fork_server() -> Iterator[None]:
+    """Have a fork server until the end of the block; it starts in the background."""
+    with ExitStack() as stack:
+        with undisturbed():
+            _SHARED.enter()
+            stack.enter_context(cleaned(_SHARED.leave))
+        yield
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT in processes started in the block: a terminal sends Ctrl-C to all of them, and this process ends them."""
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end() -> None:
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is not None:
+        os.kill(server._forkserver_pid, signal.SIGKILL)  # its children hold nothing that is needed, either
+        with suppress(FileNotFoundError):
+            server._stop()
