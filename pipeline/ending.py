@@ -1,6 +1,7 @@
-"""How a command ends: with one line on standard error unless it succeeds, and without the interpreter's finalization."""
+"""The end of a command: one line on standard error if it fails, and no finalization of the interpreter."""
 
 import atexit
+import logging
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ PATIENCE = 60  # seconds for functions of libraries, such as one that waits for 
 
 
 def run_command(name: str, work: Callable[[], None]) -> NoReturn:
-    """Call `work` in a thread, say in one line how it ended, and end the process; a bug also prints its traceback.
+    """Call `work` in a thread, print in one line how it ended, and end the process; a bug also prints its traceback.
 
     The exit code is 0, 1 after an error, that of a SystemExit, or 128 + N after signal N, which does not wait for `work`.
     """
@@ -51,12 +52,14 @@ def _message_of(error: BaseException) -> str:
 
 
 def _leave(status: int, line: str | None) -> NoReturn:
-    """Run what is registered for the exit, at most for `PATIENCE`, print the line, and end.
+    """Run the functions registered for the exit, at most for `PATIENCE`, print the line, and end.
 
     The interpreter's finalization is left out: a thread of a library that is still running may abort the process in it.
     """
 
     def end(*_: object) -> NoReturn:
+        signal.alarm(0)
+        _stop_logging()
         with suppress(OSError, ValueError):  # a closed pipe
             sys.stdout.flush()
         with suppress(OSError, ValueError):
@@ -69,3 +72,13 @@ def _leave(status: int, line: str | None) -> NoReturn:
     signal.alarm(PATIENCE)
     atexit._run_exitfuncs()
     end()
+
+
+def _stop_logging() -> None:
+    """Let threads that are still running log nothing below the last line: whatever they began to log waits for ever."""
+    logging.disable()
+    loggers = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+    handlers = [handler for logger in loggers if isinstance(logger, logging.Logger) for handler in logger.handlers]
+    for handler in (*handlers, logging.lastResort):
+        if handler and handler.lock:
+            handler.lock.acquire(timeout=1)  # a thread that holds it may be waiting for a pipe that nobody reads

@@ -50,7 +50,7 @@ class NoPath(GraphmillError):
 
 
 class TooLarge(GraphmillError):
-    """A step that would take more memory than is free."""
+    """A step that would take more memory or disk space than is free."""
 
 
 class NotRoadLike(GraphmillError):
@@ -89,3 +89,8 @@ def message(error: Exception) -> str | None:
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
         return redacted(f"{where}{error.strerror or error}")
     return None
+
+
+def not_in_graph(file: str, row: int, name: str, vertex: object, vertices: int) -> BadInput:
+    """The error for a row of a file of pairs whose `src` or `dst` is not in a graph of this number of vertices."""
+    return BadInput(file, f"row {row}: {name} {vertex} is not in the graph ({vertices:,} vertices)")

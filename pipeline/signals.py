@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the main thread waits for them, and abandons the work, which another thread does.
+"""SIGINT and SIGTERM: the main thread waits for them, and abandons the work of another thread.
 
 An exception raised wherever the work happens to be would not do. A callback from C code swallows it, after which Numba has loaded
 no machine code and calls address 0; finalizers swallow it, too; and compiled code delays it.
@@ -22,7 +22,7 @@ _events: SimpleQueue[int | Future[Any]] = SimpleQueue()  # signals, and work tha
 
 
 class Interrupted(KeyboardInterrupt):
-    """Work was abandoned because of signal `number`; `outlook` says what the next run will do, if that is known."""
+    """Work was abandoned because of signal `number`; `outlook` describes what the next run will do, if that is known."""
 
     def __init__(self, number: int, outlook: str = "") -> None:
         super().__init__(number)
@@ -44,7 +44,7 @@ _current: ContextVar[_Work] = ContextVar("work", default=_Work())  # noqa: B039 
 
 
 def listen() -> None:
-    """Let both signals end what `apart` runs."""
+    """Let both signals end the work that `apart` runs."""
     for number in ENDING:
         signal.signal(number, lambda number, _: _events.put(number))
 
@@ -114,7 +114,7 @@ def _abandon(work: _Work) -> None:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Complete the block, which others see or which cannot be cleaned up half way, before this work may be abandoned.
+    """Complete the block before this work may be abandoned, because others see it or it cannot be cleaned up half way.
 
     Raises KeyboardInterrupt, which ends the thread, if it has been abandoned.
     """

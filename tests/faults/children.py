@@ -69,7 +69,7 @@ def die_at(event: int) -> None:
     sys.addaudithook(count)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
     """Return as soon as `condition()` holds; fail after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():

@@ -6,6 +6,7 @@
 
 import atexit
 import json
+import logging
 import os
 import random
 import select
@@ -137,8 +138,11 @@ class Killed:
             self.fault("leftover after the last run", -1, signal.SIGKILL, str(self.leftovers()))
 
 
-def started(argv: list[str], folder: Path, tmp: Path, output: int, prefix: Sequence[str] = ()) -> int:
-    """Start the command in `folder`; return its process id. With a prefix a new interpreter is started, else this one forks."""
+def started(argv: list[str], folder: Path, tmp: Path, output: int, prefix: Sequence[str] = (), errors: int | None = None) -> int:
+    """Start the command in `folder`; return its process id. With a prefix a new interpreter is started, else this one forks.
+
+    Standard error goes to `errors`, or where the output goes.
+    """
     child = os.fork()
     if child:
         return child
@@ -151,9 +155,10 @@ def started(argv: list[str], folder: Path, tmp: Path, output: int, prefix: Seque
         os.environ["PREFECT_HOME"] = str(folder / "prefect")
         os.environ.pop("PREFECT_API_URL", None)
         os.dup2(output, 1)
-        os.dup2(output, 2)
+        os.dup2(output if errors is None else errors, 2)
         if prefix:
             os.execv(prefix[0], [*prefix, *argv[1:]])
+        logging.root.handlers.clear()  # pytest's, with which the command would add none
         sys.argv, sys.stdout, sys.stderr = argv, os.fdopen(1, "w"), os.fdopen(2, "w", 1)
         main()
     finally:

@@ -1,12 +1,14 @@
-"""A Parquet footer that the pages do not bear out is refused, for a graph and for pairs."""
+"""A Parquet footer that the pages do not bear out is refused, for a graph, for pairs and for a table of nodes."""
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config.graph import Limits
+from pipeline.config.graph import Limits, NodeColumns
 from pipeline.errors import BadInput
+from pipeline.ingest.nodes import read_nodes
+from pipeline.ingest.source import locate, stored
 from pipeline.steps.pairs import batches, blocks
 from tests.edge_lists import rows_of_edges
 from tests.faults.children import outcome
@@ -54,6 +56,11 @@ def all_groups_state(rows):
 def nulls_that_cancel_out(footer):
     for column, nulls in enumerate((-1, 1)):
         field(field(meta(footer, 0, column), STATISTICS)[2], NULLS)[2] = nulls
+
+
+def nodes_of(path, vertex):
+    with stored(locate(str(path))) as content:
+        return read_nodes(content, Limits(), None, NodeColumns(vertex=vertex))
 
 
 def put(find, number, value):
@@ -105,6 +112,8 @@ def test_a_dishonest_footer_is_refused(name, use_dictionary, tmp_path):
     with pytest.raises(BadInput, match="is not a complete Parquet file"):
         for block in blocks(path, "pairs", 1000):
             list(batches(path, "pairs", block))
+    with pytest.raises(BadInput, match=r"is not a complete Parquet file|the limit for a table of nodes"):
+        nodes_of(path, "src")
 
 
 def test_a_footer_that_hides_rows_does_not_pass_the_limit(tmp_path):
@@ -172,6 +181,23 @@ def test_an_honest_file_is_read(name, tmp_path):
     content = parquet(**HONEST[name])
     found = rows_of_edges(ingested(tmp_path, content))
     assert found.equals(pq.read_table(pa.BufferReader(content)).cast(found.schema))
+
+
+KINDS = {
+    pa.int32(): [pa.bool_(), pa.uint8(), pa.float16(), pa.date32(), pa.string()],
+    pa.int64(): [pa.int64(), pa.time64("us"), pa.timestamp("us", "UTC")],
+    pa.float32(): [pa.float32(), pa.decimal128(10, 2)],
+}  # by the type from which Arrow casts them
+
+
+@pytest.mark.parametrize("options", [{}, {"data_page_version": "2.0"}, {"write_statistics": False}], ids=str)
+@pytest.mark.parametrize("rows", [1, 16, 17, 40])
+def test_values_and_nulls_of_any_kind_are_read(options, rows, tmp_path):
+    """A null of 64 bits takes as much as the levels of 16 rows, so that a page is as long as without levels."""
+    columns = {str(kind): pa.array([None] + [1] * (rows - 1), of).cast(kind) for of, kinds in KINDS.items() for kind in kinds}
+    table = pa.table({"vertex": np.arange(rows)} | columns)
+    pq.write_table(table, tmp_path / "nodes", use_dictionary=False, **options)
+    assert nodes_of(tmp_path / "nodes", "vertex").equals(table)
 
 
 @pytest.mark.parametrize("name", [b"sr\x80", b"\xff", b"s\xf2c"])
