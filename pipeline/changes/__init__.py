@@ -1,4 +1,4 @@
-"""Changes of a graph: a file of inserted, deleted and updated edges makes the next run out of the newest one (docs/changes.md).
+"""Changes of a graph: apply a file of inserted, deleted and updated edges to the newest run (docs/changes.md).
 
 reading.py    a file of changes
 snapshot.py   a new snapshot of the source, from which the changes are computed
@@ -23,6 +23,7 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
 from pipeline.ingest.source import Source, identify, locate
 from pipeline.run import Call, directly, run, sources_of
+from pipeline.steps.published.remote import is_uploaded, upload
 from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import FILES
@@ -61,9 +62,9 @@ def change(
         The published run. Its graph's facts `state` name the state before, the digests of all files since the source, and counts.
 
     Raises:
-        AlreadyApplied: The newest state has had this file, unless `again`.
+        AlreadyApplied: The newest state has had this file, unless `again`. A failed upload of its run is repeated before.
         BadInput: The file is not one of changes, or has a row that cannot be applied.
-        BadConfig: There is no run, or its steps are no longer there.
+        BadConfig: There is no run, its steps are no longer there, or another link names a changed graph.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
     before, source = newest(out, options.get("publish_as") or LATEST), locate(str(changes))
@@ -87,17 +88,20 @@ class _Reading:
         """As `pipeline.run.Read`; the output folder is held, so that no other run becomes the newest one."""
         before = self.before
         if newest(before.output, before.link).name != before.name:
-            raise Busy(f"{before.output}: another run was published meanwhile; start again")
+            raise Busy(f"{before.output}: another run was published in the meantime; start again")
         digest = identify(self.source, None)
         edges, graph = before.steps()
         state = GraphFacts.of(graph).state
         had = state.applied[-1:] if state and self.snapshot else state.applied if state else []  # a snapshot may come back
         if state and digest in had and not self.again and self._has_rows(config, digest, edges, graph):
+            if config.publish_to and not is_uploaded(before.run, config.publish_to):
+                call("upload", upload, before.run, config.publish_to, config.keep)
             number = state.applied.index(digest) + 1
             raise AlreadyApplied(
-                f"{self.source.url}: was applied already, as file {number} of {len(state.applied)} since the source was read; "
+                f"{self.source.url}: was already applied, as file {number} of {len(state.applied)} since the source was read; "
                 f"{before.link} is {before.name}, which has its changes"
             )
+        before.require_alone()
         with ThreadPoolExecutor() as threads:
             # Changes do not read the edges themselves.
             checks = [threads.submit(check, edges, FILES), threads.submit(check, graph)]
@@ -111,6 +115,6 @@ class _Reading:
         return edges, changed, sources_of(config, edges, changed, target)
 
     def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
-        """Whether the file changes anything: one without rows, as of a day without changes, may come again."""
+        """Whether the file has changes: a file without rows may come again."""
         weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
         return self.snapshot or len(read_changes(self.source, digest, config.graph, weight, named).ops) > 0

@@ -1,7 +1,8 @@
-"""The step of a changed graph: the files of the graph before, a batch of changes, and the proof that together they are right."""
+"""The step of a changed graph: the files of the previous graph, a batch of changes, and the proof of the result."""
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kernels.graph import ID, Array, Csr, Graph
+from kernels.gpu.transfer import copied_by
+from kernels.graph import ID, Csr, Graph
 from kernels.layout.certificate.changed import certify_changes
-from kernels.layout.constants import WARP_DEGREE
-from kernels.layout.rules import Edges, Rules
-from kernels.layout.vect_csr import BLOCK_DEGREE
+from kernels.layout.rules import Rules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
@@ -31,6 +31,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph, open_vertices, renumber_vertices
+from pipeline.store.graph_writing import groups_of
 from pipeline.store.manifest import FileEntry, Folder, Written, link_or_copy, make, unsealed
 from pipeline.store.names import Names, open_names
 
@@ -47,7 +48,7 @@ class Asked:
 
 
 def folder_of_state(number: int) -> str:
-    """The step folder of a state after so many files of changes."""
+    """The step folder of the state after this number of files of changes."""
     return GRAPHS[2 - number % 2] if number else GRAPHS[0]
 
 
@@ -68,9 +69,7 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
     """
     layout = layout_of(before)
     if layout.parallel_arcs == "keep":
-        raise BadConfig(
-            f"{before.path}: keeps parallel arcs, so a row of changes would not name one edge; changes need `lightest`"
-        )
+        raise BadConfig(f"{before.path}: keeps parallel arcs, so a change could mean several edges; changes need `lightest`")
     opened: list[Graph] = []
 
     def write(folder: Path) -> Written:
@@ -90,7 +89,7 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
 
 
 def _linked(folder: Path, before: Folder) -> dict[str, FileEntry]:
-    """The files of the state before that are still linked into the new folder."""
+    """The files of the previous state that the new folder links to."""
     pairs = {name: (folder / name, before.path / name) for name in before.manifest.files}
     return {name: before.manifest.files[name] for name, pair in pairs.items() if pair[0].exists() and Path.samefile(*pair)}
 
@@ -118,7 +117,7 @@ class _Applied:
         else:
             digest = asked.digest if asked.source.local else None  # that of a remote file is not that of its bytes
             listed = read_changes(asked.source, digest, asked.graph, self._facts.weight, names is not None)
-            graph, numbering = self._open(names, listed.inserted() if names else None)
+            graph, numbering = self._open(names, None if names is None else listed.inserted())
             ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
         rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
@@ -127,11 +126,11 @@ class _Applied:
             self._found, used = without_unused(self._found, numbering)
             graph = graph if used is numbering else self._open(names, used.added())[0]
             numbering = used
-        # The graph before, with the numbers that its names have now; `_new_names` says which these are, if there are new ones.
+        # The previous graph, with the numbers that its names have now, which `_new_names` gives if there are new names.
         self._graph, self._new_names = graph, numbering if numbering and len(numbering.new) else None
 
     def _open(self, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
-        """The graph before, numbered with the new names among some strings."""
+        """The previous graph, renumbered with the new names among some strings."""
         graph = open_graph(self._before, self._backend, bases=self._bases)
         size = sum(array.nbytes for csr in self._bases.values() for array in (csr.indices, csr.weights) if array is not None)
         if self._facts.delta and 3 * size > free_memory(self._backend):
@@ -198,7 +197,7 @@ class _Applied:
     def _prove(self, folder: Folder, graph: Graph) -> CheckFacts:
         started, found = time.perf_counter(), self._found
         stated = self._rules, *open_vertices(folder)[2:]
-        removed, put = (_brought(edges, self._backend) for edges in (found.removed, found.put))
+        removed, put = copied_by(partial(bring, backend=self._backend), (found.removed, found.put))
         verdict = certify_changes(graph, self._graph, removed, put, found.new_ids, stated)
         if not verdict.holds:
             raise ProofFailed(f"changes: {verdict.reason}")
@@ -207,17 +206,6 @@ class _Applied:
 
 def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:
     sides = {"out": graph.out} if graph.symmetric else {"out": graph.out, "into": graph.into}
-    groups = {name: DirectionFacts(groups=_groups(csr.offsets)) for name, csr in sides.items()}
+    groups = {name: DirectionFacts(groups=[*groups_of(csr)]) for name, csr in sides.items()}
     weight = None if graph.out.weights is None else str(graph.out.weights.dtype)
     return {"arcs": graph.num_arcs, "backend": backend, "stored_weight": weight, **groups}
-
-
-def _groups(offsets: Array) -> list[int]:
-    degrees = offsets[1:] - offsets[:-1]
-    block, wide = (int((degrees >= degree).sum()) for degree in (BLOCK_DEGREE, WARP_DEGREE))
-    return [block, wide - block, len(degrees) - wide]
-
-
-def _brought(edges: Edges, backend: Backend) -> Edges:
-    weights = None if edges.weights is None else bring(edges.weights, backend)
-    return Edges(bring(edges.src, backend), bring(edges.dst, backend), weights)

@@ -1,4 +1,4 @@
-"""Files of changes that arrive in a folder: applied in the order of their names, each once, none skipped or taken half written.
+"""Files of changes that arrive in a folder: applied in the order of their names, each completely and once.
 
 What was applied is known from the published state alone: the names and digests of all files since the source was read.
 """
@@ -13,26 +13,28 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.changes import change
 from pipeline.changes.state import newest
-from pipeline.config.model import url_of
+from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
 from pipeline.ingest.source import Source, identify, reading
 from pipeline.run import Call, run
+from pipeline.steps.published.remote import is_uploaded, upload, uploaded_facts
 from pipeline.steps.published.target import LATEST
 from pipeline.store.digests import Remembered
 from pipeline.store.facts import StateFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.workspace import workspace
 
 log = logging.getLogger(__name__)
 UNFINISHED = (".part", ".tmp")  # endings of the names of files that are still being written; others begin with a dot
 # Keys of the configuration that may be others than those of the first run: they do not change what the tables are.
 _OPTIONS = ("oracle", "backend", "publish_to", "expect", "changes", "keep", "cluster")
-_ADVICE = "; mend it or move it away, then start again"
+_ADVICE = "; repair it or move it away, then start again"
 
 
 def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
-    """Apply all files of changes that have arrived, also those that arrive meanwhile, and publish a run for each.
+    """Apply all files of changes that have arrived, or arrive in the meantime, and publish a run for each.
 
     Args:
         config: The graph's run. If its output folder has no run yet, the source is read first.
@@ -43,7 +45,8 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
         The newest run, which is an earlier one if no file has arrived.
 
     Raises:
-        Stopped: A file cannot be applied. Those before it are; those behind it wait.
+        Stopped: A file cannot be applied. Those before it are; those behind it wait. Or the object storage has a run of changed
+            edges that this machine neither has nor can make again.
         BadConfig: No folder is named, or there is none.
         GraphmillError: As `pipeline.changes.change`.
     """
@@ -51,16 +54,22 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
     if folder is None:
         raise BadConfig("changes.arrivals is missing: the folder in which files of changes arrive")
     arrived(folder)
-    has_run = (config.output / link).is_symlink()
-    published = newest(config.output, link).run if has_run else execute(partial(run, config, call))
-    options = {key: getattr(config, key) for key in _OPTIONS}
     remembered = config.output / "steps" / "arrivals.json"
+    if (config.output / link).is_symlink():
+        published = newest(config.output, link).run
+        if config.publish_to and not call("destination", is_uploaded, published, config.publish_to):
+            published = execute(partial(_uploaded, published, config, call))
+    else:
+        if config.publish_to:
+            call("destination", _require_applied_files, config.publish_to, link, folder, remembered)
+        published = execute(partial(run, config, call))
+    options = {key: getattr(config, key) for key in _OPTIONS}
     while True:
         source, waiting = call("arrivals", next_arrival, folder, RunFacts.of(published).graph.state, remembered)
         if source is None:
-            log.info("arrivals: all files of %s are applied; %s is %s", folder, link, published.path.name)
+            log.info("arrivals: all files in %s have been applied; %s names %s", folder, link, published.path.name)
             return published
-        log.info("arrivals: %s is the next of %d", source.url, waiting)
+        log.info("arrivals: applying %s, the first of %d waiting", source.url, waiting)
         try:
             published = execute(partial(change, config.output, source.url, call=call, publish_as=link, **options))
         except (BadInput, AlreadyApplied, Refused) as error:
@@ -68,8 +77,29 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
             raise Stopped(f"{type(error).__name__}: {error}. {source.url} was not applied{behind}{_ADVICE}") from error
 
 
+def _uploaded(published: Folder, config: RunConfig, call: Call) -> Folder:
+    """Repeat the upload of a run, which failed or was killed."""
+    assert config.publish_to
+    with workspace(config.output):
+        call("upload", upload, published, config.publish_to, config.keep)
+    return published
+
+
+def _require_applied_files(url: str, link: str, folder: str, remembered: Path) -> None:
+    """Raise Stopped if a new chain would not have all files of changes that the newest run in the object storage has."""
+    state = uploaded_facts(url, link).get("graph", {}).get("state")
+    digests, listed = Remembered(remembered), {source.name: source for source in arrived(folder)}
+    for name, digest in zip(state["files"], state["applied"], strict=True) if state else ():
+        if name not in listed or _digest_of(listed[name], digests) != digest:
+            raise Stopped(
+                f"{url}: the run that {link} names has {len(state['files'])} files of changes, and this machine lacks that run; "
+                f"{name} is no longer in {folder}, so reading the source would lose its changes; put it back, or start a new "
+                "chain by `graphmill run`"
+            )
+
+
 def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tuple[Source | None, int]:
-    """The first file by name, in the order of code points, that the state of a graph has not had; None if it has had all.
+    """The first file, by the code points of names, that was not applied to a state of a graph; None if all were.
 
     Args:
         folder: A folder of this machine, or the URL of one.
@@ -96,7 +126,7 @@ def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tup
     last = max((source.name for source in listed if source.name in applied), default="")
     if waiting and waiting[0].name < last:
         raise Stopped(
-            f"{waiting[0].url}: arrived when {last}, which sorts behind it, was applied{_ADVICE}; a new name puts it last"
+            f"{waiting[0].url}: arrived after {last}, whose name comes later, was applied{_ADVICE}; a new name puts it last"
         )
     return (waiting[0] if waiting else None), len(waiting)
 
@@ -109,16 +139,22 @@ def _digest_of(source: Source, digests: Remembered) -> str:
 
 
 def arrived(folder: str) -> list[Source]:
-    """The complete files in a folder, by name. Raises BadConfig if there is no such folder."""
+    """The complete files in a folder, by name. Raises BadConfig if there is none, and Stopped for a name that is not UTF-8."""
     url = url_of(folder)
     with reading(Source(folder, None, "")):
         fs, root = fsspec.core.url_to_fs(url) if url else (LocalFileSystem(), folder)
         fs.invalidate_cache()
         if not fs.isdir(root):
+            if fs.async_impl and fs.exists(root.split("/")[0]) and not fs.exists(root):
+                return []  # an object store has no empty folders
             raise BadConfig(f"changes.arrivals: {folder} is not a folder")
-        found = [
-            one for one in fs.ls(root, detail=True) if one["type"] == "file" or (one["type"] == "link" and fs.isfile(one["name"]))
+        found = [  # links to files are files
+            one
+            for one in fs.ls(root, detail=True)
+            if one["type"] == "file" or (one["type"] != "directory" and fs.isfile(one["name"]))
         ]
     names = sorted(one["name"].rpartition("/")[2] for one in found)
     complete = [name for name in names if not name.startswith(".") and not name.endswith(UNFINISHED)]
+    if wrong := next((name for name in complete if not is_utf8(name)), None):
+        raise Stopped(f"{folder}: the name {wrong!a} is not UTF-8{_ADVICE}")
     return [Source(f"{folder.rstrip('/')}/{name}", fs, f"{root.rstrip('/')}/{name}") for name in complete]

@@ -1,4 +1,4 @@
-"""Compaction: shards of which many arcs have changed are written anew, cut into segments; the files of the others stay.
+"""Compaction: shards with many changed arcs are rewritten in segments; the files of the others stay.
 
 The files of a shard contain the first `applied` batches of changes. Once all shards contain all batches, the vertices are
 written, too, and the graph is a base without changes. The order of the rows stays.
@@ -22,7 +22,7 @@ SEGMENT = 2**25  # arcs of a shard that is written anew, at most, unless a row h
 
 
 def compact(folder: Path, facts: GraphFacts, graph: Graph) -> tuple[DeltaFacts | None, list[ShardFacts]]:
-    """Write the shards anew of which more than `SHARE` has changed; all that have changed, if that much of all arcs has.
+    """Rewrite shards of which more than `SHARE` has changed, or all changed shards if more than `SHARE` of all arcs has.
 
     Args:
         folder: The files of a base and its changes; those that are replaced may be links.

@@ -1,8 +1,7 @@
 """A file of changes: columns `op`, `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV."""
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,23 @@ import pyarrow.compute as pc
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig, Limits
-from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
-from pipeline.ingest import saved
-from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
-from pipeline.ingest.formats.pages import Footer, check_rows, open_file
-from pipeline.ingest.formats.parquet import FORMAT, in_range, is_text, reading, require_ratio
+from pipeline.ingest.formats.parquet import (
+    FORMAT,
+    NAME,
+    column_as,
+    id_type,
+    in_range,
+    is_text,
+    read_columns,
+    reading,
+    require_ratio,
+    weight_type,
+)
+from pipeline.ingest.formats.parquet_footer import open_file
 from pipeline.ingest.formats.rows import Field, Rows
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
@@ -29,6 +37,8 @@ from pipeline.runtime.threads import map_in_order
 DELETE, INSERT, UPDATE = range(3)
 OPERATIONS = ("delete", "insert", "update")  # by their number
 _NAMES = ("op", "src", "dst", "weight")
+_TYPE = ", the type of this graph's weights; for others run the changed source"
+_INTEGERS = ", but the weights of this graph are integers; for others run the changed source"
 _ROW_BYTES = 32  # of a change in memory
 Line = Callable[[int], int]  # the line of a row of a text, both counted from its begin; rows from 0
 
@@ -43,6 +53,7 @@ class Listed:
     src: pa.Array  # int64 [C], or large_string where the graph's ids are strings
     dst: pa.Array
     weights: Array | None  # int64 or float64 [C]; 0 where nothing is put; None where the graph has no weights
+    alone: int = 0  # how many rows at the end add a vertex, `src` and `dst`, without an edge
 
     def inserted(self) -> pa.Array:
         """The strings of the ends of insertions, which may be new names."""
@@ -56,7 +67,7 @@ class Listed:
         return BadInput(self.file, f"row {row}: {reason}")
 
     def shown(self, row: int) -> str:
-        """What a row says."""
+        """The text of a row, for messages."""
         return f"{OPERATIONS[self.ops[row]]} {self.src[row].as_py()} -> {self.dst[row].as_py()}"
 
 
@@ -76,32 +87,42 @@ def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight:
         local = source.local if is_plain(content) else None
         text = Text(url, chunks(content, limits), limits)
         if text.head.startswith(FORMAT.magic):
-            with tempfile.TemporaryDirectory() as folder, saved(local, text.chunks, Path(folder)) as path:
-                table, line = _parquet(path, url, limits, weight is not None), None
+            with saved(local, text.chunks) as path:
+                table, line = _parquet(path, url, graph, weight is not None, named), None
         else:
             table, line = _text(text, _kinds(weight, named), graph.delimiter or delimiter_of(url), limits)
         content.check(digest, None)
     if len(table) > limits.edges:
         raise BadInput(url, f"holds {len(table)} rows, the limit is {limits.edges} (graph.limits.edges)")
-    return _listed(table, url, line, weight, named)
+    return _listed(table, url, line, weight)
 
 
 def _kinds(weight: str | None, named: bool) -> dict[str, pa.DataType]:
-    """The types in which the columns of a text are read; the weight of a deletion may be empty."""
+    """The types as which the columns of a text file are read; the weight of a deletion may be empty."""
     ids = pa.large_string() if named else pa.int64()
     return {"op": pa.large_string(), "src": ids, "dst": ids} | ({"weight": pa.large_string()} if weight else {})
 
 
-def _parquet(path: Path, file: str, limits: Limits, weighted: bool) -> pa.Table:
+def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: bool) -> pa.Table:
+    limits = graph.limits
     with reading(file), open_file(path, file, limits) as parquet:
+        schema = parquet.schema_arrow
         check_count(file, parquet.metadata.num_columns, limits)
-        _require_columns(file, parquet.schema_arrow.names)
-        names = [name for name in _NAMES[: 3 + weighted] if name in parquet.schema_arrow.names]
+        _require_columns(file, schema.names)
+        names = [name for name in _NAMES[: 3 + weighted] if name in schema.names]
+        op, *ends = (schema.field(name) for name in names[:3])
+        for end in ends:
+            if ((ids := id_type(file, [end], graph.ids)) == NAME) != named:
+                wanted = "strings" if named else "integers"
+                raise BadInput(file, f"column {end.name!r} is {end.type}, but the ids of this graph are {wanted}")
+        if not is_text(op.type):
+            raise BadInput(file, f"column 'op' is {op.type}, not string")
+        if "weight" in names and not pa.types.is_null(schema.field("weight").type):
+            weight_type(file, schema.field("weight"))
         require_ratio(file, path.stat().st_size, _ROW_BYTES * parquet.metadata.num_rows, limits)
-        Footer(path, parquet.schema, names, limits).check_all_pages()
-        table = parquet.read(names)
-        check_rows(len(table), parquet.metadata.num_rows, 0)
-        return table
+        table, kinds = read_columns(path, parquet, names, limits), {"op": NAME, "src": ids, "dst": ids}
+        columns = (column_as(file, table[name], name, kinds[name]) if name in kinds else table[name] for name in names)
+        return pa.table(dict(zip(names, columns, strict=True)))
 
 
 def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: Limits) -> tuple[pa.Table, Line]:
@@ -133,46 +154,39 @@ def _require_columns(file: str, names: Sequence[str]) -> None:
             raise BadInput(file, f"no column {name!r}, or several, among {found}: a file of changes has {', '.join(_NAMES)}")
 
 
-def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None, named: bool) -> Listed:
-    listed = Listed(file, line, np.empty(0, np.uint8), pa.array([]), pa.array([]), None)
-    ops = _whole(table["op"].cast(pa.string()))
-    numbers = pc.index_in(ops, pa.array(OPERATIONS))
-    _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()!r} is none of {', '.join(OPERATIONS)}")
-    src, dst = (_ids(listed, _whole(table[name]), name, named) for name in ("src", "dst"))
+def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -> Listed:
+    ops, src, dst = (_whole(table[name]) for name in _NAMES[:3])
+    src, dst = (ids if is_text(ids.type) else ids.cast(pa.int64()) for ids in (src, dst))
+    numbers = pc.index_in(ops, pa.array(OPERATIONS, ops.type))
+    listed = Listed(file, line, np.empty(0, np.uint8), src, dst, None)
+    _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()!r} is not one of {', '.join(OPERATIONS)}")
     found = numbers.to_numpy().astype(np.uint8)
     weights = _weights(listed, table, found, pa.type_for_alias(weight)) if weight else None
-    return Listed(file, line, found, src, dst, weights)
-
-
-def _ids(listed: Listed, column: pa.Array, name: str, named: bool) -> pa.Array:
-    _require(listed, pc.is_valid(column), lambda _: f"{name} is null")
-    if is_text(column.type) and named:
-        return column.cast(pa.large_string())
-    if named or not pa.types.is_integer(column.type):
-        wanted = "strings" if named else "integers"
-        raise BadInput(listed.file, f"column {name!r} is {column.type}, but the ids of this graph are {wanted}")
-    _require(listed, pa.array(in_range(column.to_numpy())), lambda row: f"{name} {column[row]} is not in 0..{LARGEST}")
-    return column.cast(pa.int64())
+    return replace(listed, ops=found, weights=weights)
 
 
 def _weights(listed: Listed, table: pa.Table, ops: Array, kind: pa.DataType) -> Array:
-    """The weights of what is inserted or updated, as int64 or float64; that of a deletion is not read."""
+    """The weights of insertions and updates, as int64 or float64; weights of deletions are ignored."""
     puts, wide = ops != DELETE, pa.float64() if pa.types.is_floating(kind) else pa.int64()
-    column = _whole(table["weight"]) if "weight" in table.column_names else pa.nulls(len(ops), wide)
+    column = _whole(table["weight"]) if "weight" in table.column_names else pa.nulls(len(ops))
+    column = column.cast(wide) if pa.types.is_null(column.type) else column
     is_empty = pc.equal(column, "") if is_text(column.type) else pc.is_null(column)
     _require(listed, pc.invert(pc.and_(is_empty, pa.array(puts))), lambda _: "weight is missing")
     column = pc.if_else(pa.array(puts), column, pa.scalar("0" if is_text(column.type) else 0, column.type))
     if is_text(column.type):
-        column = _parsed(listed, column, Field("weight", wide))
+        column = _parsed(listed, column, Field("weight", wide, hint="" if wide == pa.float64() else _INTEGERS))
     if pa.types.is_floating(column.type) and pa.types.is_integer(wide):
-        raise BadInput(listed.file, f"column 'weight' is {column.type}, but the weights of this graph are integers")
+        raise BadInput(listed.file, f"column 'weight' is {column.type}{_INTEGERS}")
     _require(listed, pa.array(in_range(column.to_numpy())), lambda row: f"weight {column[row]} is not 0 or more, and finite")
-    weights: Array = column.cast(wide).to_numpy()
+    weights: Array = column.cast(wide, safe=False).to_numpy()  # large integers are rounded to floats
+    own = kind.to_pandas_dtype()
+    most = np.finfo(own).max if wide == pa.float64() else np.iinfo(own).max
+    _require(listed, pa.array(weights <= most), lambda row: f"weight {column[row]} exceeds {most}, the largest {kind}{_TYPE}")
     return weights + 0  # -0.0 becomes 0.0
 
 
 def _parsed(listed: Listed, texts: pa.Array, field: Field) -> pa.Array:
-    """The numbers that texts say, by the rules of a source's text."""
+    """The numbers in some texts, by the rules for the text of a source."""
     rows, lines = Rows((field,)), [text.encode() for text in texts.to_pylist()]
     read = rows.read(b"".join(line.strip() + b"\n" for line in lines))
     if read is None:

@@ -1,4 +1,4 @@
-"""New ids that are strings: the names are numbered anew, in the order of all of them, as a run over the changed source would.
+"""New ids that are strings: all names are renumbered in their order, as in a run over the changed source.
 
 The rows of the stored graph keep their order, and former names their order among each other, so arcs and batches of changes stay
 as they are. What has numbers of vertices is written again: the ids of the rows in the stored graph, and, beside the edge list of
@@ -30,7 +30,7 @@ NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state 
 
 @dataclass(frozen=True)
 class Numbering:
-    """Names with new ones among them."""
+    """Names, with new ones among them."""
 
     former: Names
     names: Names  # the former ones and the new ones
@@ -38,7 +38,7 @@ class Numbering:
 
     @classmethod
     def of(cls, former: Names, strings: pa.Array) -> "Numbering":
-        """Names and those of some strings that are none of them."""
+        """Names, and those of some strings that are not among them."""
         unknown = strings.filter(pa.array(former.find(strings) == UNKNOWN))
         if not len(unknown):
             return cls(former, former, np.empty(0, ID))
@@ -61,11 +61,11 @@ class Numbering:
         moved = names.take(pa.array(self.numbers(np.arange(len(former), dtype=ID))))
         ascend = pc.all(pc.less(names[:-1], names[1:])).as_py() is not False
         if not (ascend and moved.equals(former) and len(names) == len(former) + len(self.new)):
-            raise ProofFailed("changes: the names are not those before and the new ones, in ascending order")
+            raise ProofFailed("changes: the names are not the previous and the new ones, in ascending order")
 
 
 def without_unused(found: Resolved, numbering: Numbering) -> tuple[Resolved, Numbering]:
-    """The same without new names that only rows have which were left out."""
+    """The same without new names that occur only in rows that were left out."""
     unused = np.setdiff1d(numbering.new, found.new_ids)
     if not len(unused):
         return found, numbering
@@ -82,7 +82,7 @@ def without_unused(found: Resolved, numbering: Numbering) -> tuple[Resolved, Num
 
 
 def number_names(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
-    """The step of new names: the edge list's names with those of a changed graph, and what is numbered by them.
+    """The step of new names: the names of the edge list and of a changed graph, and all files that contain their numbers.
 
     Args:
         edges: Of the state before. Of its files only those that have names or their numbers are in the new folder.

@@ -23,7 +23,7 @@ REASONS = {  # what a row can be refused for, by the name under which such rows 
 
 @dataclass(frozen=True)
 class ChangeRules:
-    """How rows are read that the graph does not fit."""
+    """How rows that do not fit the graph are treated."""
 
     both: bool  # an edge is two arcs, so that a pair and its reverse are the same
     keep_self_loops: bool
@@ -32,7 +32,7 @@ class ChangeRules:
 
 @dataclass(frozen=True)
 class Resolved:
-    """What a file of changes does to a graph; NumPy's arrays."""
+    """The effect of a file of changes on a graph, as NumPy arrays."""
 
     pairs: Pairs  # sorted by their rows
     new_ids: Array  # int64, ascending: of vertices that the graph did not have
@@ -77,7 +77,8 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
         new = np.flatnonzero(of_end >= vertices)
         of_end[new] = vertices - 1 + np.cumsum(used)[of_end[new] - vertices]
     new_ids = unknown[used]
-    applied = np.flatnonzero(left & ((src != dst) | rules.keep_self_loops))
+    has_edge = np.arange(len(ops)) < len(ops) - listed.alone
+    applied = np.flatnonzero(left & has_edge & ((src != dst) | rules.keep_self_loops))
     tails, heads = (bring(of_end[applied], backend) for of_end in (src, dst))
     order = applied[fetch(sorted_pairs(tails, heads, vertices + len(new_ids)))]
     puts, given = ops != DELETE, None
@@ -95,7 +96,7 @@ def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: Chang
 
 
 def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:
-    """The rows of ids, int64, NumPy's; -1 where an id is not a vertex's."""
+    """The rows of ids as a NumPy array, int64; -1 for an id without a vertex."""
     if not graph.num_vertices or not len(ids):
         return np.full(len(ids), -1, OFFSET)
     ascending, wanted = graph.ids[graph.rows_by_id], bring(ids, backend)
@@ -106,7 +107,7 @@ def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:
 
 
 def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array, Array | None]:
-    """Whether the graph has each edge, and its weight, where it has it."""
+    """Whether the graph has each edge, and the weights of those that it has."""
     kind = None if graph.out.weights is None else graph.out.weights.dtype
     was, weights = np.zeros(len(ends[0]), np.bool_), None if kind is None else np.zeros(len(ends[0]), kind)
     known = np.flatnonzero((ends[0] >= 0) & (ends[1] >= 0))
@@ -121,7 +122,7 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
 
 
 def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int) -> tuple[Array, list[Array]]:
-    """The ids that no vertex has, ascending, and numbers of all ends: rows, then the places of these ids."""
+    """The ids without a vertex, ascending, and numbers of all ends: rows, then positions among these ids."""
     new = np.sort(np.concatenate([of_end[rows < 0] for of_end, rows in zip(ids, ends, strict=True)])).astype(ID)
     new = new[np.diff(new, prepend=new[:1] - 1) != 0]
     numbers = [rows.copy() for rows in ends]

@@ -1,4 +1,4 @@
-"""A new snapshot of a graph's source, in its own format: the changes that lead to it are computed, on the GPU or on all cores."""
+"""A new snapshot of a graph's source: the changes from the graph to it are computed on the GPU or on all cores."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class Snapshot:
     """The clean arcs of a snapshot, by ascending ids."""
 
     def __init__(self, source: Source, config: GraphConfig, layout: LayoutConfig, work: Path, backend: Backend) -> None:
-        """Read it as the graph's own source was read; its edge list is in `work` meanwhile.
+        """Read the snapshot as the graph's source was read, with its edge list in `work`.
 
         Raises BadInput if the file is not a graph.
         """
@@ -41,13 +41,13 @@ class Snapshot:
         self._ids, self._rules = fetch(ids), rules
 
     def strings(self, names: Names | None) -> pa.Array | None:
-        """Its ids, if they are strings, as those of the graph. Raises BadInput if only those of one are."""
+        """Its ids, if they and the graph's are strings. Raises BadInput if only one of both has strings."""
         if (names is None) != (self._names is None):
-            raise BadInput(self.file, "has ids of another kind than the graph: integers and strings")
+            raise BadInput(self.file, "has ids of another type than the graph (integers or strings)")
         return self._names.array() if self._names else None
 
     def changes_from(self, graph: Graph, facts: GraphFacts, names: Names | None, backend: Backend) -> Listed:
-        """The changes that make the graph of the snapshot out of another one; vertices that the snapshot lacks stay.
+        """The changes from another graph to that of the snapshot; vertices that the snapshot lacks stay.
 
         Args:
             graph: Where `backend` computes.
@@ -61,7 +61,7 @@ class Snapshot:
             ("weights", self._facts.weight, facts.weight),
         ):
             if here != there:
-                raise BadInput(self.file, f"has another kind of {what} than the graph: {here}, not {there}")
+                raise BadInput(self.file, f"has another type of {what} than the graph: {here}, not {there}")
         ascending, own = graph.ids[graph.rows_by_id], bring(self._numbers(names), backend)
         union = np.unique(np.concatenate([ascending, own]))
         before = take_rows(graph.out, graph.rows_by_id, graph.positions)
@@ -70,7 +70,9 @@ class Snapshot:
         places, known = _find(new_keys, keys)
         gone = np.ones_like(keys, np.bool_)
         gone[places[known]] = False
-        new = own[~_find(own, ascending)[1]][: 0 if self._rules.keep_self_loops else None]  # a self-loop adds its vertex
+        has_arc = self._arcs.offsets[1:] > self._arcs.offsets[:-1]
+        has_arc[self._arcs.indices] = True
+        new = own[~_find(own, ascending)[1] & ~has_arc]  # the others come with their edges
         parts = [(DELETE, keys[gone], None), (INSERT, new_keys[~known], None if new_weights is None else new_weights[~known])]
         if weights is not None and new_weights is not None:
             known[known] = weights[places[known]] != new_weights[known]
@@ -81,8 +83,9 @@ class Snapshot:
         of_all = None
         if new_weights is not None:
             of_all = np.zeros(len(ops), new_weights.dtype)
-            of_all[ops != DELETE] = np.concatenate([*(fetch(of) for _, _, of in parts if of is not None), np.zeros(len(new))])
-        return Listed(self.file, None, ops, pa.array(src), pa.array(dst), of_all)
+            given = [fetch(of) for _, _, of in parts if of is not None]
+            of_all[ops != DELETE] = np.concatenate([*given, np.zeros(len(new), of_all.dtype)])  # all of one type: not rounded
+        return Listed(self.file, None, ops, pa.array(src), pa.array(dst), of_all, alone=len(new))
 
     def _numbers(self, names: Names | None) -> Array:
         """The ids in the graph's numbering, which ascends with that of the snapshot."""
@@ -93,7 +96,7 @@ class Snapshot:
 
 
 def _keys(arcs: Csr, numbers: Array, most: int, both: bool) -> tuple[Array, Array | None]:
-    """Arcs as ascending numbers of their ends, below `most`, and their weights; with `both` of an edge's two arcs only one."""
+    """Arcs as ascending numbers of their ends, below `most`, and their weights; with `both`, one of an edge's two arcs."""
 
     def tails_of(some: Array) -> Array:
         rows: Array = np.searchsorted(arcs.offsets, some, side="right") - 1
@@ -114,7 +117,7 @@ def _ends(keys: Array, union: Array) -> tuple[Array, Array]:
 
 
 def _find(wanted: Array, ascending: Array) -> tuple[Array, Array]:
-    """Where each of some numbers is among ascending ones, and whether it is there; on all cores."""
+    """Positions of some numbers among ascending ones, and whether they occur there; on all cores."""
     if not len(ascending):
         return np.zeros_like(wanted, OFFSET), np.zeros_like(wanted, np.bool_)
 

@@ -1,14 +1,16 @@
-"""The newest state of a graph in an output folder: the run that a link names, and the steps that it was made from."""
+"""The newest state of a graph in an output folder: the run that a link names, and the steps that it came from."""
 
-import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from pipeline.config.loading import checked
 from pipeline.config.run import RunConfig
-from pipeline.errors import BadConfig
+from pipeline.errors import BadConfig, Damaged
+from pipeline.steps.published.lookup import linked_run
 from pipeline.steps.published.target import Target
 from pipeline.store import manifest
 from pipeline.store.deltas import EDGES, GRAPHS
@@ -35,19 +37,29 @@ class State:
 
     def config(self, **options: Any) -> RunConfig:
         """The configuration of the run, with some options replaced. Raises BadConfig if this version cannot read it."""
-        values = self.run.facts.get("configuration", {}).get("values", {})
+        given = {**self.run.facts.get("configuration", {}).get("values", {}), "output": self.output, **options}
         try:
-            return RunConfig.model_validate({**values, "output": self.output, **options})
+            return RunConfig.model_validate(given)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise BadConfig(f"{self.run.path}: its configuration cannot be used again: {where}: {first['msg']}") from None
+            asked = error.errors()[0]["loc"][0] in options
+        return checked(RunConfig, "options" if asked else f"{self.run.path}: its configuration cannot be used again", **given)
 
     def steps(self) -> tuple[Folder, Folder]:
         """The edge list and the stored graph, whose files are not read. Raises BadConfig if a later run has replaced them."""
         steps = self.output / "steps"
         edges = self._step("edges", [steps / name for name in EDGES])
         return edges, self._step("graph", [steps / name for name in GRAPHS])
+
+    def require_alone(self) -> None:
+        """Raise BadConfig if another link names a changed graph, too: its next state would replace the files of this one."""
+        changed = [self.output / "steps" / name for name in GRAPHS[1:]]
+        for link in sorted(path for path in self.output.iterdir() if path.is_symlink() and path.name != self.link):
+            with suppress(Damaged):  # not a link to a run
+                if manifest.find(changed, linked_run(link).manifest.inputs.get("graph", ""), checked=False):
+                    raise BadConfig(
+                        f"{self.output}: {link.name} names a run of changes, too, whose stored graph this run may replace; use "
+                        f"an output folder for each of both, or remove the link {link.name}"
+                    )
 
     def _step(self, name: str, folders: list[Path]) -> Folder:
         if folder := manifest.find(folders, self.run.manifest.inputs.get(name, ""), checked=False):
@@ -63,4 +75,4 @@ def newest(output: Path, link: str) -> State:
     named = output / link
     if not named.is_symlink():
         raise BadConfig(f"{named}: is not a link to a run; `graphmill run` makes the first state of a graph")
-    return State(output, link, manifest.read(Path(os.path.realpath(named))))
+    return State(output, link, linked_run(named))

@@ -1,1 +1,1 @@
-"""What differs between two versions of tables: counts, examples, and change tables."""
+"""Differences between two versions of tables: counts, examples, and change tables."""

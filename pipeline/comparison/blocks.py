@@ -1,4 +1,4 @@
-"""Two blocks of the same range of keys: which rows of them were added, removed or changed."""
+"""Compare two blocks with the same range of keys: rows that were added, removed or changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Columns:
 
 @dataclass
 class BlockDifference:
-    """What differs between two blocks.
+    """The differences between two blocks.
 
     `places` are the rows of the old and of the new block that differ, in the order of their keys: int32 [n] each, -1 where the
     block has not the key; `kinds` int8 [n] are numbers of `KINDS`.
@@ -72,7 +72,7 @@ class BlockDifference:
 
 
 def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) -> BlockDifference:
-    """Compare two blocks whose rows have the same range of keys, in which both are sorted; give so many examples of a kind."""
+    """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind."""
     left, right = joined(*([_ordered(side[key]) for key in names.keys] for side in (old, new)))
     one, both = (left < 0) | (right < 0), (left, right)
     differs = {name: _differs(whole(old[name]), whole(new[name]), *both) for name in names.values}
@@ -100,7 +100,7 @@ def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) 
 
 
 def joined(old: Sequence[Array], new: Sequence[Array]) -> tuple[Array, Array]:
-    """The rows of both blocks for each key of either one, in the order of the keys: int32, -1 where a block has not the key.
+    """The rows of both blocks for each key of either, in the order of the keys: int32, -1 if a block lacks the key.
 
     Args:
         old, new (int64 [n], [m]): The columns of the keys, by which each block is sorted.
@@ -182,7 +182,7 @@ def _differs(old: pa.Array, new: pa.Array, left: Array, right: Array) -> Array:
 
 
 def _others_differ(old: pa.Array, new: pa.Array) -> Array:
-    """Where the values of two columns differ which are not of one type of numbers."""
+    """Where the values of two columns differ, if they do not have the same numeric type."""
     if old.type == new.type and old.equals(new):
         return np.zeros(len(old), bool)
     if pa.types.is_list(old.type) and pa.types.is_list(new.type):
@@ -211,7 +211,7 @@ def _shown(value: Any) -> Any:
 
 
 def _largest(old: pa.Array, new: pa.Array) -> float | None:
-    """The largest difference of two columns of numbers; None if they are not."""
+    """The largest difference between two columns of numbers; None for other columns."""
     if not (_is_number(old.type) and _is_number(new.type)):
         return None
     return pc.max(pc.abs(pc.subtract(new.cast(pa.float64(), safe=False), old.cast(pa.float64(), safe=False)))).as_py() or 0.0

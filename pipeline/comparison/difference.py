@@ -1,4 +1,4 @@
-"""What differs between two runs: for each table its keys that were added or removed, and its values that changed.
+"""Differences between two runs: for each table the keys that were added or removed, and the values that changed.
 
 Both versions of a table are sorted by its keys, so they are merged range by range, and all cores take the ranges of all tables.
 Memory does not grow with them, but for two numbers of each vertex if ids are strings (`pipeline.comparison.numbers`).
@@ -25,7 +25,7 @@ from pipeline.tables import changes
 
 @dataclass
 class TableDifference:
-    """What differs between two versions of a table."""
+    """The differences between two versions of a table."""
 
     rows: tuple[int, int]
     added: int = 0
@@ -56,7 +56,7 @@ class TableDifference:
 
 @dataclass(frozen=True)
 class RunDifference:
-    """What differs between two runs: their ids, tables that only one of them has, and those that both have."""
+    """The differences between two runs: their ids, tables that only one has, and tables that both have."""
 
     old: str
     new: str
@@ -99,7 +99,7 @@ def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: N
 
 @dataclass
 class Part:
-    """What differs in a range of keys, where `found.rows` are those of the range.
+    """The differences in a range of keys; `found.rows` are those of the range.
 
     With fingerprints: the rows of the change table, and by how much the fingerprint of the new rows differs from that of the old.
     """
@@ -134,11 +134,11 @@ class Comparison:
         self._found = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
 
     def ranges(self) -> list[tuple[Key, Key]]:
-        """The ranges of keys that have to be compared: none if both versions have the same bytes."""
+        """The ranges of keys to compare; none if both versions have the same bytes."""
         return [] if self._same else ranges(*self._sides)
 
     def part(self, keys: tuple[Key, Key], examples: int) -> Part:
-        """Compare a range of keys; list so many rows of each kind."""
+        """Compare a range of keys; list up to this many rows of each kind."""
         part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
             found = TableDifference((len(old), len(new)))
@@ -161,7 +161,7 @@ class Comparison:
         self.moved += part.moved
 
     def result(self) -> TableDifference:
-        """What differs, after the parts of all ranges. Raises Damaged if they do not have all rows, each once."""
+        """The differences, after the parts of all ranges. Raises Damaged unless the parts have every row once."""
         for version, read, rows in zip(self._versions, self._read, self._found.rows, strict=True):
             if read != rows and not self._same:
                 raise Damaged(f"{next(iter(version.files)).parent}: {read} of {rows} rows are in the order of the table's keys")
@@ -180,7 +180,7 @@ class Comparison:
 
 
 def compared(comparisons: Sequence[Comparison], examples: int = 0) -> Iterator[tuple[Comparison, Part]]:
-    """The parts of several comparisons, in order: all cores take the ranges of all of them."""
+    """The parts of several comparisons, in order; all cores share the ranges of all of them."""
 
     def of_range(task: tuple[Comparison, tuple[Key, Key]]) -> tuple[Comparison, Part]:
         return task[0], task[0].part(task[1], examples)

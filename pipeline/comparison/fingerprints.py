@@ -49,7 +49,7 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def has_bits(kind: pa.DataType) -> bool:
-    """Whether values of this type are equal if and only if their `bits` are."""
+    """Whether values of this type are equal if and only if their `bits` are equal."""
     return bool(
         pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind)
         or (pa.types.is_floating(kind) and kind.bit_width > 16)
@@ -57,7 +57,7 @@ def has_bits(kind: pa.DataType) -> bool:
 
 
 def bits(column: pa.Array, key: np.uint64 = _NULL) -> Bits:
-    """The values as numbers: of texts and lists a function with a key."""
+    """The values as numbers; texts and lists are mapped by a keyed function."""
     bitmap = column.buffers()[0] if column.null_count else None
     valid = frozen(np.frombuffer(bitmap, np.uint8)) if bitmap else _NO_BITMAP
     return Bits(frozen(_words(column, key)), valid, column.offset)

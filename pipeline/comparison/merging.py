@@ -63,7 +63,7 @@ class Side:
         return self._first[group]
 
     def _smallest(self, group: _Group) -> Key:
-        """The first key by the statistics of a row group; None where they do not say it."""
+        """The first key by the statistics of a row group; None if they do not state it."""
         about = self._version.footers[group.path].row_group(group.number)
         columns = {column.path_in_schema: column.statistics for column in map(about.column, range(about.num_columns))}
         found = list[Any]()
@@ -117,7 +117,7 @@ class Side:
 
 
 def below(table: pa.Table, keys: list[str], limit: tuple[Any, ...]) -> tuple[int, int]:
-    """How many rows of a sorted table are below a key, and how many are not beyond it."""
+    """The number of rows of a sorted table below a key, and of those up to and including it."""
     begin, end = 0, len(table)
     for key, value in zip(keys, limit, strict=True):  # the rows from `begin` to `end` equal it in all keys before
         values = whole(table[key]).to_numpy(zero_copy_only=False)[begin:end]
@@ -139,7 +139,7 @@ def ranges(old: Side, new: Side) -> list[tuple[Key, Key]]:
 
 
 def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Blocks of both versions in a range: two blocks that come together have the rows of the same range of keys."""
+    """Pairs of blocks of both versions in a range; both blocks of a pair have the same range of keys."""
     keys, read = sides[0].keys, [side.between(begin, end) for side in sides]
     held = [side.empty() for side in sides]
     while True:
@@ -154,7 +154,7 @@ def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterat
 
 
 def _renumbered(column: pa.Array, numbers: Array) -> pa.Array:
-    """The numbers at the places that a column has; in a column of lists, at those of their values. A null or no place is null."""
+    """The numbers at the places in a column, or in its lists. A null, or a missing place, becomes null."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_list(column.type):

@@ -28,7 +28,7 @@ class Numbers:
 
     @cached_property
     def _names(self) -> list[Names]:
-        return [found for table in self.vertices if (found := names_in([*table.files]))]
+        return [found for table in self.vertices if (found := names_in([*table.files])) is not None]
 
     def named(self, column: pa.Array) -> pa.Array:
         """The ids of the vertices with these common numbers, also within lists; null stays."""
@@ -61,7 +61,7 @@ def numbers_of(old: Mapping[str, Version], new: Mapping[str, Version]) -> Number
     named = ["id" in table.schema.names for table in (before, after)]
     if named[0] != named[1]:
         path = next(iter((before if named[0] else after).files)).parents[1]
-        raise BadConfig(f"{path}: its ids are strings, those of the other run are integers; nothing compares them")
+        raise BadConfig(f"{path}: its ids are strings, but the other run's are integers; they cannot be compared")
     if not all(named):
         return None
     if before.same(after):

@@ -35,7 +35,7 @@ from pipeline.tables.coordinates import write_coordinates
 STEP = "change_tables"
 RULES = (
     "its keys ascend, each once, and its rows are added, removed or changed",
-    "what it removes, changes and adds makes the new table of the old one: equal fingerprints of 64 bits",
+    "its removed, changed and added rows turn the old table into the new one: equal fingerprints of 64 bits",
 )
 Versions = Mapping[str, Version]
 
@@ -55,7 +55,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
 
     Raises:
         Damaged: A table cannot be read.
-        ProofFailed: A change table, read back, does not make the new table of the old one. Nothing is written.
+        ProofFailed: A change table, read back, does not turn the old table into the new one. Nothing is written.
     """
 
     def write(folder: Path) -> dict[str, Any]:
@@ -165,7 +165,7 @@ class _Changes:
         return rows
 
     def _put(self, most: int | None = None) -> None:
-        """Let a thread write the first held rows; all of them, which are the last ones, without `most`."""
+        """Let a thread write the first held rows, or without `most` all of them, which are the last ones."""
         if any(map(len, self._held)):
             rows = pa.concat_tables(self._held)
             self._held = [rows[most:]] if most else []
@@ -188,10 +188,10 @@ class _Changes:
         ):
             raise ProofFailed(f"{self._folder.name}: its keys do not ascend, or its rows are not those of the two tables")
         if (sum(file.moved for file in files) - self.comparison.moved) % 2**64:
-            raise ProofFailed(f"{self._folder.name}: does not make the new table of the old one")
+            raise ProofFailed(f"{self._folder.name}: does not turn the old table into the new one")
 
     def _read(self, path: Path) -> tuple[int, list[tuple[Any, ...]]]:
-        """By how much a file moves the fingerprint, and its first and last key; two equal ones if its keys do not ascend."""
+        """The change of the fingerprint by a file, and its first and last key; both are equal if its keys do not ascend."""
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             rows = self._ids(file.read(use_threads=False), Numbers.numbered)
         keys = [rows[key].to_numpy() for key in changes.keys(self._name)]

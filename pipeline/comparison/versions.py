@@ -1,4 +1,4 @@
-"""A version of a table: the one that a run has published, or that a step has written."""
+"""A version of a table, published by a run or written by a step."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -157,8 +157,12 @@ def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any
 
 
 def faults_of(files: int, seed: int) -> list[str]:
-    """The differences of one history, played in a folder of its own; an error is a difference, too."""
-    with tempfile.TemporaryDirectory() as work:
+    """The differences of one history; an error is a difference, too.
+
+    It is played in a folder of its own: in memory, if there is a file system, because flushes are free there.
+    """
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as work:
         try:
             return history(seed, Path(work), files, 5)
         except Exception as error:

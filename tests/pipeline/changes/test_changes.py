@@ -15,8 +15,10 @@ import pytest
 from pipeline.changes import change, compaction
 from pipeline.command import app
 from pipeline.config.run import RunConfig
-from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed
+from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed, TooLarge
+from pipeline.inspection import estimate
 from pipeline.run import run
+from pipeline.runtime import needs
 from pipeline.steps.products.commands import matrix_into
 from pipeline.store import deltas, digests, manifest
 from pipeline.store.digests import digest_of_file
@@ -96,7 +98,7 @@ def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
         ("delete,7,1,\n", "line 2: delete 7 -> 1: a vertex is not in the graph"),
         ("update,1,2,1\ndelete,1,2,\n", "line 3: delete 1 -> 2: an earlier row of the file changes the same edge"),
         ("delete,5,5,\n", "line 2: delete 5 -> 5: the graph has no such edge"),
-        ("remove,1,2,\n", "line 2: op 'remove' is none of delete, insert, update"),
+        ("remove,1,2,\n", "line 2: op 'remove' is not one of delete, insert, update"),
         ("insert,1,-3,1\n", "line 2: dst '-3' is not in 0..9223372036854775807"),
         ("insert,1,x,1\n", "line 2: dst 'x' is not an integer"),
         ("insert,1,,1\n", "line 2: dst '' is not an integer"),
@@ -106,7 +108,11 @@ def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
         ('insert,1,3,"4\n"\n', "line 2: unterminated quote: 'insert,1,3,\"4'"),
         ("insert,1,99999999999999999999,1\n", "line 2: dst '99999999999999999999' is not in 0..9223372036854775807"),
         ("insert,3,2,1,5\n", "line 2: 5 fields, expected 4: 'insert,3,2,1,5'"),
-        ("insert,3,2,1.5\n", "line 2: weight '1.5' is not an integer"),
+        (
+            "insert,3,2,1.5\n",
+            "line 2: weight '1.5' is not an integer, "
+            "but the weights of this graph are integers; for others run the changed source",
+        ),
         ("insert,3,2,-1\n", "line 2: weight '-1' is not in 0..9223372036854775807"),
     ],
 )
@@ -130,7 +136,7 @@ def test_a_file_is_applied_once(out):
     path = file_of(out, CHANGES)
     first = change(out, path)
     second = change(out, file_of(out, "op,src,dst,weight\ninsert,4,5,1\ndelete,1,3,\ndelete,9,1,\nupdate,2,3,1\n", "second.csv"))
-    with pytest.raises(AlreadyApplied, match=f"was applied already, as file 1 of 2 .* latest is {second.path.name}"):
+    with pytest.raises(AlreadyApplied, match=f"was already applied, as file 1 of 2 .* latest is {second.path.name}"):
         change(out, path)
     assert RunFacts.of(change(out, path, again=True)).graph.state.number == 3
     assert differing(first.path, (out / "latest").resolve()) == []
@@ -281,8 +287,29 @@ def test_a_snapshot_gives_the_changes_that_lead_to_it(out):
     assert differing(published.path, run(config(out.parent, CHANGED, "rebuilt")).path) == []
     with pytest.raises(AlreadyApplied):
         change(out, snapshot, snapshot=True)
-    with pytest.raises(BadInput, match="has another kind of weights than the graph: None, not int64"):
+    with pytest.raises(BadInput, match="has another type of weights than the graph: None, not int64"):
         change(out, file_of(out, "src,dst\n1,2\n", "other.csv"), snapshot=True)
+
+
+def test_large_weights_of_a_snapshot_are_not_rounded(tmp_path):
+    run(config(tmp_path, EDGES))
+    snapshot = file_of(tmp_path / "out", EDGES.replace("2,3,1", f"2,3,{2**53 + 1}"), "snapshot.csv")
+    published = change(tmp_path / "out", snapshot, snapshot=True)
+    assert pq.read_table(published.path / "sssp").column("distance").to_pylist() == [0, 5, 2**53 + 6, None, None]
+
+
+def test_a_snapshot_adds_vertices_without_edges(tmp_path):
+    for name, size, loops in (("first", 4, "2 2 3"), ("second", 6, "2 2 3\n3 3 1\n5 5 9")):
+        lines = f"%%MatrixMarket matrix coordinate integer general\n{size} {size} {len(loops.splitlines()) + 1}\n1 2 5\n{loops}\n"
+        (tmp_path / f"{name}.mtx").write_text(lines, "utf-8")
+
+    def of(name):
+        asked = {"graph": {"source": str(tmp_path / f"{name}.mtx")}, "output": tmp_path / name, "layout": {"self_loops": "keep"}}
+        return run(RunConfig.model_validate(asked | {"stages": ["wcc", "sssp"], "backend": "cpu"}))
+
+    of("first")
+    published = change(tmp_path / "first", tmp_path / "second.mtx", snapshot=True)
+    assert (differing(published.path, of("second").path), RunFacts.of(published).graph.state.inserted) == ([], 2)
 
 
 def test_changes_need_a_run_and_its_steps(out, tmp_path):
@@ -292,6 +319,32 @@ def test_changes_need_a_run_and_its_steps(out, tmp_path):
     shutil.rmtree(out / "steps" / "graph")
     with pytest.raises(BadConfig, match="changes need the graph that this run was made from"):
         change(out, path)
+
+
+def test_two_links_do_not_replace_the_graphs_of_each_other(tmp_path):
+    run(config(tmp_path, EDGES))
+    out, refused = tmp_path / "out", "latest names a run of changes, too, .*; use an output folder for each of both, or remove"
+    changes, none = file_of(out, CHANGES), file_of(out, "op,src,dst,weight\n", "none.csv")
+    first = change(out, changes)
+    run(config(tmp_path, EDGES, publish_as="weekly"))
+    with pytest.raises(BadConfig, match=refused):
+        change(out, changes, publish_as="weekly")
+    second = change(out, none)  # as long as weekly has no changes
+    assert RunFacts.of(second).graph.state.parent == first.manifest.inputs["graph"]
+    (out / "latest").unlink()
+    change(out, changes, publish_as="weekly")
+
+
+def test_the_source_is_neither_needed_nor_measured(out, monkeypatch):
+    for module in (estimate, needs):
+        monkeypatch.setattr(module, "free_disk", lambda _: 1)
+    source = out.with_name("edges.csv")
+    source.write_text(EDGES + "6,7,1\n" * 100)
+    change(out, file_of(out, CHANGES))
+    source.unlink()
+    change(out, file_of(out, "op,src,dst,weight\ndelete,1,2,\n", "more.csv"))
+    with pytest.raises(TooLarge, match="of disk"):
+        run(config(out.parent, EDGES + "6,7,1\n"))
 
 
 def test_the_command(out, capsys):

@@ -77,6 +77,20 @@ def test_commands_take_new_names(named, tmp_path):
     assert tables.read(matrix_into(str(folder / "out"), tmp_path / "matrix", **asked).path)["distance"].to_pylist() == [8]
 
 
+def test_a_graph_may_begin_without_names(tmp_path):
+    pq.write_table(pa.table({name: pa.array([], pa.string()) for name in ("src", "dst")}), tmp_path / "edges.parquet")
+    (tmp_path / "changes.csv").write_text("op,src,dst\ninsert,bob,ana\n", "utf-8")
+    expect, changes = {"empty": True}, {"tables": True}
+    values = {"output": tmp_path / "out", "stages": ["mst", "bfs"], "expect": expect, "changes": changes, "named": True}
+    empty = RunConfig.model_validate(values | {"graph": {"source": str(tmp_path / "edges.parquet")}})
+    first = run(empty)
+    published = first, change(empty.output, tmp_path / "changes.csv")
+    ids = [tables.read(one.path / "vertices")["id"].to_pylist() for one in published]
+    assert ids == [[], ["ana", "bob"]]
+    removed = tables.read(run(empty).path / "vertices_changes")
+    assert (removed["vertex"].to_pylist(), removed["kind"].to_pylist()) == (["ana", "bob"], ["removed"] * 2)
+
+
 def test_names_in_a_wrong_order_are_not_published(named, monkeypatch):
     folder, published = named
     (folder / "more.csv").write_text("op,src,dst,weight\ninsert,aaa,ana,1\n", "utf-8")
@@ -86,6 +100,6 @@ def test_names_in_a_wrong_order_are_not_published(named, monkeypatch):
         Names(names.offsets, names.content[::-1].copy()).save(where)
 
     monkeypatch.setattr(renumbering.Names, "save", save)
-    with pytest.raises(ProofFailed, match="the names are not those before and the new ones"):
+    with pytest.raises(ProofFailed, match="the names are not the previous and the new ones"):
         change(folder / "out", folder / "more.csv")
     assert (folder / "out" / "latest").resolve() == published.path

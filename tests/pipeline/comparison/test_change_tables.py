@@ -16,7 +16,7 @@ from pipeline.comparison import blocks, difference, merging, tabulate
 from pipeline.comparison.tabulate import tabulate_changes
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
-from pipeline.errors import Damaged, ProofFailed
+from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.run import run
 from pipeline.steps.publish import open_run
 from pipeline.steps.published.lookup import find_run
@@ -207,6 +207,22 @@ def test_diff_writes_change_tables_of_any_two_runs(nights, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["out"]["tables"]["sssp"]["removed"] == 1
     assert "removed" in tables.read(tmp_path / "out" / "sssp_changes")["kind"].to_pylist()
+
+
+def test_diff_replaces_its_own_folders_only(nights):
+    """It replaced runs, and even the link `latest`, by change tables."""
+    folder, (first, second, _) = nights
+    before = sorted(folder.rglob("*"))
+    for out, words in (
+        (first.path, "would be replaced; name another"),
+        (folder / "out" / "latest", "would be replaced; name another"),
+        (second.path / "changes", "is inside .*, the folder of a run"),
+        (folder / "out" / "latest" / "report.html" / "x", "report.html is not a folder"),
+        ("s3://bucket/changes", "output: is a URL; it must be a folder of this machine"),
+    ):
+        with pytest.raises(BadConfig, match=words):
+            app(["diff", str(first.path), str(second.path), "--out", str(out)], exit_on_error=False)
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_tables_that_cannot_be_compared_say_why(nights, tmp_path):
