@@ -5,7 +5,6 @@ A source is located and opened (`source`), decompressed (`decompress`) and split
 """
 
 import logging
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -19,7 +18,7 @@ from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
-from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS, dimacs
 from pipeline.ingest.formats.detect import detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
@@ -107,7 +106,7 @@ def ingest(
 
 @dataclass
 class _Reading:
-    """How the edges of a source are read and stored; afterwards `arrays` has them, if they were reserved and fit."""
+    """Reads and stores the edges of a source; afterwards `arrays` has them, if they were reserved and fit."""
 
     graph: GraphConfig
     source: Source
@@ -126,7 +125,7 @@ class _Reading:
             return self._read(folder, pa.float64())
 
     def _read(self, folder: Path, weight: pa.DataType) -> EdgeFacts:
-        """Read and store the edges; where ids are strings in two readings (`pipeline.ingest.numbering`)."""
+        """Read and store the edges; if ids are strings, in two passes (`pipeline.ingest.numbering`)."""
         with self._opened(folder, weight) as read:
             if not read.edges.named:
                 found = self._store(read, None if read.refers_to else folder)
@@ -145,7 +144,7 @@ class _Reading:
 
     @contextmanager
     def _opened(self, folder: Path, weight: pa.DataType) -> Iterator["_Opened"]:
-        """Begin to read the source. All edges are read in the block, after which the content must be what was identified."""
+        """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
         graph, url = self.graph, self.source.url
         with stored(self.source) as content:
             on_disk = self.source.local if is_plain(content) else None
@@ -235,7 +234,7 @@ def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
 
 @contextmanager
 def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
-    """Open a source that is read in the block; its content must be what was identified."""
+    """Open a source that the block reads; its content must be the identified one."""
     with stored(source) as content:
         yield content
         content.check(digest, None)
@@ -250,7 +249,7 @@ def _write_coordinates(
         write(folder / COORDINATES, COORDINATES_SCHEMA, iter([table]))
         return CoordinateFacts(vertices=len(table), unit="degrees", source=_source_facts(content))
     if names is not None:
-        raise BadInput(url, "has integers for ids, but those of the graph are strings")
+        raise BadInput(url, "has integer ids, but the ids of the graph are strings")
     vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
     write(folder / COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
     check_each_once(url, folder / COORDINATES, vertices)
@@ -261,18 +260,6 @@ def _write_coordinates(
 
 def _source_facts(content: Stored) -> SourceFacts:
     return SourceFacts(path=content.source.url, bytes=content.bytes, sha256=content.digest)
-
-
-@contextmanager
-def saved(path: Path | None, stream: Iterator[bytes], folder: Path) -> Iterator[Path]:
-    """Yield an uncompressed local file for a reader that needs random access: `path`, or a copy of the stream."""
-    if path:
-        yield path
-        return
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet") as file:
-        file.writelines(stream)
-        file.flush()
-        yield Path(file.name)
 
 
 def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, edges: int | None = None) -> Iterator[pa.Table]:

@@ -14,6 +14,7 @@ from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, open_names
 from pipeline.tables.points import sorted_coordinates
+from pipeline.tables.row_lookup import places_in
 
 Place = tuple[float, float]  # degrees of longitude and latitude
 _NUMBER = r"[-+]?\d{1,3}(?:\.\d{0,15})?"
@@ -22,7 +23,7 @@ _FEW = 1000  # names that are compared with a wrong one
 
 
 def numbers_of(edges: Folder, asked: Sequence[int | str]) -> list[int | Place]:
-    """The external ids of what is asked for; a place stays one, unless it is an id of a source whose ids are strings.
+    """The external ids of the requested vertices; a place stays a place, unless it is an id of a source with string ids.
 
     Raises BadSource for a name that the source does not have, and for a text that is neither an integer nor a place.
     """
@@ -35,20 +36,24 @@ def numbers_of(edges: Folder, asked: Sequence[int | str]) -> list[int | Place]:
         place = _place(str(one)) if number == UNKNOWN else None
         if number == UNKNOWN and place is None:
             like = did_you_mean(str(one), names.array()[:_FEW].to_pylist())
-            raise BadSource(f"source {str(one)[:80]!r} is not in the graph: it is none of its {len(names)} ids{like}")
+            raise BadSource(f"source {str(one)[:80]!r} is not among the {len(names)} ids of the graph{like}")
         numbers.append(number if place is None else place)
     return numbers
 
 
 def nearest(edges: Folder, graph: Folder, asked: Sequence[int | Place]) -> list[int]:
-    """The same, with the nearest vertex in the place of each place: on the sphere, and of equally near ones the smallest id.
+    """The same, with the nearest vertex for each place: on the sphere, with the smallest id among equally near ones.
 
-    Raises BadSource if no vertex of the graph has coordinates, or if two ask for the same vertex.
+    Raises BadSource if no vertex of the graph has coordinates.
     """
     places = [one for one in asked if not isinstance(one, int)]
     found = iter(_nearest(edges, graph, places) if places else ())
-    ids = [one if isinstance(one, int) else next(found) for one in asked]
-    seen = set[int]()
+    return [one if isinstance(one, int) else next(found) for one in asked]
+
+
+def different(edges: Folder, graph: Folder, asked: Sequence[int | Place]) -> list[int]:
+    """The same. Raises BadSource also if two ask for the same vertex."""
+    ids, seen = nearest(edges, graph, asked), set[int]()
     for one, vertex in zip(asked, ids, strict=True):
         if vertex in seen:
             raise BadSource(f"source {one} is vertex {vertex}, which is given twice")
@@ -61,7 +66,7 @@ def _integer(text: str) -> int | Place:
         return int(text)
     if place := _place(text):
         return place
-    raise BadSource(f"source {text[:80]!r} is neither an id, which are integers in this graph, nor a place LON,LAT in degrees")
+    raise BadSource(f"source {text[:80]!r} is neither an id (ids are integers in this graph) nor a place LON,LAT in degrees")
 
 
 def _place(text: str) -> Place | None:
@@ -76,8 +81,7 @@ def _nearest(edges: Folder, graph: Folder, places: Sequence[Place]) -> list[int]
     ids, rows_by_id, _, _ = open_vertices(graph)
     if coordinates is not None and len(coordinates) and len(ids):
         placed = coordinates["vertex"].to_numpy()
-        vertices = ids[rows_by_id]
-        known = vertices[np.minimum(np.searchsorted(vertices, placed), len(vertices) - 1)] == placed
+        _, known = places_in(ids[rows_by_id], placed)
         of_graph = placed[known]
         if len(of_graph):
             points = _on_sphere(*(coordinates[name].to_numpy()[known] for name in ("x", "y")))

@@ -6,9 +6,12 @@ Short frames of zstd, as pzstd writes them, are decompressed on all cores.
 
 import lzma
 import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from kernels.cpu.parallel import cores
@@ -35,7 +38,7 @@ _ZSTD = b"\x28\xb5\x2f\xfd"  # the beginning of a frame
 
 
 class _Gzip:
-    """A decompressor of one gzip member with the methods of those of lzma and zstd; zlib checks its header and checksum."""
+    """A decompressor of one gzip member with the interface of those of lzma and zstd; zlib checks header and checksum."""
 
     def __init__(self) -> None:
         self._member = zlib.decompressobj(zlib.MAX_WBITS + 16)
@@ -97,6 +100,25 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
+@contextmanager
+def saved(path: Path | None, stream: Iterator[bytes], folder: Path | None = None) -> Iterator[Path]:
+    """Yield a file for a reader that needs random access: an uncompressed one of this machine at `path`, or a copy of `stream`.
+
+    The copy is in `folder`, or in the folder of temporary files.
+    """
+    if path:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet") as file:
+        try:
+            file.writelines(stream)
+            file.flush()
+        except OSError as error:  # the disk may be full; that the stream cannot be read is a BadInput
+            error.filename = error.filename or str(Path(file.name).parent)
+            raise
+        yield Path(file.name)
+
+
 def _frames(stored: Stored, new: Callable[[], Any], limits: Limits) -> Iterator[bytes]:
     """Decompress concatenated frames, which may be padded with zeros if they are not zstd's."""
     short, count, padding = _ShortFrames(stored, limits), 0, b"\0"
@@ -121,7 +143,7 @@ def _frames(stored: Stored, new: Callable[[], Any], limits: Limits) -> Iterator[
 
 
 def _next(stored: Stored, data: bytes, padding: bytes) -> bytes:
-    """What follows the padding behind a frame, of which `data` was read; empty at the end of the file."""
+    """The bytes after the padding behind a frame, of which `data` was read; empty at the end of the file."""
     data = data.lstrip(padding)
     while not data and (more := stored.read(READ)):
         data = more.lstrip(padding)
@@ -129,7 +151,7 @@ def _next(stored: Stored, data: bytes, padding: bytes) -> bytes:
 
 
 class _ShortFrames:
-    """The short zstd frames at the beginning of a file; `rest` is what was read behind them, `count` their number."""
+    """The short zstd frames at the beginning of a file; `rest` has the bytes read after them, `count` their number."""
 
     def __init__(self, stored: Stored, limits: Limits) -> None:
         self.rest, self.count = b"", 0
@@ -149,7 +171,7 @@ class _ShortFrames:
 
 
 def _end_of_frame(data: bytes, begin: int) -> int:
-    """Where the zstd frame at `begin` ends (RFC 8878, section 3.1.1); 0 if there is none, or if it ends behind `data`."""
+    """The end of the zstd frame at `begin` (RFC 8878, section 3.1.1); 0 if there is none, or if it ends after `data`."""
     if not data.startswith(_ZSTD, begin) or len(data) < begin + 5:
         return 0
     descriptor = data[begin + 4]
@@ -180,7 +202,7 @@ def _following(frame: Any) -> Iterator[bytes]:
 
 
 def _require_few(stored: Stored, count: int, limits: Limits) -> None:
-    """Raise BadInput for a file of many frames that are tiny on average."""
+    """Raise BadInput for a file with many frames that are tiny on average."""
     if count > limits.frames and count * FRAME > stored.bytes:
         many = f"{limits.frames} compressed frames, of under {FRAME} bytes on average"
         raise BadInput(stored.source.url, f"has more than {many}, the limit (graph.limits.frames)")

@@ -1,7 +1,8 @@
 """Tables about vertices: CSV, TSV or Parquet files of a graph's nodes, whose rows are joined to the vertices by id."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from kernels.graph import ID
 from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
-from pipeline.ingest.decompress import chunks
-from pipeline.ingest.formats.parquet import FORMAT, is_text, reading, require_ratio, width_of
+from pipeline.ingest.decompress import chunks, is_plain, saved
+from pipeline.ingest.formats.parquet import FORMAT, is_text, read_columns, reading, require_no_null, require_ratio, width_of
+from pipeline.ingest.formats.parquet_footer import open_file
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, Names
 from pipeline.tables.definitions import TABLES
@@ -48,31 +50,14 @@ def read_nodes(
         BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
     """
     file, vertex = content.source.url, columns.vertex
-    data = _bytes_of(content, limits)
-    try:
-        with reading(file):
-            if data.startswith(MAGIC):
-                parquet = pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True)
-                _require_size(file, len(data), parquet, limits)
-                table = parquet.read()
-            else:
-                text = csv.ConvertOptions(column_types={vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
-                parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
-                table = csv.read_csv(io.BytesIO(data), parse_options=parse, convert_options=text)
-    except BadInput as error:
-        raise BadInput(file, str(error.__cause__ or error)) from None
-    for name in (vertex, *(wanted or ())):
-        if table.schema.names.count(name) != 1:
-            found = ", ".join(map(repr, table.schema.names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, table.schema.names)}")
+    table = _table(content, limits, columns, wanted)
     ids = _numbers(file, table[vertex].combine_chunks(), names)
-    rest = table.select([name for name in (wanted or table.schema.names) if name != vertex])
-    joined = pa.table({"vertex": ids, **{name: rest[name] for name in rest.schema.names}})
+    joined = pa.table({"vertex": ids, **{name: table[name] for name in table.schema.names if name != vertex}})
     joined = joined.filter(pc.not_equal(joined["vertex"], UNKNOWN)).sort_by("vertex")
     ordered = joined["vertex"].to_numpy()
     if len(again := np.flatnonzero(ordered[1:] == ordered[:-1])):
         number = int(ordered[again[0]])
-        raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} is there twice")
+        raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} occurs twice")
     return joined
 
 
@@ -99,21 +84,52 @@ def write_nodes(file: str, table: pa.Table, path: Path) -> None:
     for field in table.schema.remove(0):
         if field.name in own or field.name.removesuffix("_name") in own:
             raise BadInput(file, f"column {field.name!r} has the name of a column of table vertices")
-        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_null(field.type):
-            raise BadInput(file, f"column {field.name!r} is {field.type}, which is neither a number, a text nor a time")
-    if len(set(table.schema.names)) < len(table.schema.names):
-        raise BadInput(file, f"two columns have the same name: {', '.join(map(repr, table.schema.names))[:200]}")
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
-def _bytes_of(content: Stored, limits: Limits) -> bytes:
-    parts, size = [], 0
+def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequence[str] | None) -> pa.Table:
+    """The columns of a file, `wanted` or all of them."""
+    file, stream = content.source.url, _bounded(content, limits)
+    local = content.source.local if is_plain(content) else None
+    head = next(stream, b"")
+    if head.startswith(MAGIC):
+        with saved(local, chain([head], stream)) as path, reading(file), open_file(path, file, limits) as parquet:
+            names = _names(file, parquet.schema_arrow, columns.vertex, wanted)
+            _require_size(file, path.stat().st_size, parquet, limits)
+            return read_columns(path, parquet, names, limits)
+    options = csv.ConvertOptions(column_types={columns.vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
+    parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
+    try:
+        with reading(file):
+            table = csv.read_csv(io.BytesIO(b"".join([head, *stream])), parse_options=parse, convert_options=options)
+    except BadInput as error:
+        raise BadInput(file, str(error.__cause__)) from None
+    return table.select(_names(file, table.schema, columns.vertex, wanted))
+
+
+def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | None) -> list[str]:
+    """Names of the column of ids and of those that are wanted. Raises BadInput if a column cannot be read by its name."""
+    for name in (vertex, *(wanted or ())):
+        if schema.names.count(name) != 1:
+            found = ", ".join(map(repr, schema.names))[:200]
+            raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+    if wanted is not None:
+        return [vertex, *wanted]
+    for field in schema:
+        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_null(field.type):
+            raise BadInput(file, f"column {field.name!r} is {field.type}, which is neither a number, a text nor a time")
+    if len(set(schema.names)) < len(schema.names):
+        raise BadInput(file, f"two columns have the same name: {', '.join(map(repr, schema.names))[:200]}")
+    return list(schema.names)
+
+
+def _bounded(content: Stored, limits: Limits) -> Iterator[bytes]:
+    size = 0
     for part in chunks(content, limits):
-        parts.append(part)
         size += len(part)
         if size > LARGEST_TABLE:
             raise BadInput(content.source.url, f"has more than {LARGEST_TABLE} bytes, the limit for a table of nodes")
-    return b"".join(parts)
+        yield part
 
 
 def _require_size(file: str, size: int, parquet: pq.ParquetFile, limits: Limits) -> None:
@@ -136,16 +152,15 @@ def _suffix(file: str) -> str:
 
 
 def _numbers(file: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
-    if ids.null_count:
-        raise BadInput(file, f"row {int(np.argmin(ids.is_valid()))}: the id is null")
+    require_no_null(file, ids, "the id")
     if names is not None:
         return pa.array(names.find(ids.cast(pa.string())))
     try:
         if not (is_text(ids.type) or pa.types.is_integer(ids.type)):
-            raise BadInput(file, f"ids are {ids.type}, but those of the graph are integers")
+            raise BadInput(file, f"ids are {ids.type}, but the ids of the graph are integers")
         found = ids.cast(pa.int64())
     except pa.ArrowInvalid as error:
-        raise BadInput(file, f"has an id that is not an integer, as those of the graph are: {error}") from None
+        raise BadInput(file, f"has an id that is not an integer, but the ids of the graph are: {error}") from None
     if len(found) and pc.min(found).as_py() < 0:
         raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
     return found.cast(pa.from_numpy_dtype(ID))

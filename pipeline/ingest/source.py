@@ -1,4 +1,4 @@
-"""A source file at a path or a URL: how to find it, what identifies its content, and its bytes as a stream.
+"""A source file at a path or a URL: its file system, the identity of its content, and its bytes as a stream.
 
 Errors that the user can fix (no such file, no permission, an unknown protocol) become BadInput. Every other error of a file
 system becomes an OSError, so that a flow retries.
@@ -16,6 +16,7 @@ from typing import Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from pipeline.config.model import is_utf8
 from pipeline.errors import BadInput, GraphmillError
 from pipeline.redaction import redacted
 from pipeline.store.digests import Digest, Unwritten, digest_of_file, sha256_of
@@ -29,7 +30,7 @@ _USER_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirec
 
 @dataclass(frozen=True)
 class Source:
-    """A file: the path or URL that the user gave, without secrets, and its fsspec file system and path, which may have some."""
+    """A file: the user's path or URL, without secrets, and its fsspec file system and path, which may contain secrets."""
 
     url: str
     fs: Any
@@ -44,6 +45,12 @@ class Source:
     def local(self) -> Path | None:
         """The path on this machine; None for a remote file."""
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
+
+    def require_local(self) -> Path:
+        """The path on this machine. Raises BadInput for a remote file."""
+        if self.local is None:
+            raise BadInput(self.url, "is a URL; it must be a file of this machine")
+        return self.local
 
     @cached_property
     def unwritten(self) -> Unwritten | None:
@@ -64,6 +71,8 @@ def locate(url: str) -> Source:
     else:
         with reading(Source(shown, None, "")):
             source = _open_file_system(url, shown)
+    if not is_utf8(source.path):
+        raise BadInput(f"{shown!a}", "its path is not UTF-8")
     if source.local is not None and not source.local.is_file():
         raise BadInput(shown, _why_not_a_file(source.local))
     _ = source.unwritten  # from now on
@@ -159,7 +168,7 @@ class Stored:
     def check(self, digest: str | None, sha256: str | None) -> None:
         """Raise BadInput unless the content has this digest and, if it is remote, this SHA-256; the rest of it is read.
 
-        A local file, whose SHA-256 was compared before, has the digest that it had before if it was not written meanwhile.
+        A local file, whose SHA-256 was compared before, still has its digest if it was not written in the meantime.
         """
         if self.source.local:
             self.bytes = self._size
@@ -191,6 +200,12 @@ def stored(source: Source) -> Iterator[Stored]:
         file.close()
 
 
+def require_same(source: Source, digest: str) -> None:
+    """Raise BadInput unless a file that has been read still has the digest that `identify` gave before."""
+    with stored(source) as content:
+        content.check(digest, None)
+
+
 def check_sha256(source: Source, found: str, stated: str | None) -> None:
     """Raise BadInput if a SHA-256 is stated and differs from the one found."""
     if stated is not None and found != stated:
@@ -199,7 +214,7 @@ def check_sha256(source: Source, found: str, stated: str | None) -> None:
 
 @contextmanager
 def reading(source: Source) -> Iterator[None]:
-    """Turn what a file system raises into BadInput, if the user can fix it, or OSError."""
+    """Turn errors of a file system into BadInput, if the user can fix them, or OSError."""
     try:
         yield
     except _USER_ERRORS as error:
@@ -220,7 +235,7 @@ def reading(source: Source) -> Iterator[None]:
 
 
 def _text(error: BaseException | None) -> str:
-    """Describe an error of a file system. It is not the cause of the one raised, because a log would show its URL."""
+    """Describe an error of a file system. The raised error does not chain it, because a log would show its URL."""
     return f"{type(error).__name__}: {redacted(str(error))}"
 
 

@@ -50,7 +50,7 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
 
 @dataclass(frozen=True)
 class Found:
-    """Of a stored edge list: number of edges, largest values of columns of integers, whether all edges are in the arrays."""
+    """A stored edge list: number of edges, largest values of integer columns, whether all edges are in the arrays."""
 
     edges: int
     largest: dict[str, int]

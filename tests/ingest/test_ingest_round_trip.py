@@ -87,7 +87,7 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_every_text_format_reads_back_what_was_written(name, data):
     write, ids, weights = FORMATS[name]
@@ -106,7 +106,7 @@ def test_every_text_format_reads_back_what_was_written(name, data):
     assert found.facts["weight"] == {None: None, INTEGERS: "int64", DECIMALS: "double"}[weights]
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(edges=st.lists(st.tuples(IDS, IDS, DECIMALS), max_size=30), group=st.integers(1, 10))
 def test_parquet_reads_back_what_was_written(edges, group):
     src, dst, weight = zip(*edges, strict=True) if edges else ((), (), ())

@@ -56,7 +56,7 @@ def _by_name(file: str) -> str | None:
 
 
 def _by_option(first: bytes, graph: GraphConfig) -> str | None:
-    """A file whose columns are configured has columns, though maybe others."""
+    """Whether a file whose columns are configured has columns, even if they are others."""
     configured = not graph.header or graph.columns.src or graph.columns.dst or graph.columns.weight
     return next((name for name, mark in (("tsv", b"\t"), ("csv", b",")) if configured and mark in first), None)
 

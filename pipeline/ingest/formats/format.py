@@ -1,4 +1,4 @@
-"""What a format declares about itself, and what its reader returns."""
+"""The declaration of a format, and the result of its reader."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

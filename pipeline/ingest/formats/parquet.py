@@ -17,17 +17,16 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
-from pipeline.config.model import LARGEST
+from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.columns import check_count, choose
 from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.pages import Contradiction, Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet_footer import Contradiction, Footer, check_rows, open_file
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import LARGEST_GROUP
 
 BATCH = 2**18  # rows
 NAME = pa.large_string()  # the type of ids that are strings
-Column = pa.Array | pa.ChunkedArray
 Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
@@ -40,8 +39,8 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         schema = parquet.schema_arrow
         columns = choose(file, schema.names, graph.columns)
         names = [*columns.names.values()]
-        weight = _weight_type(file, schema.field(names[2])) if columns.weighted else None
-        ids = _id_type(file, [schema.field(name) for name in names[:2]], graph.ids)
+        weight = weight_type(file, schema.field(names[2])) if columns.weighted else None
+        ids = id_type(file, [schema.field(name) for name in names[:2]], graph.ids)
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
         footer = Footer(path, parquet.schema, names, graph.limits)
     types = {"src": ids, "dst": ids, "weight": weight}
@@ -55,7 +54,8 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     )  # fmt: skip
 
 
-def _id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
+def id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
+    """The type of two columns of ids, NAME or int64, if the configuration has `ids = ASKED`. Raises BadInput."""
     texts = [is_text(field.type) for field in ends]
     for field, text in zip(ends, texts, strict=True):
         if not (pa.types.is_integer(field.type) or (text and asked != "integer")):
@@ -66,13 +66,20 @@ def _id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
     return NAME if asked == "string" or texts[0] else pa.int64()
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as a Parquet file does."""
+    with path.open("rb") as file:
+        return file.read(len(FORMAT.magic)) == FORMAT.magic
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Whether values are strings, perhaps in a dictionary."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _weight_type(file: str, field: pa.Field) -> pa.DataType:
+def weight_type(file: str, field: pa.Field) -> pa.DataType:
+    """The type of weights that a column has. Raises BadInput."""
     kind = field.type
     if pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64()):
         return _SIGNED.get(kind, kind)
@@ -90,14 +97,14 @@ def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Sche
 
 
 def require_ratio(file: str, size: int, expanded: int, limits: Limits) -> None:
-    """Raise BadInput if the rows of a file of `size` bytes take too many times as much; a few bytes can declare any number."""
+    """Raise BadInput if the rows take too many times the `size` of the file; a few bytes can declare any number."""
     if expanded > RATIO_FROM and expanded > limits.ratio * size:
         times = f"more than {limits.ratio:g} times the file's {size}"
         raise BadInput(file, f"its rows take {expanded} bytes, {times}, the limit (graph.limits.ratio)")
 
 
 def width_of(kind: pa.DataType) -> int:
-    """Bytes of a value, at least one; 8 of a string, which is its number, and of other values whose bytes differ."""
+    """Bytes of a value, at least one; 8 for a string, which becomes a number, and for other values of varying size."""
     try:
         return 8 if is_text(kind) else max(1, int(kind.bit_width) // 8)
     except ValueError:
@@ -115,7 +122,7 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, foot
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
             footer.check_pages(number)  # here, because it holds the interpreter's lock, which decoding does not
             rows = opened.read_row_group(number, names, use_threads=False)
-            return pa.table({name: _column(file, rows[of], of, kind, first) for name, (of, kind) in chosen.items()})
+            return pa.table({name: column_as(file, rows[of], of, kind, first) for name, (of, kind) in chosen.items()})
 
     found = 0
     with parquet, reading(file):
@@ -126,21 +133,49 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, foot
         else:
             footer.check_all_pages()
             for batch in parquet.iter_batches(BATCH, columns=names):
-                yield pa.table({name: _column(file, batch[of], of, kind, found) for name, (of, kind) in chosen.items()})
+                yield pa.table({name: column_as(file, batch[of], of, kind, found) for name, (of, kind) in chosen.items()})
                 found += len(batch)
         check_rows(found, metadata.num_rows, footer.nulls)
 
 
-def _column(
-    file: str, column: pa.Array | pa.ChunkedArray, name: str, kind: pa.DataType, first: int
-) -> pa.Array | pa.ChunkedArray:
-    """Check a column and cast it to `kind`, or leave narrower integers; `first` is the number of its first row, from 0."""
+def read_columns(path: Path, parquet: pq.ParquetFile, names: Sequence[str], limits: Limits, nullable: bool = True) -> pa.Table:
+    """All rows of some columns of an open file. Raises Contradiction, or Arrow's errors.
+
+    `nullable`: nulls and strings of any length are valid.
+    """
+    footer = Footer(path, parquet.schema, names, limits, nullable)
+    footer.check_all_pages()
+    table = parquet.read([*names])
+    check_rows(len(table), parquet.metadata.num_rows, footer.nulls, sum(column.null_count for column in table.columns))
+    return table
+
+
+def require_no_null(file: str, column: pa.Array | pa.ChunkedArray, name: str, first: int = 0) -> None:
+    """Raise BadInput for the first null; `first` is the number of the column's first row, from 0."""
     if column.null_count:
         raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+
+
+def require_utf8(file: str, texts: pa.Array | pa.ChunkedArray, name: str, first: int = 0) -> None:
+    """Raise BadInput for the first text that is not UTF-8, which Arrow does not check when it reads Parquet."""
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        values = texts.cast(NAME).cast(pa.large_binary()).to_pylist()
+        row = next(row for row, value in enumerate(values) if not is_utf8(value))
+        raise BadInput(file, f"row {first + row}: {name} {values[row][:40]!r} is not UTF-8") from None
+
+
+def column_as(
+    file: str, column: pa.Array | pa.ChunkedArray, name: str, kind: pa.DataType, first: int = 0
+) -> pa.Array | pa.ChunkedArray:
+    """Check a column and cast it to `kind`, or leave narrower integers; `first` is the number of its first row, from 0."""
+    require_no_null(file, column, name, first)
     if kind == NAME:
         names = column.cast(kind)
         if len(names) and pc.min(pc.binary_length(names)).as_py() == 0:
             raise BadInput(file, f"row {first + pc.index(names, pa.scalar('', kind)).as_py()}: {name} is empty")
+        require_utf8(file, names, name, first)
         return names
     if pa.types.is_integer(kind):
         extremes = pc.min_max(column).as_py()
@@ -162,7 +197,7 @@ def in_range(values: Array) -> Array:
 
 @contextmanager
 def reading(file: str) -> Iterator[None]:
-    """Turn Arrow's errors about the content, some of which are OSErrors without a number, into BadInput."""
+    """Turn Arrow's errors about the content into BadInput; some of them are OSErrors without a number."""
     try:
         yield
     except (pa.ArrowException, Contradiction) as error:

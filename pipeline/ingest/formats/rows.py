@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from kernels.cpu.parallel import cores
-from pipeline.config.model import LARGEST, MIB
+from pipeline.config.model import LARGEST, MIB, is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, line_of, parse, shown, tidied, without
 from pipeline.runtime.threads import map_in_order
@@ -81,7 +81,7 @@ class Rows:
         return table if self._is_right(data, table) else None
 
     def _is_right(self, data: bytes, table: pa.Table) -> bool:
-        """Whether what Arrow accepted is what a file may have."""
+        """Whether a file may have the values that Arrow accepted."""
         return (
             len(table) == count_of(data, b"\n")  # no blank line, and no quote that spans lines
             and (not self.delimiter or b'"' not in data or _quotes_end(data))
@@ -103,7 +103,7 @@ class Rows:
         return without(data) if self.delimiter else tidied(data, self.comment)
 
     def explain(self, line: bytes) -> str | None:
-        """Return what is wrong with a line, None if nothing is. Raises Decimals if the file must be read again."""
+        """Return the fault of a line, None if there is none. Raises Decimals if the file must be read again."""
         if len(line) > LONGEST_LINE:
             return f"is longer than {LONGEST_LINE} bytes, the limit for a line of fields"
         if self.delimiter and line.count(b'"') % 2:
@@ -234,7 +234,7 @@ def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
 
 def _explain(value: bytes, field: Field) -> str | None:
     if field.is_text:
-        fits = (value or field.optional) and _is_utf8(value)
+        fits = (value or field.optional) and is_utf8(value)
         return None if fits else f"{field.name} {shown(value)} is not a name: empty, or not UTF-8"
     integer = INTEGER.fullmatch(value)
     decimals = field.decimals or pa.types.is_floating(field.type)
@@ -248,14 +248,6 @@ def _explain(value: bytes, field: Field) -> str | None:
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
     return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
-
-
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _range(field: Field, integer: bool) -> str:

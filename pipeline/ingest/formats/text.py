@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from kernels.cpu.parallel import cores
 from pipeline.config.graph import Limits
+from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
 
-BOM = b"\xef\xbb\xbf"
 CARRIAGE_RETURN = "a carriage return within the line"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 FEW_LINES = 1000  # few enough to check one by one in Python

@@ -9,14 +9,12 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 from pipeline.steps.pairs import batches, blocks
-from pipeline.store.code import Code
 from tests.edge_lists import rows_of_edges
 from tests.ingest.fuzz import mutations, oracle, seeds
 
@@ -119,7 +117,6 @@ def _in_child(numbers: list[int], folder: Path) -> Iterator[tuple[int, str]]:
         if child == 0:
             try:
                 _limit_memory()
-                Code.version = cache(Code.version)  # the code does not change meanwhile
                 before = _most_held()
                 for number in numbers:
                     form, seed, content = made(number)
