@@ -1,1 +1,1 @@
-"""What the command says about published runs, and about a run before it begins."""
+"""Inspection of published runs, and of a run before it begins."""

@@ -1,4 +1,4 @@
-"""Read a graph with all checks, as a run does, and keep nothing of it."""
+"""Read a graph with all checks, as a run does, and keep nothing."""
 
 import tempfile
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from pathlib import Path
 
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import nearest, numbers_of
+from pipeline.ingest.asked import different, numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
 from pipeline.steps.published.expectations import require_columns, require_graph
+from pipeline.steps.published.inputs import input_of, names_of_sources, reason_of_default
 from pipeline.steps.published.target import target_of
-from pipeline.steps.reading import input_of, names_of_sources, reason_of_default
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.edges import HeldEdges
@@ -48,7 +48,7 @@ def check(config: RunConfig) -> Checked:
         require_columns(edges, config.expect, target)
         asked = numbers_of(edges, config.sources)
         graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
-        given = nearest(edges, graph, asked)
+        given = different(edges, graph, asked)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         default = None if given else default_source(graph)

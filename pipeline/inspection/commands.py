@@ -1,4 +1,4 @@
-"""The commands that inspect published runs, and a run before it begins. Each prints text, or one JSON document with `--json`."""
+"""The commands that inspect published runs, or a run before it begins. They print text, or one JSON document with `--json`."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json: Json = False) -> None:
-    """Print the shortest path from one vertex to another, from the tables of a published run.
+    """Print a shortest path from one vertex to another, read from the tables of a published run.
 
     ```
     graphmill path out/roads 1 3353
     ```
 
-    Each line has a vertex, its distance from `src`, and its coordinates if the run has them. If `dst` is not reached, the command
-    ends with an error.
+    Each line has a vertex, its distance from `src`, and its coordinates if the run has them. It is an error if no path leads to
+    `dst`.
 
     Args:
-        out: An output folder, whose latest run is used, or a run: `DIR/latest`, `DIR/runs/ID`.
+        out: A run (`DIR/latest` or `DIR/runs/ID`), or an output folder, which stands for its latest run.
         src: Id of the first vertex, which must be a source of the run.
         dst: Id of the last vertex.
-        table: sssp (default, if the run has it): the least sum of weights; or bfs: the fewest arcs.
+        table: Table of the path: sssp (default, if the run has it) for the least sum of weights, bfs for the fewest arcs.
     """
     from dataclasses import asdict
 
@@ -52,10 +52,12 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     """
     from dataclasses import asdict
 
+    from pipeline.config.run import output_folder
     from pipeline.inspection.runs import bytes_of, list_runs
     from pipeline.report.wording import counted
     from pipeline.units import utc
 
+    out = output_folder(out)
     found, total = list_runs(out), bytes_of(out / "runs")
     if as_json:
         print_json({"runs": [asdict(run) for run in found], "bytes": total})
@@ -72,14 +74,14 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
 
 
 def prune(out: Path, /, *, keep: Integer) -> None:
-    """Remove all published runs of an output folder but the newest ones, as `keep` in a run's configuration does.
+    """Remove the oldest published runs of an output folder, as `keep` in a run's configuration does.
 
-    A run that `latest` or another link of the folder names stays, and so does one that was the latest within the last hour,
-    because readers may still use it. Nothing but runs is removed, and nothing while a run works in the folder.
+    Runs that `latest` or another link names are kept. So are runs that were the latest within the last hour, because readers may
+    still use them. Only runs are removed. While a run works in the folder, the command ends with an error.
 
     Args:
         out: The output folder.
-        keep: How many runs stay, at least 1.
+        keep: Number of runs to keep, at least 1.
     """
     from pipeline.errors import BadConfig
     from pipeline.inspection.runs import list_runs, prune
@@ -91,65 +93,72 @@ def prune(out: Path, /, *, keep: Integer) -> None:
     for run in removed:
         print(f"removed {run}")
     left = len(list_runs(out))
-    more = f", {left - keep} more than asked: a link names them, or readers may still use them" if left > keep else ""
+    more = f", {left - keep} more than --keep: a link names them, or readers may still use them" if left > keep else ""
     print(f"{counted(len(removed), 'run')} removed, {size(freed)} freed; {counted(left, 'run')} left{more}")
 
 
 def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples: Integer = 3, as_json: Json = False) -> None:
-    """Compare the tables of two published runs: rows that were added, removed or changed.
+    """Compare the tables of two published runs, and count the rows that were added, removed or changed.
 
     ```
-    graphmill diff out/roads                                     # the latest run with the one before it
+    graphmill diff out/roads                                     # the latest run with the previous one
     graphmill diff out/roads/20260705T031502Z-1a2b3c4d out/roads # an earlier one with the latest
     graphmill diff out/roads out/roads-without-ferries
     ```
 
-    Rows are compared by the columns that sort their table, the rows of `reached` by their number. The exit code is 0 whether or
-    not something differs.
+    Rows are matched by the columns that sort their table, those of `reached` by their number. The exit code is 0 even if there
+    are differences.
 
     Args:
-        a: The old run: an output folder, whose latest run is used, `DIR/latest`, `DIR/runs/ID`, or `DIR/ID` for short.
-        b: The new run, or only an id of a run beside `a`. Default: `a` is the new run, and the old one is the run before it.
+        a: The old run: `DIR/latest`, `DIR/runs/ID` or `DIR/ID`, or an output folder, which stands for its latest run.
+        b: The new run, or the id of a run in the folder of `a`. Default: `a` is the new run, the old one the run before it.
         out: A folder for change tables, `NAME_changes` for each table NAME. It is replaced as a whole, or kept if neither run's
             tables have changed.
-        examples: How many rows of each kind are shown for a table.
+        examples: Number of rows of each kind that are shown for a table.
     """
     from dataclasses import asdict
 
     from pipeline.comparison.difference import difference
-    from pipeline.comparison.tabulate import tabulate_changes
+    from pipeline.comparison.tabulate import STEP, tabulate_changes
     from pipeline.comparison.versions import of_run
+    from pipeline.config.changes import DiffOptions
+    from pipeline.config.loading import checked
     from pipeline.inspection.runs import run_before
+    from pipeline.steps.destination import flushed, prepare
     from pipeline.steps.published.lookup import find_run
 
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
-    written = tabulate_changes(out, of_run(old), of_run(new)) if out else None
+    written = None
+    if out:
+        place = checked(DiffOptions, "options", output=out).output
+        prepare(place, STEP)
+        written = flushed(tabulate_changes(place, of_run(old), of_run(new)))
     found = difference(old, new, max(examples, 0))
     if as_json:
         print_json(asdict(found) | ({"out": written.facts} if written else {}))
         return
     _print_difference(found)
-    if written:
+    if out and written:
         for table in written.facts["tables"]:
-            print(f"  {written.path / table}_changes")
+            print(f"  {out / table}_changes")
         for table, why in written.facts["not_compared"].items():
             print(f"  {table} has no change table: {why}")
 
 
 def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
-    """Read a graph as a run would, with all checks, say how it was read, and keep nothing.
+    """Read a graph with all checks of a run, print how it was read, and keep nothing.
 
     ```
     graphmill check streets.csv --src from --dst to
     graphmill check conf/runs/new-york.toml
     ```
 
-    The options are those of `graphmill run`; the output folder is neither read nor written. Until it ends, the command keeps its
+    The options are those of `graphmill run`; the output folder is neither read nor written. While it runs, the command keeps its
     files in a private folder of the machine's temporary folder (TMPDIR).
 
     Args:
-        graph: The `.toml` of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
+        graph: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     import tempfile
 
@@ -169,17 +178,18 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
 
 
 def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
-    """Estimate the time, memory, disk and GPU memory of a run, and compare them with what is free.
+    """Estimate the time, memory, disk space and GPU memory of a run, and compare them with what is free.
 
     ```
     graphmill estimate conf/runs/new-york.toml
     graphmill estimate roads.gr.gz --stages sssp --out /data/roads
     ```
 
-    The options are those of `graphmill run`; only the beginning of the source is read. The exit code is 1 if it does not fit.
+    The options are those of `graphmill run`. Only the beginning of the source is read. The exit code is 1 if something does not
+    fit.
 
     Args:
-        run: The `.toml` of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
+        run: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     from dataclasses import asdict
 
@@ -198,7 +208,7 @@ def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = F
         print(f"{title}: {about}{sizes.edges:,} edges ({sizes.origin}), {vertices}; {found.backend}, {found.cores} cores")
         steps = [[step, duration(seconds)] for step, seconds in {**found.seconds, "whole run": found.total}.items()]
         _print_rows(["step", "takes about"], steps, right=(1,))
-        origin = "those of the run before" if found.as_before else "from measured rates (docs/performance.md)"
+        origin = "those of the previous run" if found.as_before else "from measured rates (docs/performance.md)"
         print(f"  seconds are {origin}\n")
         needs = [[need.what, size(need.needed), size(need.free)] for need in found.needs]
         _print_rows(["", "takes about", "free"], needs, right=(1, 2))
@@ -220,17 +230,14 @@ def _print_difference(found: "RunDifference") -> None:
 
 
 def _sentence(table: "TableDifference") -> str:
-    from pipeline.report.wording import counted, number
+    from pipeline.report.wording import changed_values
 
     old, new = table.rows
     rows = f"{new:,} rows" if old == new else f"{old:,} -> {new:,} rows"
     if table.equal:
         return f"{rows}, unchanged"
     kinds = [f"{getattr(table, kind):,} {kind}" for kind in ("added", "removed", "changed")]
-    columns = [
-        f"{name} {counted(count, 'time')}" + (f" by up to {number(table.largest[name])}" if name in table.largest else "")
-        for name, count in table.columns.items()
-    ]
+    columns = changed_values(table.columns, table.largest)
     columns += [
         f"{word} column {name}" for word, names in (("new", table.new_columns), ("lost", table.lost_columns)) for name in names
     ]

@@ -1,4 +1,4 @@
-"""What a run will take: seconds, memory, disk and GPU memory, beside what there is.
+"""Estimates of the time, memory, disk space and GPU memory of a run, compared with what is free.
 
 Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for seconds, from the run before in the same folder.
 """
@@ -13,6 +13,8 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import BadInput, Damaged
 from pipeline.ingest.source import locate
 from pipeline.inspection import rates
+from pipeline.inspection.gpu_memory import gpu_memory
+from pipeline.inspection.products import are_swept, trees_of
 from pipeline.inspection.sizes import Sizes, sizes_of
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import free_memory
@@ -26,7 +28,7 @@ _UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
 
 @dataclass(frozen=True)
 class Need:
-    """What is needed of something, and what is free; both in bytes."""
+    """How much of a resource is needed and how much is free, in bytes."""
 
     what: str
     needed: int
@@ -40,7 +42,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will take."""
+    """The estimate of a run."""
 
     sizes: Sizes
     arcs: int
@@ -60,26 +62,36 @@ def estimate(config: RunConfig) -> Estimate:
     """Estimate a run that makes every step.
 
     Raises:
-        BadInput: As `sizes_of`.
+        BadInput: As `sizes_of` and `trees_of`.
         BadConfig: As `pipeline.runtime.backend.choose`.
     """
     sizes, backend = sizes_of(config.graph), choose(config.backend)
     shape = shape_of(config, sizes)
     million = (1, shape.vertices / 1e6, shape.arcs / 1e6)
-    seconds = {step: _seconds(step, config, backend, million) for step in ("edges", "graph", *config.stages, "report")}
+    seconds = {step: _seconds(step, config, backend, million) for step in ("edges", "graph", *config.stages)}
     if sizes.copied:
         seconds["edges"] = _seconds("copied", config, backend, million)
+    trees = trees_of(config, shape.vertices, shape.arcs)
+    built = False  # the hierarchy, which the first product that sweeps it builds
+    for step, of_product in trees.items():
+        swept = are_swept(of_product.number, shape.vertices, shape.arcs)
+        seconds[step] = _seconds("tree" if swept else "search", config, backend, million, of_product.number)
+        if swept and not built:
+            seconds[step] += _seconds("hierarchy", config, backend, million)
+        built |= swept
+    seconds["report"] = _seconds("report", config, backend, million)
     before = _before(config, backend, shape.arcs, tuple(seconds))
     answers = {stage: max(1, len(config.sources)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(rates.ROW.get(stage, rates.TYPICAL_ROW) * shape.vertices * count for stage, count in answers.items())
+    disk += sum(of_product.bytes for of_product in trees.values())
     amounts = (1, shape.vertices, shape.arcs)
     needs = [
         Need("memory", int(_total(rates.MEMORY[backend], amounts)), free_memory()),
         Need("disk", int(disk), free_disk(config.output)),
     ]
     if backend == "gpu":
-        needs.append(Need("GPU memory", int(_total(rates.GPU_MEMORY, amounts)), free_memory("gpu")))
+        needs.append(Need("GPU memory", gpu_memory(config, shape, trees), free_memory("gpu")))
     return Estimate(sizes, shape.arcs, backend, cores(), before or seconds, bool(before), needs)
 
 
@@ -98,12 +110,12 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
 
 
 def shape_of(config: RunConfig, sizes: Sizes) -> Shape:
-    """What is stored of a graph of such sizes."""
+    """The stored arrays of a graph of these sizes."""
     return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
 
 
 def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str) -> float | None:
-    """Seconds that a step, or a stage's proof, may take: as the last time, or by the rates; None where its input is not known."""
+    """Estimated seconds of a step or a proof: as the last time, or by the rates; None if its input is not known."""
     with suppress(Damaged):
         return manifest.read(work / step).manifest.seconds
     name = step.removeprefix("proof-")
@@ -118,11 +130,17 @@ def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str)
     return None
 
 
-def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float]) -> float:
+def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float], count: int = 1) -> float:
+    """`count` is how often the step's rate is due, which for a stage its sources say."""
     one = _total(rates.RATES[backend].get(step, rates.TYPICAL[backend]), million)
     if backend == "cpu":
         one *= (rates.CPU_CORES / cores()) ** 0.5
-    count = len(config.sources) if step in BY_NAME and BY_NAME[step].has_sources else 1
+    if step in BY_NAME and BY_NAME[step].has_sources:
+        count = len(config.sources)
+    elif step == "betweenness":
+        from kernels.betweenness.parameters import Parameters
+
+        count = Parameters(**config.betweenness.model_dump()).sources(int(million[1] * 1e6))
     return one * max(1, count if backend == "gpu" else count / cores())
 
 

@@ -36,7 +36,7 @@ class ShortestPath:
 
 
 def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> ShortestPath:
-    """The unique shortest path between two vertices, read from as many row groups as it has vertices in.
+    """The unique shortest path between two vertices, read only from the row groups that contain its vertices.
 
     Args:
         run: A published run.
@@ -80,7 +80,7 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
 
 
 class Described:
-    """What a run says of its vertices in table `vertices`, or in `coordinates`: ids that are strings, and coordinates."""
+    """The string ids and coordinates of a run's vertices, from table `vertices` or `coordinates`."""
 
     def __init__(self, run: Folder, facts: RunFacts) -> None:
         name = "vertices" if "vertices" in facts.tables else "coordinates"
@@ -90,15 +90,15 @@ class Described:
         self._rows = _Rows(self._folder, ("vertex", *self._columns)) if self._columns else None
 
     def row(self, vertex: int) -> dict[str, Any]:
-        """What is known of a vertex; null where nothing is."""
+        """The known attributes of a vertex; null if there is none."""
         found = self._rows.find(vertex) if self._rows else None
         return {column: found[column] if found else None for column in self._columns}
 
     def numbers(self, asked: list[str]) -> list[int]:
-        """The external ids of what a user asked for. Raises BadSource."""
+        """The external ids of the vertices that a user named. Raises BadSource."""
         if "id" not in self._columns:
             if wrong := next((one for one in asked if not re.fullmatch("[0-9]{1,19}", one)), None):
-                raise BadSource(f"{wrong[:80]!r} is not an id, which are integers in this graph")
+                raise BadSource(f"{wrong[:80]!r} is not an id (ids are integers in this graph)")
             return [int(one) for one in asked]
         numbers: dict[str, int] = {}
         try:

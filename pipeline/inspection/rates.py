@@ -1,4 +1,4 @@
-"""What the steps of a run take, as measured; docs/performance.md says where."""
+"""Measured rates of the steps of a run; docs/performance.md describes the measurement."""
 
 # name: (seconds, seconds per million vertices, seconds per million arcs), for one source. A stage's row includes its proof and
 # what is made from its answer.
@@ -17,12 +17,20 @@ RATES: dict[str, dict[str, Rate]] = {
         "pagerank": (0.1, 0.45, 0.08),
         "reachability": (0.3, 0.1, 0.3),
         "report": (0.4, 0.0, 0.04),
+        "betweenness": (0.0, 0.1, 0.02),  # from one source, as the next two
+        "search": (0.0, 0.1, 0.02),
+        "tree": (0.0, 0.006, 0.0),  # from the hierarchy
+        "hierarchy": (0.1, 22.0, 0.0),
     },
     "gpu": {
         "edges": (0.6, 0.0, 0.006),
         "copied": (0.6, 0.0, 0.05),
         "graph": (0.4, 0.03, 0.008),
         "report": (0.4, 0.02, 0.0),
+        "betweenness": (0.0, 0.0001, 0.000002),
+        "search": (0.0, 0.004, 0.0),
+        "tree": (0.0, 0.00002, 0.0),
+        "hierarchy": (0.1, 1.1, 0.0),
     },
 }
 TYPICAL: dict[str, Rate] = {"cpu": (0.1, 0.3, 0.1), "gpu": (0.15, 0.03, 0.001)}  # of a stage that is not listed
@@ -31,7 +39,9 @@ MEMORY: dict[str, Rate] = {
     "cpu": (350e6, 200.0, 65.0),
     "gpu": (1.1e9, 140.0, 3.0),
 }  # bytes in the host's memory, per vertex, per arc
-GPU_MEMORY: Rate = (500e6, 60.0, 40.0)  # bytes on the GPU, per vertex, per arc
+GPU_MEMORY: Rate = (500e6, 60.0, 40.0)  # bytes on the GPU that the layout takes, per vertex, per arc
+# Bytes per vertex and per arc that a stage takes on the GPU beside the graph, if it has one source or one pair at a time.
+GPU_STAGE = {"betweenness": (64.0, 0.0), "max_flow": (64.0, 170.0)}
 EDGE = 7.0  # bytes of an edge in a stored edge list
 # Bytes for each vertex that a run stores for a stage: its table, those made from it, and its index.
 ROW = {"bfs": 3.0, "sssp": 4.0, "mst": 10.0, "wcc": 4.0, "scc": 2.0, "pagerank": 7.0, "reachability": 77.0, "closure": 1000.0}

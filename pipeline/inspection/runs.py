@@ -1,4 +1,4 @@
-"""The published runs of an output folder: the one before another, all of them, and removing old ones."""
+"""The published runs of an output folder: the previous one, all of them, and removing old ones."""
 
 import os
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import BadConfig, Damaged
-from pipeline.steps.publish import retire, runs_in
+from pipeline.steps.published.retention import retire, runs_in
 from pipeline.steps.published.target import published_as
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
@@ -19,15 +19,15 @@ from pipeline.tables.files import table_of
 def run_before(run: Folder) -> Folder:
     """The run of the same name before this one in its output folder. Raises BadConfig if it is the first."""
     link = published_as(run.path)
-    earlier = [path for _, path in runs_in(run.path.parent) if path.name < run.path.name and published_as(path) == link]
+    earlier = [path for path in runs_in(run.path.parent) if path.name < run.path.name and published_as(path) == link]
     if not earlier:
-        raise BadConfig(f"{run.path}: has no run before it to compare with; name another run")
+        raise BadConfig(f"{run.path}: there is no previous run to compare with; name another run")
     return manifest.read(earlier[-1])
 
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A run of an output folder; if its manifest is damaged, `problem` says why and the rest is empty."""
+    """A run of an output folder; if its manifest is damaged, `problem` has the reason and the rest is empty."""
 
     id: str
     created: str = ""  # UTC, ISO 8601
@@ -43,7 +43,7 @@ def list_runs(output: Path) -> list[ListedRun]:
     links: dict[str, list[str]] = {}
     for link in sorted(path for path in _runs_folder(output).parent.iterdir() if path.is_symlink()):
         links.setdefault(link.readlink().name, []).append(link.name)
-    return [_listed(path, tuple(links.get(path.name, ()))) for _, path in runs_in(output / "runs")]
+    return [_listed(path, tuple(links.get(path.name, ()))) for path in runs_in(output / "runs")]
 
 
 def _listed(path: Path, links: tuple[str, ...]) -> ListedRun:
@@ -60,8 +60,8 @@ def _listed(path: Path, links: tuple[str, ...]) -> ListedRun:
 def prune(output: Path, keep: int) -> tuple[list[str], int]:
     """Remove all runs but the newest `keep`, as a run with that `keep` would.
 
-    No link of the output folder loses its run, and a run stays for `pipeline.store.workspace.READABLE` after the next one was
-    published, for readers that still use it.
+    No link of the output folder loses its run, and a run stays for `READABLE` after the next one was published, for readers that
+    still use it.
 
     Returns:
         The ids of the removed runs, and the bytes that this freed: files may have other links, in `steps` or other runs.

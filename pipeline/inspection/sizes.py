@@ -32,12 +32,12 @@ class Sizes:
 
     @property
     def exact(self) -> bool:
-        """Whether the file has exactly so many edges, or is refused."""
+        """Whether the number of edges is exact, because the file is refused otherwise."""
         return self.origin != _ESTIMATED
 
 
 def sizes_of(graph: GraphConfig) -> Sizes:
-    """The sizes of a graph; of a text that does not state its edges, the first block is read.
+    """The sizes of a graph; if a text file does not state its edges, the first block is read.
 
     Raises:
         BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array, Graph
 from kernels.reductions import measure
 from kernels.trees import Trees
+from pipeline.errors import BadInput
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_rows
 from pipeline.steps.runtime import Runtime
@@ -28,7 +29,10 @@ class _Closeness:
     schema: pa.Schema
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        found = measure(trees.distances)
+        try:
+            found = measure(trees.distances)
+        except OverflowError as error:
+            raise BadInput(self.sweeps.graph.path, f"{STEP}: {error}") from error
         others = (found.reached - 1).astype(np.float64)
         nearness = np.divide(others, found.total, out=np.zeros_like(others), where=found.total > 0)
         closeness = nearness * (others / max(graph.num_vertices - 1, 1))

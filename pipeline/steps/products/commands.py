@@ -12,18 +12,18 @@ from pipeline.config.products import MatrixOptions, TreesOptions
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
+from pipeline.ingest.source import locate
 from pipeline.runtime.backend import choose
+from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.published.lookup import find_run
-from pipeline.steps.reach import flushed, require_ours, require_outside
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
-from pipeline.store.scratch import remove_dead
-from pipeline.store.workspace import workspace
+from pipeline.store.workspace import shared_workspace
 
 
 def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
@@ -53,23 +53,22 @@ def _vertices(file: str | None, edges: Folder, graph: Folder) -> Array | None:
 @contextmanager
 def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Folder, Folder, Runtime]]:
     """The edge list and the stored graph of a run's folder, of the TOML file of a run or a graph, or of a graph file."""
-    require_ours(options.output, step)
-    require_outside(options.output)
+    prepare(options.output, step)
+    for file in options.files:  # before the graph is read
+        locate(file).require_local()
     backend = choose(options.backend)
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    remove_dead(options.output.parent)
     with started(options.cluster, backend) as cluster:
         place = workplace(str(Path(target).absolute()))
         if Path(target).is_dir():
             edges, graph = _of_run(Path(target))
-            with workspace(place) as work:
+            with shared_workspace(place) as work:
                 yield edges, graph, Runtime(work, backend, cluster)
             return
         if target.endswith(".toml"):
             config = load_run(Path(target), default_output=place)
         else:
             config = run_config("options", graph={"source": target}, output=place)
-        with workspace(place) as work:
+        with shared_workspace(place) as work:
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))
             edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
             yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime

@@ -15,7 +15,7 @@ from kernels.reductions import ArcLoads
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.config.products import FlowsConfig
-from pipeline.errors import BadInput
+from pipeline.errors import not_in_graph
 from pipeline.ingest.source import locate
 from pipeline.runtime.backend import bring
 from pipeline.steps.pairs import batches, blocks
@@ -26,6 +26,7 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph, open_vertices
 from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import files as tables
+from pipeline.tables.row_lookup import places_in
 
 STEP = "flows"  # and the table
 _ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes each
@@ -83,19 +84,16 @@ def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folde
 
 
 def _read_pairs(file: str, graph: Folder) -> _Pairs:
-    path = locate(file).local
-    if path is None:
-        raise BadInput(file, "is a URL; it must be a file of this machine")
+    path = locate(file).require_local()
     read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph)]
     columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
     ids, rows_by_id, _, _ = open_vertices(graph)
     present, found = ids[rows_by_id], []
     for name, column in zip(("src", "dst"), columns, strict=True):
-        place = np.minimum(np.searchsorted(present, column), max(len(present) - 1, 0))
-        wrong = present[place] != column if len(present) else np.ones(len(column), np.bool_)
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise BadInput(file, f"row {row}: {name} {column[row]} is not in the graph ({len(present):,} vertices)")
+        place, known = places_in(present, column)
+        if not known.all():
+            row = int(known.argmin())
+            raise not_in_graph(file, row, name, column[row], len(present))
         found.append(place)
     order = np.lexsort(found[::-1])
     sources, first = np.unique(columns[0][order], return_index=True)

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
-from kernels.reductions import float_of, halves_of, within
+from kernels.reductions import Digits, digits_of, within
 from kernels.trees import Trees
+from pipeline.config.model import LARGEST
 from pipeline.config.products import IsochronesConfig
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadConfig
@@ -28,6 +29,7 @@ from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.points import NODES
+from pipeline.tables.row_lookup import places_in
 
 STEP = "isochrones"  # and the table
 VERTICES = "isochrone_vertices"
@@ -39,15 +41,15 @@ class Attribute:
     """A column of the table of nodes as integers, whose sums are exact."""
 
     name: str
-    halves: Array  # int64 [1 or 2, V]: integers, or the upper and lower integers of floats; in the order of the graph's rows
-    exponent: int | None  # of the unit of floats; None for integers
+    columns: Array  # int64 [n, V]: integers, or the digits of floats; in the order of the graph's rows
+    digits: Digits | None  # of floats; None for integers
 
     def sums_of(self, found: Array) -> Array:
-        """The sums [n] of the column by those of its integers, int64 [n, 1 or 2]."""
-        if self.exponent is None:
-            integers: Array = found[:, 0]
-            return integers
-        return np.array([float_of(high, low, self.exponent) for high, low in found.tolist()], np.float64)
+        """The sums [k] of the attribute by those of its columns, int64 [k, n]."""
+        if self.digits:
+            return self.digits.floats(found)
+        integers: Array = found[:, 0]
+        return integers
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class _Isochrones:
         made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), found[:, 0]]
         place = 1
         for attribute in self.attributes:
-            made.append(attribute.sums_of(found[:, place : place + len(attribute.halves)]))
-            place += len(attribute.halves)
+            made.append(attribute.sums_of(found[:, place : place + len(attribute.columns)]))
+            place += len(attribute.columns)
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=self.schema)
 
     @property
@@ -74,8 +76,8 @@ class _Isochrones:
 
     def _columns(self, graph: Graph) -> Array:
         backend: Backend = "cpu" if isinstance(graph.ids, np.ndarray) else "gpu"
-        halves = [np.empty((0, graph.num_vertices), np.int64), *(attribute.halves for attribute in self.attributes)]
-        return bring(np.concatenate(halves), backend)
+        columns = [np.empty((0, graph.num_vertices), np.int64), *(attribute.columns for attribute in self.attributes)]
+        return bring(np.concatenate(columns), backend)
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,12 @@ def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder) -> Sweeps:
 
 
 def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
-    """The thresholds in the type of distances, int64 or float64 [T]. Raises BadConfig for a fraction where these are integers."""
+    """The thresholds in the type of distances, int64 or float64 [T]. Raises BadConfig for one that no such distance can be."""
     kind = dtype_of(tables.schema(STEP, GraphFacts.of(graph).weight).field("threshold").type)
-    found: Array = np.array(asked.thresholds, kind)
-    if any(int(given) != given for given in asked.thresholds) and found.dtype.kind == "i":
-        raise BadConfig(f"isochrones.thresholds: {list(asked.thresholds)}: the distances of this graph are integers")
+    for given in asked.thresholds if kind.kind == "i" else ():
+        if int(given) != given or given > LARGEST:
+            raise BadConfig(f"isochrones.thresholds: {given}: the distances of this graph are integers up to {LARGEST}")
+    found: Array = np.array([kind.type(given) for given in asked.thresholds], kind)
     return found
 
 
@@ -125,7 +128,7 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
     facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
     attributes = [_attribute(edges, graph, name) for name in asked.sums]
     plain = tables.schema(STEP, facts.weight, 0, facts.measure)
-    sums = [pa.field(one.name, pa.int64() if one.exponent is None else pa.float64(), nullable=False) for one in attributes]
+    sums = [pa.field(one.name, pa.int64() if one.digits is None else pa.float64(), nullable=False) for one in attributes]
     schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
     product = _Isochrones(sources_of(asked, edges, graph), schema, thresholds, attributes, edges.digest)
 
@@ -140,7 +143,7 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
 def tabulate_reached(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
     """Write the vertices within the largest threshold of each source, with their distances.
 
-    The folder is `work / "isochrone_vertices"`. Returns and raises as `tabulate_isochrones`.
+    The folder is `work / "isochrone_vertices"`. Returns and raises as `tabulate_isochrones`, and TooLarge as `require_disk`.
     """
     facts, threshold = GraphFacts.of(graph), thresholds_of(asked, graph)[-1].item()
     product = _Reached(sources_of(asked, edges, graph), tables.schema(VERTICES, facts.weight, 0, facts.measure), threshold)
@@ -165,16 +168,18 @@ def _attribute(edges: Folder, graph: Folder, name: str) -> Attribute:
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         raise BadConfig(f"isochrones.sums: column {name!r} is {column.type}, not numbers")
     ids, rows_by_id, _, _ = open_vertices(graph)
-    floats = pa.types.is_floating(column.type)
-    values = np.zeros(len(ids), np.float64 if floats else np.int64)
-    present = ids[rows_by_id]
-    place = np.minimum(np.searchsorted(present, table["vertex"].to_numpy()), max(len(present) - 1, 0))
-    of_graph = present[place] == table["vertex"].to_numpy() if len(present) else np.zeros(len(place), np.bool_)
-    values[rows_by_id[place[of_graph]]] = column.fill_null(0).cast(pa.float64() if floats else pa.int64()).to_numpy()[of_graph]
-    if floats:
-        if not np.isfinite(values).all():
-            raise BadConfig(f"isochrones.sums: column {name!r} has {values[~np.isfinite(values)][0]}")
-        return Attribute(name, *halves_of(values))
-    if sum(map(abs, map(int, values[values != 0]))) >= 2**63:
-        raise BadConfig(f"isochrones.sums: column {name!r}: its sum exceeds {2**63 - 1}")
-    return Attribute(name, values[np.newaxis], None)
+    floats, unsigned = pa.types.is_floating(column.type), pa.types.is_unsigned_integer(column.type)
+    wide = pa.float64() if floats else pa.uint64() if unsigned else pa.int64()
+    values = np.zeros(len(ids), dtype_of(wide))
+    place, of_graph = places_in(ids[rows_by_id], table["vertex"].to_numpy())
+    values[rows_by_id[place[of_graph]]] = column.fill_null(0).cast(wide).to_numpy()[of_graph]
+    if floats and not np.isfinite(values).all():
+        raise BadConfig(f"isochrones.sums: column {name!r} has {values[~np.isfinite(values)][0]}")
+    with np.errstate(over="ignore"):
+        most = np.abs(values).sum() if floats else sum(map(abs, map(int, values[values != 0])))
+    if most > (limit := float(np.finfo(np.float64).max) if floats else LARGEST):
+        raise BadConfig(f"isochrones.sums: column {name!r}: the sum of its values without their signs exceeds {limit}")
+    if not floats:
+        return Attribute(name, values[np.newaxis].astype(np.int64), None)
+    digits = digits_of(values)
+    return Attribute(name, digits.columns, digits)

@@ -1,5 +1,6 @@
 """Table `matrix`: the distances from sources to targets."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,22 +47,29 @@ def tabulate_matrix(graph: Folder, ends: tuple[Array | None, Array | None], aske
 
     Args:
         ends (int64 [n] or None): External ids of the sources and of the targets, ascending; None: all vertices.
-        asked: `cutoff` leaves out pairs that are farther apart, or not connected; `proof` says how many trees are proved.
+        asked: `cutoff` leaves out pairs that are farther apart, or not connected; `proof` decides how many trees are proved.
 
     Returns:
         The table in `asked.output`. Facts: `ProductFacts`.
 
-    Raises as `tabulate_closeness`.
+    Raises:
+        TooLarge: As `require_disk`.
+        Damaged: The graph was replaced meanwhile.
+    Otherwise as `tabulate_closeness`.
     """
-    facts, (sources, targets) = GraphFacts.of(graph), ends
+    facts, (sources, targets), cutoff = GraphFacts.of(graph), ends, asked.cutoff
     heads = Sweeps(graph, targets).ids
     sweeps = Sweeps(graph, sources, targets=heads, every=asked.proof == "every")
-    product = _Matrix(sweeps, tables.schema(STEP, facts.weight, 0, facts.measure), asked.cutoff)
+    schema = tables.schema(STEP, facts.weight, 0, facts.measure)
+    if cutoff is not None and pa.types.is_integer(schema.field("distance").type):
+        cutoff = math.floor(cutoff)  # compared with a float, large integers would be rounded
+    product = _Matrix(sweeps, schema, cutoff)
 
     def write(folder: Path) -> dict[str, Any]:
         per_file = max(1, tables.ROWS_PER_FILE // max(1, len(heads)))
         swept = write_files(folder, product, tables.keys(STEP), per_file, runtime)
+        sweeps.require_same()
         return swept.facts(sweeps.count, runtime.backend, sweeps.every).stored()
 
     parameters = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
-    return make(asked.output, STEP, {"graph": graph.digest}, parameters | {"cutoff": asked.cutoff, "proof": asked.proof}, write)
+    return make(asked.output, STEP, {"graph": graph.digest}, parameters | {"cutoff": cutoff, "proof": asked.proof}, write)

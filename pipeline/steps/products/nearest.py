@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.gpu.loader import to_host
-from kernels.graph import UNREACHED, Array, distance_dtype
+from kernels.graph import ID, UNREACHED, Array, distance_dtype
 from kernels.reductions import Nearest
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.config.products import NearestConfig
 from pipeline.runtime.backend import bring
+from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
@@ -26,7 +27,7 @@ from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
 STEP = "nearest"  # and the table
-_PER_TASK = 256  # facilities
+PER_TASK = 256  # facilities
 
 
 def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime: Runtime) -> Folder:
@@ -46,7 +47,7 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
     most = min(asked.count, sweeps.count)
 
     def write(folder: Path) -> dict[str, Any]:
-        tasks, total, parts = sweeps.tasks(_PER_TASK), Swept(), []
+        tasks, total, parts = sweeps.tasks(PER_TASK), Swept(), []
         run = partial(_find, sweeps.prepared(runtime), most, attempts_beside(folder))
         for ((path, swept),) in progress.counted(
             runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "facilities"
@@ -61,9 +62,14 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
 
 
 def _find(sweeps: Sweeps, most: int, attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
-    """Write the nearest of some facilities: one array of rows by rank with distances and facilities, int64 or float64 bits."""
-    sweeps = sweeps.for_task()
+    """Write the nearest of some facilities: one array of rows by rank with distances and facilities, int64 or float64 bits.
+
+    There are `most` ranks, or as many as there are facilities. Raises TooLarge before they are searched for.
+    """
+    sweeps, most = sweeps.for_task(), min(most, len(part))
     graph = sweeps.graph_at(place)
+    what = f"nearest: {most:,} facilities for each of {graph.num_vertices:,} vertices"
+    require_memory(what, 2 * ID.itemsize * most * graph.num_vertices, place.backend)
     nearest = Nearest(graph.ids, most, graph.num_vertices, distance_dtype(graph.out.weights))
     for ids, trees in sweeps.batches(place, part):
         nearest.add(trees.distances, bring(np.ascontiguousarray(ids), place.backend))

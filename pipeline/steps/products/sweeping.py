@@ -16,7 +16,7 @@ from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
 from kernels.trees.targets import Targets
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadInput, NotRoadLike, ProofFailed, TooLarge
+from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
@@ -24,13 +24,13 @@ from pipeline.steps.sources import rows_of_sources
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.graph import open_vertices
-from pipeline.store.manifest import Folder, digest_of
+from pipeline.store.manifest import Folder, digest_of, read
 from pipeline.tables.row_lookup import rows_of
 
 SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
 SOME_PROVED = "of each batch of sources one tree is proved so, and its distances to the targets are those that were swept:"
-WORTH = 256  # sources: searching from so many takes longer than building a hierarchy and sweeping it
+WORTH = 256  # sources: searching from more takes longer than building a hierarchy and sweeping it
 
 log = logging.getLogger(__name__)
 
@@ -107,12 +107,17 @@ class Sweeps:
         try:
             return replace(self, hierarchy=build_hierarchy(self.graph, runtime))
         except (NotRoadLike, TooLarge) as reason:
-            log.info("hierarchy: none, so %d sources are searched from one by one: %s", self.count, reason)
+            log.info("hierarchy: none, so each of %d sources is searched from separately: %s", self.count, reason)
             return self
 
     def for_task(self) -> "Sweeps":
         """A copy that counts what one task sweeps."""
         return replace(self, swept=Swept())
+
+    def require_same(self) -> None:
+        """Raise Damaged if a later run has replaced the graph, whose files are opened again for each task."""
+        if read(self.graph.path).digest != self.graph.digest:
+            raise Damaged(f"{self.graph.path}: a later run has replaced it during this command; start again")
 
     def graph_at(self, place: Place) -> Graph:
         """The graph whose out-arcs lead away from the sources."""

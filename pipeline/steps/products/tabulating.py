@@ -1,4 +1,4 @@
-"""Tables whose rows belong to sources: a product says how a batch of trees becomes rows, and this module writes the files."""
+"""Tables whose rows belong to sources: a product turns a batch of trees into rows, and this module writes the files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -12,6 +12,7 @@ from kernels.trees import Trees
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.ingest.writer import in_groups
+from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
@@ -36,7 +37,11 @@ class Product(Protocol):
 
 
 def write_files(folder: Path, product: Product, keys: Sequence[str], per_file: int, runtime: Runtime) -> Swept:
-    """Write a table whose files have complete sources, `per_file` of them; a file is a task."""
+    """Write a table whose files have complete sources, `per_file` of them; a file is a task.
+
+    Raises TooLarge as `require_disk`.
+    """
+    require_disk(folder, product.sweeps, partial(_in_groups, product), product.schema, list(keys), runtime)
     sweeps, total = product.sweeps.prepared(runtime), Swept()
     tasks = sweeps.tasks(per_file)
     run = partial(_write_file, product, sweeps, keys, attempts_beside(folder))
@@ -66,9 +71,7 @@ def _write_file(
     product: Product, sweeps: Sweeps, keys: Sequence[str], attempts: Path, place: Place, part: range
 ) -> tuple[Path, Swept]:
     sweeps, attempt = sweeps.for_task(), new_attempt(attempts)
-    groups = in_groups(pa.Table.from_batches([batch]) for batch in _rows(product, sweeps, place, part))
-    batches = (batch for group in groups for batch in group.combine_chunks().to_batches())
-    sweeps.swept.rows = tables.write_rows(attempt, product.schema, keys, batches)
+    sweeps.swept.rows = tables.write_rows(attempt, product.schema, keys, _in_groups(product, sweeps, place, part))
     return attempt, sweeps.swept
 
 
@@ -77,6 +80,12 @@ def _send(product: Product, sweeps: Sweeps, place: Place, part: range) -> tuple[
     table = pa.Table.from_batches(_rows(product, sweeps, place, part), product.schema)
     sweeps.swept.rows = len(table)
     return table, sweeps.swept
+
+
+def _in_groups(product: Product, sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:
+    """The rows in batches that fill row groups."""
+    for group in in_groups(pa.Table.from_batches([batch]) for batch in _rows(product, sweeps, place, part)):
+        yield from group.combine_chunks().to_batches()
 
 
 def _rows(product: Product, sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:

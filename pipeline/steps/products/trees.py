@@ -1,14 +1,18 @@
 """Command `trees`: the table of stage `sssp` for many sources, swept in batches."""
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from kernels.answers import Paths
 from kernels.cpu.parallel import cores
 from kernels.graph import Array, distance_dtype
 from pipeline import progress
 from pipeline.cluster.protocol import Place
+from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside
@@ -32,11 +36,15 @@ def tabulate_trees(graph: Folder, sources: Array | None, out: Path, runtime: Run
     Returns:
         The table in `out`. Facts: `ProductFacts`.
 
-    Raises as `tabulate_closeness`.
+    Raises:
+        TooLarge: As `require_disk`.
+        Damaged: The graph was replaced meanwhile.
+    Otherwise as `tabulate_closeness`.
     """
     sweeps, vertices = Sweeps(graph, sources), GraphFacts.of(graph).vertices
 
     def write(folder: Path) -> dict[str, Any]:
+        require_disk(folder, sweeps, _rows, _schema(graph), tables.keys(TABLE), runtime)
         tasks, total = tables.by_file(sweeps.count, vertices), Swept()
         run = partial(_write, sweeps.prepared(runtime), attempts_beside(folder))
         written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=_CODE)
@@ -44,25 +52,40 @@ def tabulate_trees(graph: Folder, sources: Array | None, out: Path, runtime: Run
             for number, path in paths.items():
                 path.rename(folder / tables.file_name(number))
             total.add(swept)
+        sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
     return make(out, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter}, write, _CODE)
 
 
+def _schema(graph: Folder) -> pa.Schema:
+    facts = GraphFacts.of(graph)
+    return tables.schema(TABLE, facts.weight, 0, facts.measure)
+
+
 def _write(sweeps: Sweeps, attempts: Path, place: Place, part: range) -> tuple[dict[int, Path], Swept]:
-    sweeps, held, facts = sweeps.for_task(), place.whole_graph(sweeps.graph), GraphFacts.of(sweeps.graph)
-    schema = tables.schema(TABLE, facts.weight, 0, facts.measure)
-    wide, number = distance_dtype(held.graph.out.weights), part.start
-    with tables.Files(attempts, schema, tables.keys(TABLE), cores()) as files:
-        for _, trees in sweeps.batches(place, part, predecessors=True):
-            assert trees.predecessors is not None
-            for row, distances, predecessors in zip(trees.sources.tolist(), trees.distances, trees.predecessors, strict=True):
-                paths = Paths(row, distances.astype(wide, copy=False), predecessors)
-                for file, rows in held.batches(PATHS, paths, schema, number):
-                    files.write(file, rows)
-                number += 1
-                progress.advance()
+    sweeps = sweeps.for_task()
+    with tables.Files(attempts, _schema(sweeps.graph), tables.keys(TABLE), cores()) as files:
+        for file, rows in _in_files(sweeps, place, part):
+            files.write(file, rows)
         if not part:
             files.begin(0)
     sweeps.swept.rows = files.rows
     return files.paths, sweeps.swept
+
+
+def _rows(sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:
+    return (rows for _, rows in _in_files(sweeps, place, part))
+
+
+def _in_files(sweeps: Sweeps, place: Place, part: range) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of a range of sources, each batch with the number of its file."""
+    held, schema, number = place.whole_graph(sweeps.graph), _schema(sweeps.graph), part.start
+    wide = distance_dtype(held.graph.out.weights)
+    for _, trees in sweeps.batches(place, part, predecessors=True):
+        assert trees.predecessors is not None
+        for row, distances, predecessors in zip(trees.sources.tolist(), trees.distances, trees.predecessors, strict=True):
+            paths = Paths(row, distances.astype(wide, copy=False), predecessors)
+            yield from held.batches(PATHS, paths, schema, number)
+            number += 1
+            progress.advance()

@@ -1,5 +1,7 @@
 """Files of vertices: facilities, sources or targets, each with one column of ids."""
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -8,15 +10,17 @@ import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.config.graph import Limits
-from pipeline.config.sources import read_sources
+from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
 from pipeline.ingest.asked import nearest, numbers_of
-from pipeline.ingest.formats.pages import Footer, check_rows, open_file
-from pipeline.ingest.formats.parquet import FORMAT, is_text, reading
+from pipeline.ingest.formats.parquet import NAME, column_as, is_parquet, is_text, read_columns, reading
+from pipeline.ingest.formats.parquet_footer import open_file
 from pipeline.ingest.source import locate
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
 
+_INTEGERS = re.compile(r"\d+\s*,\s*\d+")
 HEADERS = ("vertex", "id", "source", "target", "facility")  # of a file's only column
 
 
@@ -26,45 +30,58 @@ def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
     Args:
         file: A Parquet file with one column of integers or strings; or a text file with a vertex on each line, such as a CSV file
             with one column, where a first line that is one of HEADERS is left out. As in `sources`, a vertex is an id, or, in a
-            text file, the place `LON,LAT` near it.
+            text file, the place `LON,LAT` near it; two integers are no place, but columns of a table.
 
     Raises:
         BadInput: The file is not there, or is no such file.
-        BadSource: A vertex is not in the graph.
+        BadSource: A vertex is not in the graph; the message has the first such line of a text, or row of Parquet, from 0.
     """
-    path = locate(file).local
-    if path is None:
-        raise BadInput(file, "is a URL; it must be a file of this machine")
-    with path.open("rb") as opened:
-        is_parquet = opened.read(len(FORMAT.magic)) == FORMAT.magic
-    try:
-        asked = dict.fromkeys(_of_parquet(file, path) if is_parquet else _of_text(path))
-        found = nearest(edges, graph, numbers_of(edges, [*asked]))
+    path = locate(file).require_local()
+    in_rows = is_parquet(path)
+    places = dict[int | str, int]()
+    for place, vertex in enumerate(_of_parquet(file, path)) if in_rows else _of_text(path):
+        places.setdefault(vertex, place)
+    asked = [*places]
+    if not in_rows and open_names(edges) is None:
+        for text, line in places.items():
+            if _INTEGERS.fullmatch(str(text)):
+                reason = f"{text!r} is neither one id nor a place LON,LAT, which has a decimal point"
+                raise BadInput(file, reason, line)
+
+    def ids_of(count: int) -> list[int]:
+        found = nearest(edges, graph, numbers_of(edges, asked[:count]))
         rows_of_sources(graph, found)
+        return found
+
+    def fails(count: int) -> bool:
+        try:
+            ids_of(count)
+        except BadSource:
+            return True
+        return False
+
+    try:
+        return np.unique(np.array(ids_of(len(asked)), np.int64))
     except BadSource as error:
-        raise BadSource(f"{file}: {error}") from None
-    return np.unique(np.array(found, np.int64))
+        place = places[asked[bisect_left(range(1, len(asked)), True, key=fails)]]
+        hint = "" if in_rows or place > 1 else f"; a header line is one of {', '.join(HEADERS)}"
+        raise BadSource(f"{file}: {'row' if in_rows else 'line'} {place}: {error}{hint}") from None
 
 
-def _of_text(path: Path) -> Iterable[str]:
-    lines = read_sources(path)
-    return lines[1:] if lines[0].strip('"').lower() in HEADERS and len(lines) > 1 else lines
+def _of_text(path: Path) -> Iterable[tuple[int, str]]:
+    lines = [*numbered_sources(path)]
+    return lines[1:] if lines[0][1].lower() in HEADERS and len(lines) > 1 else lines
 
 
-def _of_parquet(file: str, path: Path) -> Iterable[int | str]:
+def _of_parquet(file: str, path: Path) -> list[int | str]:
     with reading(file), open_file(path, file, Limits()) as parquet:
         names, kinds = parquet.schema_arrow.names, parquet.schema_arrow.types
         if len(kinds) != 1:
-            raise BadInput(file, f"has {len(names)} columns ({', '.join(names)[:200]}); one column of ids is due")
+            raise BadInput(file, f"has {len(names)} columns ({', '.join(names)[:200]}); it must have one column of ids")
         if not (pa.types.is_integer(kinds[0]) or is_text(kinds[0])):
             raise BadInput(file, f"column {names[0]!r} is {kinds[0]}, not an integer type or string")
-        footer = Footer(path, parquet.schema, names, Limits())
-        footer.check_all_pages()
-        column = parquet.read().column(0)
-        if column.null_count:
-            raise BadInput(file, f"row {int(np.argmin(column.combine_chunks().is_valid()))}: the vertex is null")
-        check_rows(len(column), parquet.metadata.num_rows, footer.nulls)
-    if not len(column):
-        raise BadInput(file, "has no vertex")
-    values: list[int | str] = column.to_pylist()
+        column = read_columns(path, parquet, names, Limits(), nullable=False).column(0)
+        values: list[int | str] = column_as(file, column, "the vertex", NAME if is_text(kinds[0]) else pa.int64()).to_pylist()
+    if not values:
+        raise BadInput(file, "contains no vertex")
     return values

@@ -44,7 +44,7 @@ def test_a_check_says_how_a_run_would_read_the_graph_and_leaves_nothing(folder, 
     printed = capsys.readouterr().out
     for words in (
         "roads: 4 vertices, 8 arcs; the graph is valid", "csv; columns src 'from', dst 'to', weight 'km'; not read: 'name'",
-        "undirected, an edge is two arcs, one in each direction (the configuration says so)", "9 (as given)",
+        "undirected, an edge is two arcs, one in each direction (stated by the configuration)", "9 (as given)",
     ):  # fmt: skip
         assert words in printed
     assert [name for name in left(folder) if not name.startswith("out/")] == ["here/roads.csv"]
@@ -64,7 +64,7 @@ def test_a_configuration_is_checked_without_its_output(folder, capsys):
 
 def test_a_graph_that_is_not_as_expected_is_refused(folder):
     text = 'output = "out"\nstages = ["wcc"]\n[graph]\nsource = "roads.csv"\n[expect]\n'
-    for limit, words in (("min_vertices = 5", "the least is 5"), ('columns = ["toll"]', "no column 'toll'")):
+    for limit, words in (("min_vertices = 5", "the minimum is 5"), ('columns = ["toll"]', "no column 'toll'")):
         (folder / "here" / "run.toml").write_text(text + limit + "\n")
         with pytest.raises(Refused, match=words):
             check("run.toml", *NAMED)

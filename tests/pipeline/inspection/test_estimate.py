@@ -5,8 +5,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -23,14 +21,23 @@ from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge
 from pipeline.ingest import decompress
 from pipeline.inspection.estimate import estimate, expected_seconds, require_fit
+from pipeline.inspection.gpu_memory import gpu_memory
+from pipeline.inspection.products import Trees, are_swept, trees_of
 from pipeline.inspection.runs import bytes_of
 from pipeline.inspection.sizes import sizes_of
 from pipeline.run import run
 from pipeline.runtime import needs
 from pipeline.store import manifest
-from tests.memory import peak_bytes
 
 ROOT = Path(__file__).parents[3]
+# The command; it prints its peak memory when it ends.
+PEAK = """
+import atexit
+from pipeline.cli import main
+from tests.memory import peak_bytes
+atexit.register(lambda: print(peak_bytes()))
+main()
+"""
 
 
 def rmat(edges: int) -> pa.Table:
@@ -93,16 +100,9 @@ def test_an_estimate_is_within_its_factor_of_a_real_run(edges, stages, tmp_path)
     out = tmp_path / "out"
     config = run_config("test", graph={"source": str(tmp_path / "graph.csv")}, output=out, stages=stages, backend="cpu")
     found = estimate(config)
-    command = [sys.executable, "-m", "pipeline.cli", "run", config.graph.source, "--out", out, "--stages", ",".join(stages)]
-    child = subprocess.Popen(
-        [*map(str, command), "--backend", "cpu"], cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-    )
-    used = 0
-    while child.poll() is None:
-        with suppress(OSError, TypeError):  # it has ended meanwhile
-            used = peak_bytes(child.pid)
-        time.sleep(0.02)
-    assert child.returncode == 0
+    command = ["run", config.graph.source, "--out", str(out), "--stages", ",".join(stages), "--backend", "cpu"]
+    done = subprocess.run([sys.executable, "-c", PEAK, *command], cwd=ROOT, check=True, capture_output=True, text=True)
+    used = int(done.stdout.splitlines()[-1])
     memory, disk = found.needs
     assert edges / 1.1 < found.sizes.edges < edges * 1.1
     assert 1 / 2.5 < memory.needed / used < 2.5
@@ -162,6 +162,43 @@ def test_a_step_is_expected_to_take_as_long_as_before_or_as_the_rates_say(graph,
     assert expected("bfs") == expected("proof-bfs") > 0  # half of the rate of both
     shutil.rmtree(tmp_path / "out" / "steps" / "graph")
     assert expected("graph") > 0
+
+
+def test_products_take_trees_from_their_sources(graph, tmp_path):
+    (tmp_path / "ids.csv").write_text("vertex\n" + "".join(f"{n}\n" for n in range(300)))
+    pq.write_table(pa.table({"src": [1, 2], "dst": [3, 4]}), tmp_path / "pairs.parquet")
+    ids = str(tmp_path / "ids.csv")
+    asked = {
+        "nearest": {"facilities": ids, "count": 9}, "isochrones": {"thresholds": [1, 2], "sources": ids, "polygons": True},
+        "closeness": {}, "flows": {"pairs": str(tmp_path / "pairs.parquet")},
+    }  # fmt: skip
+    config = partial(run_config, "test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
+    assert {name: trees.number for name, trees in trees_of(config(**asked), 10**6, 2 * 10**6).items()} == {
+        "nearest": 301, "isochrones": 301, "isochrone_polygons": 301, "closeness": 10**6, "flows": 2
+    }  # fmt: skip
+    assert are_swept(301, 10**6, 2 * 10**6) and not are_swept(2, 10**6, 2 * 10**6) and not are_swept(301, 10**6, 9 * 10**6)
+    plain, found = estimate(config()), estimate(config(**asked))
+    assert [*found.seconds] == ["edges", "graph", "wcc", *trees_of(config(**asked), 1, 1), "report"]
+    assert found.total > plain.total and found.needs[1].needed > plain.needs[1].needed
+    with pytest.raises(BadInput, match=r"none\.csv: no such file"):
+        estimate(config(nearest={"facilities": str(tmp_path / "none.csv")}))
+
+
+def test_the_memory_of_a_gpu_is_that_of_the_layout_or_of_the_step_that_takes_the_most(graph, tmp_path):
+    pairs = str(tmp_path / "pairs.parquet")
+    pq.write_table(pa.table({"src": [1], "dst": [3]}), pairs)
+    shape, config = needs.Shape(2 * 10**6, 10**6, 8, False), partial(run_config, "test", graph=graph, output=tmp_path / "out")
+    layout = gpu_memory(config(stages=["bfs"]), shape, {})
+    for asked in (
+        {"stages": ["wcc", "max_flow"], "max_flow": {"pairs": pairs}},
+        {"stages": ["bfs", "reachability"], "reachability": {"dimensions": 9}},
+    ):
+        assert layout < gpu_memory(config(**asked), shape, {}) < 4 * layout
+    assert layout == gpu_memory(config(stages=["bfs"]), shape, {"nearest": Trees(2, 0.0)})
+    assert layout < gpu_memory(config(stages=["bfs"]), shape, {"nearest": Trees(300, 0.0)})
+    near, of_trees = config(stages=["bfs"], nearest={"facilities": pairs, "count": 1000}), {"nearest": Trees(200, 0.0)}
+    assert gpu_memory(near, shape, of_trees) > 200 * 16 * shape.vertices
+    assert gpu_memory(config(stages=["betweenness"]), needs.Shape(1, 10**9, 0, False), {}) > 100e9
 
 
 def test_the_command_prints_figures_and_fails_if_something_does_not_fit(graph, tmp_path, monkeypatch, capsys):

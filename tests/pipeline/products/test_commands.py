@@ -1,9 +1,10 @@
 """The commands `matrix` and `trees`: any folder, any file of vertices, today's bytes, and nothing that is half written."""
 
+import logging
+import os
+import shutil
 import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 
 from kernels.trees import targets
 from pipeline.cluster.protocol import Place
-from pipeline.errors import BadConfig, BadInput, BadSource, Damaged
-from pipeline.steps.products import sweeping
+from pipeline.command import app
+from pipeline.config.run import workplace
+from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, TooLarge
+from pipeline.steps.products import space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.commands import matrix_into, trees_into
 from pipeline.steps.products.trees import tabulate_trees
@@ -22,9 +25,13 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store import manifest
 from pipeline.store.graph import VERTICES
+from pipeline.store.workspace import workspace
+from pipeline.units import size
+from tests.faults.endings import forked
 from tests.ingest.thrift import field, footer_of, with_footer
 from tests.pipeline.products.conftest import SIDE, network, write_network
 from tests.pipeline.products.test_products import DISTANCES, steps_of
+from tests.pipeline.runs.commands import graphmill
 
 ROOT = Path(__file__).parents[3]
 
@@ -52,6 +59,24 @@ def test_a_matrix_of_a_run_and_of_a_file(published, tmp_path):
     assert matrix_into(str(published.path), tmp_path / "one", **asked).reused
     matrix_into(str(published.path), tmp_path / "one", **asked, cutoff=7)
     assert rows_of(tmp_path / "one") == [row for row in expected if row[2] is not None and row[2] <= 7]
+
+
+def test_vertices_as_spreadsheets_write_them_count_once(published, tmp_path):
+    """A byte order mark, quotes, leading zeros, and two places near the same vertex."""
+    (tmp_path / "from.csv").write_bytes(b'\xef\xbb\xbf"source"\r\n"48"\r\n048 # the same\r\n"5.9,6.1"\r\n')
+    matrix_into(str(published.path), tmp_path / "m", sources=str(tmp_path / "from.csv"), targets=str(tmp_path / "from.csv"))
+    assert rows_of(tmp_path / "m") == [(48, 48, 0)]
+
+
+def test_a_cutoff_is_compared_as_an_integer(tmp_path, capsys):
+    """As floats, 2^53 and the next integer are the same."""
+    (tmp_path / "roads.csv").write_text(f"src,dst,weight\n1,2,{2**53 + 1}\n")
+    for cutoff, rows in ((f"{2**53}", 2), (f"{2**53 + 1}", 3), (f"{2.0**53:f}", 2), ("1e30", 3)):
+        out = tmp_path / cutoff
+        command = ["matrix", str(tmp_path / "roads.csv"), "--cutoff", cutoff, "--out", str(out), "--proof", "sample"]
+        app(command, result_action="return_value", exit_on_error=False)
+        assert len(rows_of(out)) == rows
+    assert "one tree of each batch proved" in capsys.readouterr().out
 
 
 def test_a_matrix_with_a_sample_of_proofs(published, tmp_path, monkeypatch):
@@ -99,35 +124,78 @@ def test_a_task_looks_up_its_own_sources_only(published, monkeypatch):
     assert looked_up == [[2, 3, 4]]
 
 
+@pytest.mark.parametrize("product", [matrix_into, trees_into])
+def test_a_table_that_does_not_fit_is_refused_with_figures(published, tmp_path, monkeypatch, product):
+    """Before the hierarchy is built, and by what the rows take when they are encoded."""
+    monkeypatch.setattr(sweeping, "WORTH", 1)
+    target, place = str(published.path), workplace(str(published.path))
+    made = product(target, tmp_path / "fits", backend="cpu")
+    taken = sum(file.bytes for file in made.manifest.files.values())
+    shutil.rmtree(place)
+    monkeypatch.setattr(space, "free_disk", lambda _: taken // 2)
+    words = rf"^a table from 51 sources takes about {size(taken)} of disk, and {size(taken // 2)} are free$"
+    with pytest.raises(TooLarge, match=words):
+        product(target, tmp_path / "out", backend="cpu")
+    monkeypatch.setattr(space, "_MEASURED", 2)  # instead of all
+    with pytest.raises(TooLarge, match=r"^a table from 51 sources"):
+        product(target, tmp_path / "out", backend="cpu")
+    assert not (tmp_path / "out").exists()
+    assert not [*place.rglob("hierarchy*")]
+    monkeypatch.setattr(space, "_MEASURED", 51)
+    monkeypatch.setattr(space, "free_disk", lambda _: taken)
+    assert product(target, tmp_path / "out", backend="cpu").manifest.files == made.manifest.files
+
+
 def test_the_command_and_names(tmp_path):
     (tmp_path / "roads.csv").write_text("src,dst,weight\nana,bob,2.5\nbob,cem,1.5\ncem,ana,1\n")
     (tmp_path / "who.csv").write_text("vertex\ncem\n")
     pq.write_table(pa.table({"name": ["bob", "ana"]}), tmp_path / "whom.parquet")
-    command = [sys.executable, "-m", "pipeline.cli", "matrix", "roads.csv", "--sources", "who.csv", "--targets", "whom.parquet"]
-    found = subprocess.run([*command, "--out", "m"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = ["matrix", "roads.csv", "--sources", "who.csv", "--targets", "whom.parquet", "--out", "m"]
+    found = graphmill(*command, cwd=tmp_path)
     assert found.returncode == 0, found.stderr
     assert "2 rows from 1 source; every tree proved" in found.stdout
     assert rows_of(tmp_path / "m") == [(2, 0, 1.0), (2, 1, 3.5)]
     (tmp_path / "who.csv").write_text("vertex\nbub\n")
-    with pytest.raises(BadSource, match=r"who\.csv: source 'bub' is not in the graph"):
+    with pytest.raises(BadSource, match=r"who\.csv: line 2: source 'bub' is not among the 3 ids"):
         matrix_into(str(tmp_path / "roads.csv"), tmp_path / "m", sources=str(tmp_path / "who.csv"))
     assert rows_of(tmp_path / "m") == [(2, 0, 1.0), (2, 1, 3.5)]
 
 
 def test_a_killed_matrix_leaves_nothing_that_is_trusted(published, tmp_path):
     out = tmp_path / "matrix"
-    command = [sys.executable, "-m", "pipeline.cli", "matrix", str(ROOT / "data" / "rome99.gr.gz"), "--cutoff", "5000"]
-    process = subprocess.Popen([*command, "--out", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
-    while not [*tmp_path.glob(".*/*/attempts")] and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
+
+    def die_with_an_attempt(event, arguments):
+        if event == "os.rename" and Path(arguments[0]).parent in tmp_path.glob(".*/*/attempts"):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def write():
+        sys.addaudithook(die_with_an_attempt)
+        matrix_into(str(ROOT / "data" / "rome99.gr.gz"), out, cutoff=1000, backend="cpu")
+
+    _, status = os.waitpid(forked(write), 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
     assert not out.exists()
     assert [*tmp_path.glob(".*/*/attempts")]
     matrix_into(str(published.path), out, cutoff=1, backend="cpu")
     assert not [*tmp_path.glob(".*/*/attempts")]
     manifest.check(manifest.read(out))
+
+
+@pytest.mark.parametrize("of_run", [True, False], ids=["run", "file"])
+def test_commands_on_one_graph_do_not_exclude_each_other(published, tmp_path, monkeypatch, caplog, of_run):
+    """While one works, another uses the steps that are complete, and makes the others in a private folder."""
+    monkeypatch.setattr(sweeping, "WORTH", 1)
+    caplog.set_level(logging.INFO)
+    write_network(tmp_path)
+    target, files = str(published.path) if of_run else str(tmp_path / "e.parquet"), []
+    for time_of in ("before", "after"):
+        with workspace(workplace(target)) as work:
+            caplog.clear()
+            files.append(trees_into(target, tmp_path / time_of, backend="cpu").manifest.files)
+            assert ("hierarchy: still valid, skipped" in caplog.text) == (time_of == "after")
+            assert not [*work.glob(".*")]
+        matrix_into(target, tmp_path / "alone", backend="cpu")
+    assert files[0] == files[1]
 
 
 def test_a_run_whose_graph_is_damaged_is_refused(published, tmp_path):
@@ -143,35 +211,73 @@ def test_a_run_whose_graph_is_damaged_is_refused(published, tmp_path):
         vertices.write_bytes(content)
 
 
+@pytest.mark.parametrize("product", [matrix_into, trees_into])
+def test_a_graph_that_a_run_replaces_meanwhile_is_an_error(published, tmp_path, monkeypatch, product):
+    """Tasks open it by its name, so they may have read two graphs."""
+    output, look_up = tmp_path / "output", sweeping.rows_of_sources
+    shutil.copytree(published.path.parents[1], output, symlinks=True)
+    (tmp_path / "from.csv").write_text("7\n")
+    graph = output / "steps" / "graph"
+
+    def replacing(*asked):
+        rows = look_up(*asked)
+        manifest.make(graph, "graph", {"edges": "others"}, {}, lambda new: {"first": (new / "x").write_text("")})
+        return rows
+
+    monkeypatch.setattr(sweeping, "rows_of_sources", replacing)
+    with pytest.raises(Damaged, match=rf"^{graph}: a later run has replaced it during this command; start again$"):
+        product(str(output), tmp_path / "out", sources=str(tmp_path / "from.csv"), backend="cpu")
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_refused(published, tmp_path):
     (tmp_path / "ids.csv").write_text("vertex\n7\n777\n")
+    (tmp_path / "columns.csv").write_text("5.0,4.0\n6,30\n")  # the second line is near a vertex, too
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "notes.txt").write_text("mine")
     pq.write_table(pa.table({"a": [1], "b": [2]}), tmp_path / "two.parquet")
     pq.write_table(pa.table({"a": [1, None]}), tmp_path / "null.parquet")
     pq.write_table(pa.table({"a": [1.5]}), tmp_path / "float.parquet")
     pq.write_table(pa.table({"a": [7, 24]}), tmp_path / "short.parquet")
+    pq.write_table(pa.table({"a": pa.array([7, 2**63], pa.uint64())}), tmp_path / "wide.parquet")
+    (tmp_path / "header.csv").write_text("who\n7\n")
     run = str(published.path)
     content = (tmp_path / "short.parquet").read_bytes()
     footer = footer_of(content)
     field(footer, 3)[2] = 1  # rows of the file
     (tmp_path / "short.parquet").write_bytes(with_footer(content, footer))
     for file, error, words in (
-        ("ids.csv", BadSource, "source 777 is not in the graph"),
+        ("ids.csv", BadSource, "ids.csv: line 3: source 777 is not in the graph"),
+        (
+            "header.csv",
+            BadSource,
+            "line 1: source 'who' is neither .*; a header line is one of vertex, id, ",
+        ),
+        ("wide.parquet", BadInput, "wide.parquet: row 1: the vertex 9223372036854775808 is not in 0..9223372036854775807"),
+        (
+            "columns.csv",
+            BadInput,
+            "columns.csv: line 2: '6,30' is neither one id nor a place LON,LAT, which has a decimal point$",
+        ),
         ("none.csv", BadInput, "none.csv: "),
-        ("two.parquet", BadInput, r"has 2 columns \(a, b\); one column of ids is due"),
+        ("two.parquet", BadInput, r"has 2 columns \(a, b\); it must have one column of ids"),
         ("null.parquet", BadInput, "row 1: the vertex is null"),
         ("short.parquet", BadInput, "is not a complete Parquet file"),
         ("float.parquet", BadInput, "column 'a' is double, not an integer type or string"),
     ):
         with pytest.raises(error, match=words):
             matrix_into(run, tmp_path / "out", sources=str(tmp_path / file), backend="cpu")
-    with pytest.raises(BadConfig, match="holds what this command did not write"):
+    with pytest.raises(BadInput, match="no such file"):  # before the graph is read
+        matrix_into(str(tmp_path / "ids.csv"), tmp_path / "out", targets=str(tmp_path / "none.csv"))
+    with pytest.raises(BadConfig, match="was not written by this command"):
         trees_into(run, tmp_path / "taken")
     with pytest.raises(BadConfig, match=r"is inside .*, the folder of a run"):
         trees_into(run, published.path / "trees")
     with pytest.raises(BadConfig, match="is not a published run, but the folder of step graph"):
         matrix_into(str(published.path.parents[1] / "steps" / "graph"), tmp_path / "out")
-    with pytest.raises(BadConfig, match=r"cutoff: .*greater than or equal to 0"):
-        matrix_into(run, tmp_path / "out", cutoff=-1)
+    for cutoff in (-1, float("nan"), float("inf"), True):
+        with pytest.raises(BadConfig, match=rf"options: cutoff: must be a number, at least 0 \(got {cutoff}\)$"):
+            matrix_into(run, tmp_path / "out", cutoff=cutoff)
+    with pytest.raises(BadConfig, match=r"sources: .* at least 1 character"):  # not all vertices
+        matrix_into(run, tmp_path / "out", sources="")
     assert not (tmp_path / "out").exists()

@@ -1,22 +1,25 @@
 """Products of a run against NetworkX and plain sums over its distances."""
 
 import json
+from fractions import Fraction
 
 import networkx as nx
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from kernels.paths.certificate import RULES
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import FlowsConfig, IsochronesConfig
-from pipeline.errors import BadConfig, BadInput, ProofFailed
+from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfig
+from pipeline.errors import BadConfig, BadInput, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
-from pipeline.steps.products import flows, sweeping
+from pipeline.steps.products import flows, space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.flows import tabulate_flows
 from pipeline.steps.products.isochrones import tabulate_isochrones, tabulate_reached
+from pipeline.steps.products.nearest import tabulate_nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
@@ -54,6 +57,19 @@ def test_diameter_and_radius(published):
     assert facts["diameter"] == nx.diameter(largest, weight="weight")
 
 
+def test_facilities_that_do_not_fit_into_memory_are_refused(published, tmp_path, monkeypatch):
+    (tmp_path / "ids.csv").write_text("".join(f"{vertex}\n" for vertex in FACILITIES))
+    asked, needed = NearestConfig(facilities=str(tmp_path / "ids.csv"), count=1000), 16 * len(FACILITIES) * len(GRAPH)
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend: needed - 1)
+    refused = (
+        rf"nearest: {len(FACILITIES)} facilities for each of {len(GRAPH)} vertices takes up to \d+ MiB of memory, and \d+ MiB"
+    )
+    with pytest.raises(TooLarge, match=refused):
+        tabulate_nearest(*steps_of(published), asked, Runtime(tmp_path))
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend: needed)
+    assert tabulate_nearest(*steps_of(published), asked, Runtime(tmp_path)).facts["rows"] == len(FACILITIES) * len(GRAPH)
+
+
 def test_nearest(published):
     found = rows_of(published, "nearest")
     expected = []
@@ -70,8 +86,8 @@ def test_isochrones(published):
         for threshold in (0, 4, 7):
             near = [vertex for vertex, distance in DISTANCES[source].items() if distance <= threshold]
             people = sum(vertex % 5 for vertex in near if vertex < SIDE**2)
-            jobs = sum(vertex for vertex in near if vertex < SIDE**2 and vertex != 3) / 10
-            expected.append((source, threshold, len(near), people, pytest.approx(jobs, rel=1e-14)))
+            jobs = float(sum(Fraction(vertex / 10) for vertex in near if vertex < SIDE**2 and vertex != 3))
+            expected.append((source, threshold, len(near), people, jobs))
     assert [tuple(row.values()) for row in rows_of(published, "isochrones")] == expected
     described = {column["name"]: column for column in RunFacts.of(published).tables["isochrones"].columns}
     assert described["jobs"] == {
@@ -87,6 +103,14 @@ def test_vertices_of_isochrones(published):
     assert [tuple(row.values()) for row in rows_of(published, "isochrone_vertices")] == [
         (*key, near[key]) for key in sorted(near)
     ]
+
+
+def test_vertices_of_isochrones_that_do_not_fit_are_refused(published, tmp_path, monkeypatch):
+    edges, graph = steps_of(published)
+    monkeypatch.setattr(space, "free_disk", lambda _: 100)
+    with pytest.raises(TooLarge, match=r"^a table from 51 sources takes about .* and 100 bytes are free$"):
+        tabulate_reached(edges, graph, IsochronesConfig(thresholds=[7]), Runtime(tmp_path))
+    assert not [*tmp_path.iterdir()]
 
 
 def test_flows_of_pairs(published):
@@ -143,13 +167,35 @@ def test_a_tree_that_a_second_search_contradicts_is_refused(published, tmp_path,
     ("asked", "words"),
     [
         ({"sums": ["peeple"]}, "'peeple': the table of nodes has the columns people, jobs.*people"),
-        ({"thresholds": [1.5]}, "thresholds: .1.5.: the distances of this graph are integers"),
+        ({"thresholds": [1.5]}, "thresholds: 1.5: the distances of this graph are integers up to 9223372036854775807"),
+        ({"thresholds": [1, 2**63]}, r"thresholds: 9\.223372036854776e\+18: the distances of this graph are integers"),
     ],
 )
 def test_wrong_isochrones(published, tmp_path, asked, words):
     edges, graph = steps_of(published)
     with pytest.raises(BadConfig, match=words):
         tabulate_isochrones(edges, graph, IsochronesConfig(**{"thresholds": [1], **asked}), Runtime(tmp_path))
+
+
+def test_an_attribute_beyond_int64_is_refused(tmp_path):
+    (tmp_path / "edges.csv").write_text("src,dst\n1,2\n")
+    pq.write_table(pa.table({"vertex": [1, 2], "people": pa.array([2**63, 0], pa.uint64())}), tmp_path / "nodes.parquet")
+    names = {"source": str(tmp_path / "edges.csv"), "nodes": str(tmp_path / "nodes.parquet")}
+    edges = ingest(GraphConfig(**names), tmp_path)
+    graph, asked = lay_out(edges, LayoutConfig(), Runtime(tmp_path)), IsochronesConfig(thresholds=(1,), sums=("people",))
+    with pytest.raises(BadConfig, match="'people': the sum of its values without their signs exceeds 9223372036854775807"):
+        tabulate_isochrones(edges, graph, asked, Runtime(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [(2**62, "is 9223372036854775808, and 9223372036854775807 is the largest"), (1e308, "a sum exceeds the largest float64")],
+)
+def test_a_sum_of_distances_beyond_64_bits_is_refused(weight, words, tmp_path):
+    (tmp_path / "edges.csv").write_text(f"src,dst,weight\n1,2,{weight}\n1,3,{weight}\n")
+    graph = lay_out(ingest(GraphConfig(source=str(tmp_path / "edges.csv")), tmp_path), LayoutConfig(), Runtime(tmp_path))
+    with pytest.raises(BadInput, match=f"closeness: .*{words}"):
+        tabulate_closeness(graph, None, Runtime(tmp_path))
 
 
 @pytest.mark.parametrize(
