@@ -17,7 +17,7 @@ from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadInput, TooLarge
-from pipeline.runtime.backend import Clock
+from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
@@ -102,7 +102,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
         answer = indexed.index_reader(request.index)
     else:
         held = place.graph(request.graph)
-        answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options))
+        answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, place.backend))
     solve = clock.timed(answer)
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)
@@ -130,11 +130,12 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
     return Written(files.paths, files.rows, clock.seconds, supersteps)
 
 
-def _within_memory(algorithm: Algorithm, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options; a limit of rows is no higher than what free memory holds."""
+def _within_memory(algorithm: Algorithm, options: Mapping[str, Any], backend: Backend) -> Mapping[str, Any]:
+    """The options; a limit of rows is no higher than what free memory holds, on this machine and on the GPU that solves."""
     if not algorithm.row_bytes or "limit" not in options:
         return options
-    return {**options, "limit": min(options["limit"], free_memory() // algorithm.row_bytes)}
+    free = min(free_memory(), free_memory(backend))
+    return {**options, "limit": min(options["limit"], free // algorithm.row_bytes)}
 
 
 def _existing(graph: Folder, sources: Sequence[int]) -> list[int]:

@@ -93,7 +93,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
 
 
 def _shape_of(edges: Folder, layout: LayoutConfig) -> Shape:
-    """What is certain of a graph before it is laid out."""
+    """Facts of a graph that are known before it is laid out."""
     facts, weight = EdgeFacts.of(edges), 0 if EdgeFacts.of(edges).weight is None else 4
     return Shape(facts.edges, facts.declared_vertices or 0, weight, rules_of(edges, layout).both)
 

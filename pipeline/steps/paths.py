@@ -15,6 +15,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Graph
 from kernels.reachability.paths import first_wrong_path, memory_of_paths, shortest_paths
 from pipeline import progress
+from pipeline.cluster.open_graphs import require_visible
 from pipeline.cluster.protocol import Place
 from pipeline.errors import BadConfig, ProofFailed, TooLarge
 from pipeline.runtime.backend import Clock, bring
@@ -23,6 +24,7 @@ from pipeline.steps.pairs import BATCH
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.deltas import GRAPHS
 from pipeline.store.facts import GraphFacts, PathFacts
 from pipeline.store.manifest import Folder, make
@@ -31,7 +33,7 @@ from pipeline.tables.row_lookup import finder
 
 STEP = "paths"  # and the table
 MOST_VERTICES = 2**31  # of all paths of a table
-GROUP_VERTICES = 2**22  # a row group ends with the path that reaches so many vertices, or with ROWS_PER_GROUP paths
+GROUP_VERTICES = 2**22  # a row group ends with the path that reaches this number of vertices, or with ROWS_PER_GROUP paths
 
 
 def find_paths(graph: Folder, reached: Folder, out: Path, runtime: Runtime) -> Folder:
@@ -64,10 +66,10 @@ def find_paths(graph: Folder, reached: Folder, out: Path, runtime: Runtime) -> F
             file.rename(folder / tables.file_name(number))
             found.add(found_there)
         if manifest.read(graph.path).digest != graph.digest:
-            raise BadConfig(f"{graph.path}: another run has replaced the stored graph; ask again")
+            raise BadConfig(f"{graph.path}: another run has replaced the stored graph; start again")
         return PathFacts(**vars(found), backend=backend).stored()
 
-    return make(out, STEP, {"graph": graph.digest, "reached": reached.digest}, {}, write)
+    return make(out, STEP, {"graph": graph.digest, "reached": reached.digest}, {}, write, Code((__name__, *HELD_GRAPH)))
 
 
 def graph_of_index(index: Folder) -> Folder:
@@ -111,8 +113,7 @@ class _Found:
 def _write_file(graph: Folder, attempts: Path, place: Place, task: tuple[Path, int]) -> tuple[Path, _Found]:
     """Write the paths of a file of `reached`, whose first row is that of query `task[1]`."""
     file, first = task
-    if not file.exists():
-        raise BadConfig(f"cluster: a worker does not see {file}; answers must lie on a file system that all hosts share")
+    require_visible(file)
     vertices, needed = GraphFacts.of(graph).vertices, memory_of_paths(GraphFacts.of(graph).vertices, gpu=place.backend == "gpu")
     require_memory(f"paths: searching in a graph of {vertices:,} vertices", needed, place.backend)
     found, attempt, clock = _Found(), new_attempt(attempts), Clock(place.backend)

@@ -9,9 +9,7 @@ import datetime as dt
 import logging
 import os
 import time
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,12 @@ from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
 from pipeline.steps.published.expectations import require_tables
 from pipeline.steps.published.facts import summary, surroundings, tables_of
+from pipeline.steps.published.inputs import input_of
+from pipeline.steps.published.lookup import linked_run
 from pipeline.steps.published.report_marks import Marks, latest_run
 from pipeline.steps.published.results import Results, proof_of, require_proofs, steps_of
-from pipeline.steps.published.target import Target, published_as
-from pipeline.steps.reading import input_of
+from pipeline.steps.published.retention import published_at, retire, runs_in
+from pipeline.steps.published.target import Target
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
@@ -32,7 +32,7 @@ from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, Q
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import READABLE, RUN_ID, STAMP, require_ours
+from pipeline.store.workspace import STAMP, require_ours
 from pipeline.tables import files as tables
 from pipeline.tables.coordinates import write_coordinates
 
@@ -45,7 +45,7 @@ class Asked:
 
     target: Target = field(default_factory=Target)
     expect: ExpectConfig = field(default_factory=ExpectConfig)
-    # How many runs of the same link stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the next one.
+    # How many runs of the same link stay, the newest ones; 0 keeps all. A run also stays for `retention.READABLE` after the next.
     keep: int = 0
     url: str | None = None  # where the run will be copied to
 
@@ -121,7 +121,7 @@ def publish(
             "run", key, inputs, {"name": results.name}, facts, files, code,
             created, round(time.perf_counter() - started, 6),
         )  # fmt: skip
-        manifest.seal(fresh, asdict(content))
+        manifest.seal(fresh, vars(content))
         manifest.flush_all(fresh)
         with undisturbed():
             _appear(fresh, output / target.link)
@@ -132,7 +132,7 @@ def publish(
 
 def open_run(path: Path) -> Folder:
     """Open a published run, `latest` or `runs/ID`, and check every file against the manifest. Raises Damaged."""
-    folder = manifest.read(Path(os.path.realpath(path)))  # `latest` may move on meanwhile
+    folder = linked_run(path)
     manifest.check(folder)
     return folder
 
@@ -140,20 +140,10 @@ def open_run(path: Path) -> Folder:
 def _next_stamp(runs: Path) -> str:
     """The time in UTC, but later than every run's: ids ascend in order of publication even if the clock is set back."""
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
-    latest = max((stamp for stamp, _ in runs_in(runs)), default=dt.datetime.min)
+    latest = max(filter(None, (published_at(run.name) for run in runs_in(runs))), default=dt.datetime.min)
     if latest.year == dt.MAXYEAR:
         raise BadConfig(f"{runs}: has a run of the year {dt.MAXYEAR}, after which none can be named; remove it")
     return max(now, latest + dt.timedelta(seconds=1)).strftime(STAMP)
-
-
-def runs_in(runs: Path) -> list[tuple[dt.datetime, Path]]:
-    """The runs in a folder, ascending, each with the time in its name; nothing else that is there."""
-    found = []
-    for path in runs.iterdir():
-        if (match := RUN_ID.fullmatch(path.name)) and not path.is_symlink() and (path / manifest.FILE).is_file():
-            with suppress(ValueError):  # 31 February
-                found.append((dt.datetime.strptime(match[1], STAMP), path))
-    return sorted(found)
 
 
 def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry]:
@@ -209,28 +199,4 @@ def _appear(fresh: Path, name: Path) -> None:
     try:
         manifest.flush(name.parent)
     except OSError as error:  # readers see the run already
-        log.warning("%s: published, but it may be the run before if the machine stops now: %s", name, error.strerror)
-
-
-def retire(runs: Path, keep: int, removed: Path, link: str | None = None) -> list[str]:
-    """Move all but the newest `keep` runs, and those that a link such as `latest` names, away at once; return their ids.
-
-    With `link` only runs that were published under this name are counted and moved.
-    """
-    found, moved = runs_in(runs), list[str]()
-    now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
-    if not keep or len(found) <= keep or found[1][0] + READABLE > now:
-        return moved  # without a look into the runs
-    found = [run for run in found if link in (None, published_as(run[1]))]
-    linked = {link.readlink().name for link in runs.parent.iterdir() if link.is_symlink()}
-    for (_, old), (replaced, _) in [*pairwise(found)][: max(len(found) - keep, 0)]:
-        if replaced + READABLE > now:
-            break
-        if old.name in linked:
-            continue
-        try:
-            old.rename(removed / old.name)
-            moved.append(old.name)
-        except OSError as error:  # the new run is published; the next one tries again
-            log.warning("%s: cannot be removed: %s", old, error.strerror)
-    return moved
+        log.warning("%s: published, but a crash of the machine now may undo this: %s", name, error.strerror)

@@ -10,7 +10,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, reach_by_search
 from kernels.reachability.certificate.answers import ProvedAnswers, WrongAnswer, reach_with_proof
-from pipeline.errors import BadInput, ProofFailed
+from pipeline.errors import ProofFailed, not_in_graph
 from pipeline.runtime.backend import Backend, Clock, bring
 from pipeline.store.facts import QueryFacts
 from pipeline.store.index import StoredIndex
@@ -112,8 +112,7 @@ class Queries:
         place = int(known.argmin())
         name = "src" if int(src[place]) == NO_ROW else "dst"
         row = self._first + self._found.rows + place
-        vertices = f"{self._stored.num_vertices:,} vertices"
-        raise BadInput(self._file, f"row {row}: {name} {pairs[name][place]} is not in the graph ({vertices})")
+        raise not_in_graph(self._file, row, name, pairs[name][place], self._stored.num_vertices)
 
     def _compare(self, src: Array, dst: Array, reachable: Array) -> int:
         """Number of pairs in a sample. Raises ProofFailed if a search without labels contradicts one of them."""

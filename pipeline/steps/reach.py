@@ -1,7 +1,5 @@
 """Queries: a Parquet file of pairs in, the same rows with their answers out, from a stored index and in bounded memory."""
 
-import contextlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,24 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import progress
+from pipeline.cluster.open_graphs import require_visible
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked
 from pipeline.config.stages import QueriesConfig, QueryOptions
-from pipeline.errors import BadConfig, BadInput, Damaged
-from pipeline.ingest.source import identify, locate
+from pipeline.errors import BadConfig
+from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import choose
+from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.pairs import Block, batches, blocks
 from pipeline.steps.paths import STEP as PATHS
 from pipeline.steps.paths import find_paths, graph_of_index
 from pipeline.steps.queries import STEP, Found, Queries, Unknown
 from pipeline.steps.runtime import Runtime
-from pipeline.store import manifest
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.index import open_index
 from pipeline.store.index_folder import find_index, index_of
-from pipeline.store.manifest import Folder, flush, flush_all, make
-from pipeline.store.scratch import remove_dead
+from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
 
@@ -59,9 +57,7 @@ def reach(
     runtime = runtime or Runtime(out.parent)
     cluster, backend = runtime.cluster, runtime.backend
     source = locate(pairs)
-    if source.local is None:
-        raise BadInput(pairs, "is a URL; it must be a file of this machine")
-    path = source.local
+    path, inputs = source.require_local(), {"index": index.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
         found = Found()
@@ -73,18 +69,10 @@ def reach(
         ):
             file.rename(folder / tables.file_name(number))
             found.add(found_there)
+        require_same(source, inputs["pairs"])
         return found.facts(oracle, backend).stored()
 
-    inputs = {"index": index.digest, "pairs": identify(source, None)}
     return flushed(make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write))
-
-
-def flushed(made: Folder) -> Folder:
-    """Wait until a folder is on the disk, if it is new."""
-    if not made.reused:
-        flush_all(made.path)
-        flush(made.path.parent)
-    return made
 
 
 def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
@@ -103,11 +91,8 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
         raise BadConfig(f"{witness}: the folder of the paths must be another one than that of the answers, {out}, and not in it")
     folders = [(out, STEP), *([(witness, PATHS)] if witness else [])]
     for folder, step in folders:
-        require_ours(folder, step)
-        require_outside(folder)
+        prepare(folder, step)
     found, backend = find_index(index), choose(options.backend)
-    for folder, _ in folders:
-        remove_dead(folder.parent)
     graph = graph_of_index(found) if witness else None
     with started(options.cluster, backend) as cluster:
         runtime = Runtime(out.parent, backend, cluster)
@@ -115,28 +100,6 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
         if witness and graph:
             flushed(find_paths(graph, answers, witness, runtime))
         return answers
-
-
-def require_ours(out: Path, step: str) -> None:
-    """Refuse to replace a folder that holds anything but what a step wrote."""
-    if not os.path.lexists(out):
-        return
-    try:
-        if not out.is_symlink() and (not any(out.iterdir()) or manifest.read(out).manifest.step == step):
-            return
-    except (NotADirectoryError, Damaged):
-        pass
-    raise BadConfig(f"{out}: holds what this command did not write, and would be replaced; name another folder")
-
-
-def require_outside(out: Path) -> None:
-    """Refuse a folder inside a folder that has a manifest."""
-    for folder in out.resolve().parents:
-        with contextlib.suppress(Damaged):
-            step = manifest.read(folder).manifest.step
-            raise BadConfig(
-                f"{out}: is inside {folder}, the folder of a {step}, which nothing may be added to; name another folder"
-            )
 
 
 def answer_queries(queries: QueriesConfig, answers: Sequence[Folder], oracle: bool, runtime: Runtime) -> Folder:
@@ -147,7 +110,7 @@ def answer_queries(queries: QueriesConfig, answers: Sequence[Folder], oracle: bo
 
 @dataclass(frozen=True)
 class _Asked:
-    """What every task is asked; `name` is what errors call the file at `path`."""
+    """The request to every task; errors refer to the file at `path` by `name`."""
 
     index: Folder
     path: Path
@@ -158,8 +121,7 @@ class _Asked:
 
 def _write_file(asked: _Asked, attempts: Path, place: Place, block: Block) -> tuple[Path, Found]:
     """Write one file of answers under a name that no other attempt has."""
-    if not asked.path.exists():
-        raise BadConfig(f"cluster: a worker does not see {asked.path}; pairs must lie on a file system that all hosts share")
+    require_visible(asked.path)
     stored = place.index(asked.index)
     searched = (stored if place.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
     queries = Queries(stored, place.backend, asked.name, block.first, asked.unknown, searched)

@@ -1,4 +1,4 @@
-"""What does not change within a run, as one argument of every step."""
+"""The constants of a run, as one argument of every step."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -6,6 +6,8 @@ through other modules, with the CUDA sources and the templates beside them. Two 
 * `kernels.registry` names every algorithm. A step of one algorithm uses modules of its entry: `Code.of`.
 * `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
   reachability index, in `HELD_INDEX`.
+
+A process reads each source once: it computes with what it has imported, even if a source changes in the meantime.
 """
 
 import hashlib
@@ -48,11 +50,8 @@ class Code:
 
     def version(self, root: Path = ROOT) -> str:
         """SHA-256 of the sources and of the entry."""
-        hashed, above = hashlib.sha256(self.entry.encode()), f"{root}/"
         with _ONE_AT_A_TIME:
-            for path, changed in sorted(_sources_of(self.modules, str(root)).items()):
-                hashed.update(f"{path.removeprefix(above)}\0{_digest(path, changed)}\n".encode())
-        return hashed.hexdigest()
+            return _version(self, str(root))
 
 
 def sources_of(modules: Iterable[str], root: Path = ROOT) -> set[Path]:
@@ -60,26 +59,34 @@ def sources_of(modules: Iterable[str], root: Path = ROOT) -> set[Path]:
     return set(map(Path, _sources_of(modules, str(root))))
 
 
-def _sources_of(modules: Iterable[str], root: str) -> dict[str, int]:
-    """The same as strings, each with the time of its last change. Paths are strings here: a run asks for thousands of them."""
-    waiting, found = [path for module in modules for path in _files(module, root)], dict[str, int]()
+@cache
+def _version(code: Code, root: str) -> str:
+    hashed, above = hashlib.sha256(code.entry.encode()), f"{root}/"
+    for path in sorted(_sources_of(code.modules, root)):
+        hashed.update(f"{path.removeprefix(above)}\0{_digest(path)}\n".encode())
+    return hashed.hexdigest()
+
+
+def _sources_of(modules: Iterable[str], root: str) -> set[str]:
+    """The same as strings, of which a run asks for thousands."""
+    waiting, found = [path for module in modules for path in _files(module, root)], set[str]()
     while waiting:
         path = waiting.pop()
         if path not in found:
-            found[path] = os.stat(path).st_mtime_ns  # noqa: PTH116 (a third of the time of Path.stat)
-            waiting += _used_by(path, found[path], root)
+            found.add(path)
+            waiting += _used_by(path, root)
     return found
 
 
 @cache
 def _present(root: str) -> frozenset[str]:
-    """The files of both packages that code may name or read; files do not come and go while a process runs."""
+    """The files of both packages that code may name or read."""
     walked = (entry for package in PACKAGES for entry in os.walk(f"{root}/{package}"))
     return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_BESIDE)))
 
 
 @cache
-def _used_by(path: str, _changed: int, root: str) -> tuple[str, ...]:
+def _used_by(path: str, root: str) -> tuple[str, ...]:
     """The files that a source names, and those that it may read."""
     if path.endswith(".py"):
         names = [name for name in imports_of(Path(path).read_text(encoding="utf-8")) if not _BOUNDARIES.fullmatch(name)]
@@ -111,7 +118,7 @@ def _beside(root: str) -> dict[str, list[str]]:
 
 
 @cache
-def _digest(path: str, _changed: int) -> str:
+def _digest(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 

@@ -6,13 +6,14 @@ its blocks of `BLOCK` bytes, of which the last may be shorter, so that many core
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernels.cpu.parallel import cores
+from pydantic import TypeAdapter
+
+from kernels.cpu.parallel import over_items
+from pipeline.store.scratch import scratch
 
 BLOCK = 2**26  # bytes
 _READ = 2**20  # bytes in memory at a time
@@ -42,6 +43,9 @@ class Digest:
         return joined([*self._blocks, self._block.digest()])
 
 
+_RECORD = TypeAdapter(dict[str, list[int | str]])  # of a file: what `Unwritten` has seen of it, and its digest
+
+
 class Unwritten:
     """Whether a file has not been written since this object was made: it is the same file with the same size and times.
 
@@ -50,10 +54,10 @@ class Unwritten:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = _look(path)
+        self.seen = _look(path)  # device, inode, size and times; empty if the file was just written
 
     def __bool__(self) -> bool:
-        return bool(self._seen) and _look(self._path) == self._seen
+        return bool(self.seen) and _look(self._path) == self.seen
 
 
 class Remembered:
@@ -62,25 +66,25 @@ class Remembered:
     def __init__(self, path: Path) -> None:
         self._path, self._asked = path, dict[str, list[int | str]]()
         try:
-            self._known: dict[str, list[int | str]] = json.loads(path.read_text(encoding="utf-8"))
+            self._known = _RECORD.validate_json(path.read_bytes())
         except (OSError, ValueError):
             self._known = {}
 
     def digest_of(self, file: Path) -> str:
         """The digest of a file."""
         unwritten, known = Unwritten(file), self._known.get(str(file), [])
-        digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten._seen) else digest_of_file(file)
+        digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten.seen) else digest_of_file(file)
         if unwritten:
-            self._asked[str(file)] = [*unwritten._seen, digest]
+            self._asked[str(file)] = [*unwritten.seen, digest]
         return digest
 
     def save(self) -> None:
         """Keep the digests that were asked for."""
         if self._asked != self._known:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-            unfinished.write_text(json.dumps(self._asked), encoding="utf-8")
-            unfinished.replace(self._path)
+            with scratch(self._path.parent) as unfinished:
+                file = unfinished / self._path.name
+                file.write_text(json.dumps(self._asked), encoding="utf-8")
+                file.replace(self._path)
 
 
 def _look(path: Path) -> tuple[int, ...]:
@@ -100,11 +104,11 @@ def digest_of_file(path: Path) -> str:
 
 def digests_of_files(paths: Sequence[Path]) -> list[str]:
     """The digests of files."""
-    blocks = [range(0, max(path.stat().st_size, 1), BLOCK) for path in paths]
+    sizes = [path.stat().st_size for path in paths]
+    blocks = [range(0, max(size, 1), BLOCK) for size in sizes]
     tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
-    with ThreadPoolExecutor(min(cores(), max(len(tasks), 1))) as threads:
-        found = threads.map(_digest_of_block, tasks)
-        return [joined([next(found) for _ in begins]) for begins in blocks]
+    found = iter(over_items(tasks, _digest_of_block, parallel=sum(sizes) > _READ))
+    return [joined([next(found) for _ in begins]) for begins in blocks]
 
 
 def sha256_of(path: Path) -> str:

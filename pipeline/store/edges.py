@@ -69,7 +69,7 @@ class HeldEdges:
         self.sources: dict[str, Unwritten | None] = {}  # of the edge lists that this run has read, by digest
 
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
-        """Arrays for so many rows, unless they would take too much of the free memory; `largest` as `column_types`."""
+        """Arrays for this number of rows, unless they would take too much of the free memory; `largest` as `column_types`."""
         types = column_types(weight, largest, self._backend)
         needed = rows * sum(dtype.itemsize for dtype in types.values())
         fits = self._keeps and needed <= free_memory(self._backend) // _SHARE

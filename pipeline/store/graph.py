@@ -19,6 +19,7 @@ import pyarrow as pa
 from kernels.arrays import frozen
 from kernels.cpu.parallel import inverse
 from kernels.distributed import partition
+from kernels.gpu.transfer import copied_by
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
@@ -108,8 +109,7 @@ def open_graph(
         csr = bases.get(of) if bases else None
         if csr is None:
             csr = _joined([_open_stored(folder, number, of) for number in stored])
-            weights = None if csr.weights is None else bring(csr.weights, backend)
-            csr = Csr(bring(csr.offsets, backend), bring(csr.indices, backend), weights)
+            csr = copied_by(partial(bring, backend=backend), csr)
         if bases is not None:
             bases[of] = csr
         return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr

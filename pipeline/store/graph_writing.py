@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kernels.cpu.parallel import differences, elementwise
 from kernels.distributed.communicator import Communicator
-from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import on_host
 from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
@@ -33,7 +33,7 @@ class Direction:
     """What was written of one direction of a shard."""
 
     sizes: Sizes  # with which it is opened
-    groups: tuple[int, int, int]  # rows from 1024 arcs, from 32, and below
+    groups: tuple[int, int, int]  # see `groups_of`
     lane_arcs: int  # arcs in the vector extension; 0 without one
     weight: str | None  # type of its weights
 
@@ -43,16 +43,20 @@ def save_direction(folder: Path, number: int, direction: str, part: Rows, extend
     csr = part.csr
     weight = None if csr.weights is None else str(csr.weights.dtype)
     if extended:
-        lanes = _to_host(extend(csr, part.first_row, part.num_vertices))
+        lanes: VectCsr = on_host(extend(csr, part.first_row))
         lanes.validate(part.num_vertices)
         return Direction(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
+    return Direction(save_rows(folder, number, direction, csr, save), groups_of(csr), 0, weight)
+
+
+def groups_of(csr: Csr) -> tuple[int, int, int]:
+    """The numbers of rows from 1024 arcs, from 32, and below."""
     degrees = differences(csr.offsets)
     block, wide = (
         int(np.count_nonzero(elementwise(partial(np.less_equal, degree), degrees, dtype=np.bool_)))
         for degree in (BLOCK_DEGREE, WARP_DEGREE)
     )
-    groups = block, wide - block, len(degrees) - wide
-    return Direction(save_rows(folder, number, direction, csr, save), groups, 0, weight)
+    return block, wide - block, len(degrees) - wide
 
 
 def write_vertices(folder: Path, part: LaidOut, communicator: Communicator) -> None:
@@ -83,10 +87,3 @@ def _overwrite(path: Path, begin: int, values: Array) -> None:
         with path.open("r+b") as file:
             file.seek(begin)
             file.write(np.ascontiguousarray(values).data)
-
-
-def _to_host(rows: VectCsr) -> VectCsr:
-    csr = rows.csr
-    csr = Csr(to_host(csr.offsets), to_host(csr.indices), None if csr.weights is None else to_host(csr.weights))
-    weights = None if rows.segment_weights is None else to_host(rows.segment_weights)
-    return VectCsr(csr, rows.first_row, to_host(rows.segments), to_host(rows.segment_indices), weights)

@@ -1,4 +1,4 @@
-"""A folder of a step, and its manifest: what the folder has and what it was made from.
+"""A folder of a step, and its manifest, which lists the folder's files and inputs.
 
 Every step writes a new folder next to its target and renames it into place as the last act, so a folder with a manifest is
 complete. Only `make` writes one.
@@ -13,8 +13,9 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from stat import S_ISREG
 from types import MappingProxyType
@@ -44,7 +45,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a folder holds."""
+    """The manifest of a folder."""
 
     step: str  # the step that wrote it: "edges", "graph", "bfs", ...
     key: str  # SHA-256 of step, inputs, parameters and the code that the step uses: equal keys mean equal content
@@ -71,7 +72,12 @@ class Folder:
         """What the step found."""
         return self.manifest.facts
 
-    @property
+    @cached_property
+    def validated(self) -> dict[type, Any]:
+        """The same by the models that have read them (`pipeline.store.facts`)."""
+        return {}
+
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the content: what a later step names as its input."""
         files = {name: entry.sha256 for name, entry in sorted(self.manifest.files.items())}
@@ -102,8 +108,7 @@ def read(path: Path) -> Folder:
         content = json.loads(_content(file_of(path)))
         if content.pop("seal") != digest_of(content):
             raise ValueError("its seal differs from its content")
-        files = {name: FileEntry(**entry) for name, entry in content.pop("files").items()}
-        return Folder(path, Manifest(**content, files=files))
+        return Folder(path, Manifest(**content | {"files": {name: FileEntry(**of) for name, of in content["files"].items()}}))
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Damaged(f"{file_of(path)}: no readable manifest ({error})") from error
 
@@ -199,12 +204,12 @@ def make(
         files = entries(fresh, checked)
         for name, digest in digests.items():
             if files[name].sha256 != digest:
-                raise Damaged(f"{path / name}: was not written as it is in memory")
+                raise Damaged(f"{path / name}: differs from the array in memory")
         manifest = Manifest(
             step, key, dict(inputs), dict(parameters), facts, files, version,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
-        seal(fresh, asdict(manifest))
+        seal(fresh, vars(manifest))
         with undisturbed():
             _replace(path, fresh, unfinished / "old")
     log.info("%s: %.2f s", step, manifest.seconds)
@@ -221,7 +226,7 @@ def entries(folder: Path, known: Mapping[str, FileEntry] = MappingProxyType({}))
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write the manifest, sealed by its own SHA-256, as the last file of `folder`."""
-    content = json.loads(json.dumps(manifest, allow_nan=False))  # what reading gives: keys are text, tuples are lists
+    content = json.loads(json.dumps(manifest, allow_nan=False, default=vars))  # what reading gives: text keys, lists
     content["seal"] = digest_of(content)
     name = BESIDE_PARQUET if any(re.fullmatch(r"[^/]+\.parquet", file) for file in content["files"]) else FILE
     (folder / name).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -251,16 +256,16 @@ def _valid(path: Path, key: str) -> Folder | None:
         check(folder)
     except Damaged as damage:
         if path.exists():
-            log.warning("%s; made again", damage)
+            log.warning("%s; the step runs again", damage)
         return None
     return Folder(path, folder.manifest, reused=True)
 
 
 def _require_ours(path: Path) -> None:
-    """Refuse to replace what no step wrote. A folder with a manifest, also a damaged one, was written by a step."""
+    """Refuse to replace anything that no step wrote. A folder with a manifest, also a damaged one, was written by a step."""
     free = not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
     if not free and not os.path.lexists(file_of(path)):
-        raise BadConfig(f"{path}: is not a folder that a step wrote, and would be replaced; move it away")
+        raise BadConfig(f"{path}: was not written by a step and would be replaced; move it away")
 
 
 def _replace(path: Path, fresh: Path, old: Path) -> None:

@@ -162,7 +162,7 @@ def _compare(left: Array, begin: int, end: int, right: Array, first: int, last: 
 
 @njit(cache=True, nogil=True)
 def _find(offsets: Array, content: Array, asked: Array, text: Array, found: Array) -> None:
-    """Look up strings by a search that gallops from the one before: fast where they ascend."""
+    """Look up strings by a search that gallops from the previous one: fast if they ascend."""
     count, last = len(offsets) - 1, 0
     for number in range(len(asked) - 1):
         begin, end = asked[number], asked[number + 1]

@@ -4,8 +4,8 @@ Only what runs made is replaced or removed; links in the place of its folders an
 """
 
 import contextlib
-import datetime as dt
 import fcntl
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 
-from pipeline.errors import BadConfig, Busy
+from pipeline.errors import BadConfig, Busy, Damaged
 from pipeline.signals import cleaned
-from pipeline.store.scratch import remove_dead
+from pipeline.store.manifest import Folder, file_of, link_or_copy, read
+from pipeline.store.scratch import remove_dead, scratch
 
+log = logging.getLogger(__name__)
 RUN_ID = re.compile(r"([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8}")
 STAMP = "%Y%m%dT%H%M%SZ"  # the time in a run's id
-READABLE = dt.timedelta(hours=1)  # in which a run stays after the next one was published, whatever `keep` says
 
 
 @contextmanager
@@ -51,6 +52,31 @@ def workspace(output: Path) -> Iterator[Path]:
             yield steps
     finally:
         os.close(lock)
+
+
+@contextmanager
+def shared_workspace(output: Path) -> Iterator[Path]:
+    """As `workspace` but, while another process holds `output`, give a private folder with links to its complete steps.
+
+    What is made in the private folder is removed at the end of the block. Raises BadConfig as `workspace`.
+    """
+    with contextlib.ExitStack() as opened:
+        try:
+            steps = opened.enter_context(workspace(output))
+        except Busy as busy:
+            log.info("%s; this command works in a private folder", busy)
+            steps = opened.enter_context(scratch(output / "steps"))
+            for step in (output / "steps").iterdir():
+                with contextlib.suppress(Damaged, FileNotFoundError):  # it is no step, or is being replaced
+                    _link_step(read(step), steps / step.name)
+        yield steps
+
+
+def _link_step(step: Folder, target: Path) -> None:
+    """Link the files of a step, the manifest first: what is linked in part is recognised as damaged."""
+    for name in (file_of(step.path).name, *step.manifest.files):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(step.path / name, target / name)
 
 
 def require_ours(latest: Path) -> None:

@@ -1,1 +1,1 @@
-"""What follows from the stored graph: tables of vertices, made from proved answers, and the hierarchy."""
+"""Data derived from the stored graph: tables of vertices, made from proved answers, and the hierarchy."""

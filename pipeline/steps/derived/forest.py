@@ -64,7 +64,7 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
         computed = time.perf_counter() - started
         del forest
         if (wrong := edges.wrong_row(folder)) is not None:
-            raise ProofFailed(f"forest: the row of vertex {wrong} is not that of the edges in table mst")
+            raise ProofFailed(f"forest: the row of vertex {wrong} does not follow from the edges in table mst")
         checked = CheckFacts(rules=list(RULES), seconds=round(time.perf_counter() - started - computed, 6))
         return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked).stored()
 

@@ -36,7 +36,7 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
     """
     names = open_names(edges)
     if names is None:
-        raise BadConfig("named: adds names to the tables of a graph whose ids are strings; the ids of this one are integers")
+        raise BadConfig("named: needs a graph whose ids are strings; the ids of this graph are integers")
     step, name = table.manifest.step, tables.table_of(table.manifest.step)
     described = tables.columns(name)
     ids = [column.name for column in described if column.unit.startswith("external id")]
@@ -47,7 +47,7 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
         def write_file(path: Path) -> int:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
                 schema = _with_names(file.schema_arrow.empty_table(), ids, names).schema
-                batches = (batch for rows in _groups(file) for batch in _with_names(rows, ids, names).to_batches())
+                batches = (batch for rows in _groups(file) for batch in _batches(_with_names(rows, ids, names)))
                 rows = tables.write_rows(folder / path.name, schema, keys, batches)
             _check(path, folder / path.name, ids, names)
             return rows
@@ -61,6 +61,11 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
 def _groups(file: pq.ParquetFile) -> Iterator[pa.Table]:
     for group in range(file.num_row_groups):
         yield file.read_row_group(group).combine_chunks()
+
+
+def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
+    """The rows of a group, also if it has none."""
+    return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
 def _with_names(rows: pa.Table, ids: list[str], names: Names) -> pa.Table:
@@ -85,7 +90,7 @@ def _check(original: Path, named: Path, ids: list[str], names: Names) -> None:
     """Raise ProofFailed unless a file has the rows of another one, and with each id the name that has its number."""
     with pq.ParquetFile(original) as due, pq.ParquetFile(named, page_checksum_verification=True) as file:
         if due.num_row_groups != file.num_row_groups:
-            raise ProofFailed(f"{named}: has {file.num_row_groups} row groups, {due.num_row_groups} are due")
+            raise ProofFailed(f"{named}: has {file.num_row_groups} row groups, expected {due.num_row_groups}")
         for rows, found in zip(_groups(due), _groups(file), strict=True):
             if not found.select(rows.schema.names).equals(rows):
                 raise ProofFailed(f"{named}: a column of {original} has changed")
@@ -94,4 +99,4 @@ def _check(original: Path, named: Path, ids: list[str], names: Names) -> None:
                 if pa.types.is_list(numbers.type):
                     numbers, text = numbers.flatten(), text.flatten()
                 if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):
-                    raise ProofFailed(f"{named}: a row has another name than its {column}")
+                    raise ProofFailed(f"{named}: a name does not belong to its {column}")

@@ -17,6 +17,7 @@ from pipeline.store.manifest import Folder, make
 from pipeline.store.names import open_names
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES, points, sorted_coordinates
+from pipeline.tables.row_lookup import places_in
 
 STEP = "vertices"  # and the table
 
@@ -62,8 +63,8 @@ class _Rows:
         self._components = tables.files(components.path)
         self._coordinates = sorted_coordinates(edges)
         names = open_names(edges)
-        self._names = names.array() if names else None
-        absent = (set() if names else {"id"}) | ({"x", "y", "geometry"} if self._coordinates is None else set())
+        self._names = None if names is None else names.array()
+        absent = ({"id"} if names is None else set()) | ({"x", "y", "geometry"} if self._coordinates is None else set())
         self._nodes = (
             pq.read_table(edges.path / NODES, page_checksum_verification=True) if NODES in edges.manifest.files else None
         )
@@ -84,7 +85,7 @@ class _Rows:
         if self._coordinates is not None:
             columns += self._places(self._coordinates, vertex)
         if self._nodes is not None:
-            places, known = _joined(self._nodes, vertex)
+            places, known = places_in(self._nodes["vertex"].to_numpy(), vertex)
             rows = self._nodes.take(pa.array(places, mask=~known))
             columns += [column.combine_chunks() for column in rows.columns[1:]]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -92,13 +93,6 @@ class _Rows:
     @staticmethod
     def _places(coordinates: pa.Table, vertex: Array) -> list[pa.Array]:
         """Columns `x`, `y` and `geometry` of vertices, null where there are none."""
-        at, known = _joined(coordinates, vertex)
+        at, known = places_in(coordinates["vertex"].to_numpy(), vertex)
         x, y = (np.where(known, coordinates[name].to_numpy()[at] if len(coordinates) else 0.0, 0.0) for name in ("x", "y"))
         return [pa.array(x, mask=~known), pa.array(y, mask=~known), points(x, y, known)]
-
-
-def _joined(table: pa.Table, vertex: Array) -> tuple[Array, Array]:
-    """The row of each vertex in a table that ascends by column `vertex`, and whether it has one."""
-    present = table["vertex"].to_numpy()
-    at = np.minimum(np.searchsorted(present, vertex), max(len(present) - 1, 0))
-    return at, present[at] == vertex if len(present) else np.zeros(len(vertex), np.bool_)

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from kernels.graph import ID
 from pipeline.config.graph import Limits
-from pipeline.errors import BadInput
-from pipeline.ingest.formats.pages import Footer, check_rows, open_file
-from pipeline.ingest.formats.parquet import is_text, reading
+from pipeline.errors import BadInput, not_in_graph
+from pipeline.ingest.formats.parquet import is_text, reading, require_no_null, require_utf8
+from pipeline.ingest.formats.parquet_footer import Footer, check_rows, open_file
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, Names, names_beside
 
@@ -91,9 +91,9 @@ def _check_columns(file: str, schema: pa.Schema) -> None:
 
 def _ids(file: str, batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
     column = batch[name]
-    if column.null_count:
-        raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
+    require_no_null(file, column, name, first)
     if is_text(column.type):
+        require_utf8(file, column, name, first)
         return column
     values = column.to_numpy()
     if values.dtype == np.uint64 and len(values) and values.max() >= 2**63:
@@ -110,5 +110,5 @@ def _numbers(file: str, ids: pa.Array, place: tuple[str, int], names: Names | No
     numbers = names.find(ids)
     if strict and (wrong := numbers == UNKNOWN).any():
         row = int(wrong.argmax())
-        raise BadInput(file, f"row {first + row}: {column} {ids[row].as_py()!r} is not in the graph ({len(names):,} vertices)")
+        raise not_in_graph(file, first + row, column, repr(ids[row].as_py()), len(names))
     return pa.array(numbers)

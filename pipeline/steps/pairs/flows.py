@@ -14,8 +14,8 @@ from kernels.graph import NO_ROW, Array
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
-from pipeline.errors import BadInput
-from pipeline.ingest.source import identify, locate
+from pipeline.errors import BadInput, not_in_graph
+from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import Clock
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.runtime import Runtime
@@ -41,12 +41,12 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
         ClusterLost: As `cluster.map`.
     """
     source, code = locate(pairs), Code.of(__name__, algorithm=algorithm, functions=("solver",))
-    if source.local is None:
-        raise BadInput(pairs, "is a URL; it must be a file of this machine")
-    path, facts = source.local, GraphFacts.of(graph)
+    path, facts = source.require_local(), GraphFacts.of(graph)
+    inputs = {"graph": graph.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
         asked = _read(path, pairs, graph)
+        require_same(source, inputs["pairs"])
         together = isinstance(runtime.cluster, LocalThreads) or runtime.backend == "gpu"
         count = 1 if together else max(1, min(len(asked[0]), _TASKS))
         cuts = [len(asked[0]) * number // count for number in range(count + 1)]
@@ -64,7 +64,6 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
         seconds = round(sum(seconds for *_, seconds in solved), 6)
         return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(asked[0]), seconds=seconds).stored()
 
-    inputs = {"graph": graph.digest, "pairs": identify(source, None)}
     return make(runtime.work / algorithm.name, algorithm.name, inputs, {}, write, code)
 
 
@@ -91,8 +90,7 @@ def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: t
         if (unknown := on_host(rows) == NO_ROW).any():
             row = int(unknown.reshape(2, -1).any(axis=0).argmax())
             end = int(unknown.reshape(2, -1)[0, row] == 0)
-            known = f"{vertices.num_vertices:,} vertices"
-            raise BadInput(name, f"row {first + row}: {('src', 'dst')[end]} {ids[end, row]} is not in the graph ({known})")
+            raise not_in_graph(name, first + row, ("src", "dst")[end], ids[end, row], vertices.num_vertices)
         try:
             flows = clock.timed(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
         except OverflowError as error:

@@ -31,13 +31,13 @@ def require_graph(graph: Folder, expect: ExpectConfig, target: Target) -> None:
         least, most = getattr(expect, f"min_{noun}"), getattr(expect, f"max_{noun}")
         before = target.previous.get("graph", {}).get(noun, 0)
         if least is not None and found < least:
-            raise _refused(f"min_{noun}", f"the graph has {found:,} {noun}, the least is {least:,}", target)
+            raise _refused(f"min_{noun}", f"the graph has {found:,} {noun}, the minimum is {least:,}", target)
         if most is not None and found > most:
-            raise _refused(f"max_{noun}", f"the graph has {found:,} {noun}, the most is {most:,}", target)
+            raise _refused(f"max_{noun}", f"the graph has {found:,} {noun}, the maximum is {most:,}", target)
         if before and not found and not expect.empty:
-            raise _refused("empty", f"the graph has no {noun}, the one before had {before:,}", target)
+            raise _refused("empty", f"the graph has no {noun}, the previous one had {before:,}", target)
         if before and expect.max_change is not None and abs(found - before) > expect.max_change * before:
-            change = f"{abs(found - before) / before:.1%}, the most is {expect.max_change:.1%}"
+            change = f"{abs(found - before) / before:.1%}, the maximum is {expect.max_change:.1%}"
             raise _refused("max_change", f"the graph has {found:,} {noun} after {before:,}: a change of {change}", target)
 
 
@@ -48,7 +48,7 @@ def require_tables(tables: Mapping[str, TableFacts], expect: ExpectConfig, targe
             continue
         before = target.previous.get("tables", {}).get(name, {}).get("rows", 0)
         if before and not table.rows and not expect.empty:
-            raise _refused("empty", f"table {name} has no rows, the one before had {before:,}", target)
+            raise _refused("empty", f"table {name} has no rows, the previous one had {before:,}", target)
 
 
 def _refused(limit: str, found: str, target: Target) -> Refused:

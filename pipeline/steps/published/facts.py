@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Callable
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def _describe(table: str) -> Callable[..., list[dict[str, str]]]:
 
 
 def summary(step: Folder) -> StepFacts:
-    """What a run shows of a step."""
+    """A step as its run shows it."""
     found = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
     shown = ("backend",) if found.step == "graph" else ("backend", "shards", "supersteps")
@@ -49,12 +50,17 @@ def summary(step: Folder) -> StepFacts:
 
 def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
     """The machine, and the versions of the libraries that compute."""
-    versions = {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+    versions = _versions()
     machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
     if backend == "gpu":
         found = gpu()
         machine["gpu"] = found.pop("gpu")
-        versions |= found
+        versions = versions | found
     if fallback:
         machine["gpu_not_used"] = fallback
     return {"versions": versions, "machine": machine}
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}

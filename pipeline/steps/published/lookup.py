@@ -3,28 +3,35 @@
 import os
 from pathlib import Path
 
+from pipeline.config.run import output_folder
 from pipeline.errors import BadConfig
 from pipeline.store import manifest
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import RUN_ID
 
 
+def linked_run(link: Path) -> Folder:
+    """The run that a link such as `latest`, which may change at any time, names now. Raises Damaged."""
+    return manifest.read(Path(os.path.realpath(link)))
+
+
 def find_run(path: Path, beside: Folder | None = None) -> Folder:
     """Open a published run by its manifest.
 
     Args:
-        path: An output folder, whose latest run is taken; `OUT/latest`; `OUT/runs/ID`, or `OUT/ID` for short.
+        path: An output folder or URL, whose latest run is taken; `OUT/latest`; `OUT/runs/ID`, or `OUT/ID` for short.
         beside: A run of the output folder to which a path that is only an id belongs.
 
     Raises:
         BadConfig: There is no such run.
         Damaged: Its manifest cannot be read.
     """
+    path = output_folder(path)
     place = path / "latest" if (path / "latest").is_symlink() else path
     if RUN_ID.fullmatch(path.name) and not path.exists():
         only_id = beside is not None and path.parent == Path()
         place = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
-    place = Path(os.path.realpath(place))  # `latest` may move on meanwhile
+    place = Path(os.path.realpath(place))
     if not os.path.lexists(manifest.file_of(place)):
         why = "; this folder has runs, but no `latest`" if (place / "runs").is_dir() else ""
         raise BadConfig(f"{path}: no such run{why}; name an output folder, its `latest`, or a folder in its `runs`")

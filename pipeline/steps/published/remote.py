@@ -4,21 +4,19 @@ Object stores have no rename and no links. A run's objects are written below `ru
 object that the store replaces atomically, names the newest complete run. Until it is written readers see the run before.
 """
 
-import datetime as dt
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from kernels.cpu.parallel import over_items
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
+from pipeline.steps.published.retention import published_at, removable
 from pipeline.store import manifest
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import READABLE, RUN_ID, STAMP
 
 log = logging.getLogger(__name__)
 _USERS = ("NoCredentialsError", "PartialCredentialsError", "ParamValidationError", "ProfileNotFound")  # botocore's
@@ -37,7 +35,7 @@ class Store:
         self.fs.invalidate_cache()
         found = self.fs.find(f"{self.root}/runs") if self.fs.exists(f"{self.root}/runs") else []
         names = [path.removeprefix(f"{self.root}/runs/").split("/", 1) for path in found]
-        ids = sorted({name[0] for name in names if RUN_ID.fullmatch(name[0])})
+        ids = sorted({name[0] for name in names if published_at(name[0])})
         complete = {name[0] for name in names if name[1:] == [manifest.FILE]}
         return {run: run in complete for run in ids}
 
@@ -73,8 +71,8 @@ def upload(published: Folder, url: str, keep: int = 0) -> str:
     Args:
         published: The run. A run that is there already is completed.
         url: A folder at any URL that fsspec can write. One run at a time writes there: the workspace of the run sees to that.
-        keep: How many complete runs of the same link stay, the newest ones; 0 keeps all. A run stays for `READABLE` after the
-            next one was published.
+        keep: How many complete runs of the same link stay, the newest ones; 0 keeps all. A run also stays for
+            `retention.READABLE` after the next one was published.
 
     Returns:
         The URL of the run.
@@ -118,6 +116,22 @@ def latest(url: str, link: str = "latest") -> str:
     return f"{url.rstrip('/')}/{pointer['run']}"
 
 
+def uploaded_facts(url: str, link: str) -> Mapping[str, Any]:
+    """Facts of the run that the pointer of a link names; empty without a pointer. Raises BadConfig and OSError as `upload`."""
+    with _storing(url):
+        store = _existing(url)
+        run = store.pointers().get(link)
+        content = store.fs.cat_file(f"{store.root}/{run}/{manifest.FILE}") if run else b'{"facts": {}}'
+        found: Mapping[str, Any] = json.loads(content)["facts"]
+        return found
+
+
+def is_uploaded(published: Folder, url: str) -> bool:
+    """Whether the pointer of a run's link names this run or a later one. Raises BadConfig and OSError as `upload`."""
+    with _storing(url):
+        return _existing(url).pointers().get(published.facts["published_as"], "") >= f"runs/{published.path.name}"
+
+
 def open_store(url: str) -> Store:
     """Find the file system of a URL."""
     import fsspec
@@ -152,12 +166,8 @@ def _retire(store: Store, link: str, keep: int) -> None:
         return
     pointed = {run.removeprefix("runs/") for run in store.pointers().values()}
     complete = [run for run, is_complete in store.runs().items() if is_complete]
-    mine = [run for run in complete if _link_of(store, run) == link]
-    now = dt.datetime.now(dt.UTC).replace(tzinfo=None)
-    for old, following in [*pairwise(mine)][: max(len(mine) - keep, 0)]:
-        replaced = dt.datetime.strptime(following.partition("-")[0], STAMP)
-        if replaced + READABLE <= now and old not in pointed:
-            store.remove(old)
+    for old in removable([run for run in complete if _link_of(store, run) == link], keep, pointed):
+        store.remove(old)
 
 
 def _link_of(store: Store, run: str) -> str:
@@ -167,7 +177,7 @@ def _link_of(store: Store, run: str) -> str:
 
 @contextmanager
 def _storing(url: str) -> Iterator[None]:
-    """What a user can mend becomes BadConfig; everything else an OSError, so that a flow tries again. No message has a secret."""
+    """Turn errors that a user can fix into BadConfig, others into OSError, so that a flow retries. Messages have no secrets."""
     shown = redacted(url)
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a report says of the run that publishes it: marks in its text, which publication replaces.
+"""Marks in the text of a report for facts about the run that publishes it; publication replaces them.
 
 A report that is still valid is not drawn again, but each run has an id, a time and a run before it.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import Damaged
-from pipeline.store import manifest
+from pipeline.steps.published.lookup import linked_run
 from pipeline.store.facts.run import StepFacts
 
 FOLDER = "<!--folder-->"  # no text of a user's has this form in the page, where it is escaped
@@ -29,7 +29,7 @@ class Compared:
 def latest_run(latest: Path) -> Compared:
     """The run that `latest` links to."""
     try:
-        facts = manifest.read(latest.resolve()).facts
+        facts = linked_run(latest).facts
     except Damaged:
         return Compared("", {})
     return Compared(facts["run"], facts.get("figures") or {})

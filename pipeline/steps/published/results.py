@@ -1,4 +1,4 @@
-"""What the steps of a run wrote, and whether all of it may be published."""
+"""The folders that the steps of a run wrote, and whether they may be published."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

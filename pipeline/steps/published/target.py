@@ -1,7 +1,6 @@
 """Which link of the output folder a run is published under: `latest` stays with one configuration."""
 
 import logging
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 from pipeline.config.run import LINK, RunConfig
 from pipeline.errors import Damaged
 from pipeline.redaction import redacted
+from pipeline.steps.published.lookup import linked_run
 from pipeline.store import manifest
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.workspace import require_ours
@@ -81,7 +81,7 @@ def _differ(now: Any, then: Any) -> bool:
 
 def _facts(link: Path) -> Mapping[str, Any]:
     try:
-        return manifest.read(Path(os.path.realpath(link))).facts if link.is_symlink() else {}
+        return linked_run(link).facts if link.is_symlink() else {}
     except Damaged as damage:
         log.warning("%s; nothing is compared with this run", damage)
         return {}

@@ -20,10 +20,10 @@ class Facts(BaseModel):
     def of(cls, folder: Folder) -> Self:
         """Read the facts of a folder. Raises Damaged if a field is missing, unknown or of another type."""
         try:
-            return cls.model_validate(folder.facts)
+            found: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
+            return found
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"]))
+            field = ".".join(map(str, (first := error.errors()[0])["loc"]))
             raise Damaged(f"{folder.path}: its manifest's fact {field!r} is invalid: {first['msg']}") from None
 
     def stored(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class CheckFacts(Facts):
 
 
 class StateFacts(Facts):
-    """What changes made of a graph, see `pipeline.changes`: a state after its source, or after the state before."""
+    """The effect of changes on a graph, see `pipeline.changes`: a state after its source, or after the previous state."""
 
     number: int  # of files of changes since the source was read
     parent: str  # digest of the stored graph before
@@ -160,7 +160,7 @@ class GraphFacts(Facts):
     out: DirectionFacts
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
-    measure: str | None = None  # absent unless the configuration says what the weights measure
+    measure: str | None = None  # absent unless the configuration states what the weights measure
     proof: CheckFacts | None = None  # absent while it is being proved
     state: StateFacts | None = None  # absent unless changes were applied
     delta: DeltaFacts | None = None  # absent unless the files are a base and changes

@@ -14,7 +14,7 @@ class TableFacts(Facts):
 
 
 class StepFacts(Facts):
-    """What a run shows of a step: its wall time, whether it was reused, its key, and where it was computed."""
+    """A step as its run shows it: its wall time, whether it was reused, its key, and where it was computed."""
 
     seconds: float
     reused: bool
@@ -32,7 +32,7 @@ class NamedGraphFacts(GraphFacts):
 
 
 class InputFacts(Facts):
-    """How a run read its source, see `pipeline.steps.reading.input_of`; fields of the same name are those of `EdgeFacts`."""
+    """How a run read its source, see `steps.published.inputs.input_of`; fields of the same name are those of `EdgeFacts`."""
 
     source: SourceFacts
     coordinates: SourceFacts | None
@@ -55,7 +55,7 @@ class InputFacts(Facts):
 
 
 class ConfigurationFacts(Facts):
-    """What a run was asked for; see `pipeline.config.run.Origin`. `values` are those of all keys, URLs without secrets."""
+    """The configuration of a run; see `pipeline.config.run.Origin`. `values` are those of all keys, URLs without secrets."""
 
     file: str
     changed: list[str]
@@ -63,7 +63,7 @@ class ConfigurationFacts(Facts):
 
 
 class SinceFacts(ChangesFacts):
-    """The change tables of a run, and the run since which these are."""
+    """The change tables of a run, and the older run with which it is compared."""
 
     run: str
 

@@ -1,9 +1,6 @@
 """Answers to pairs of vertices from a stored index, by the functions and by the command."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -22,9 +19,9 @@ from pipeline.steps.reach import reach_into
 from pipeline.store.manifest import check
 from pipeline.tables import files as tables
 from tests.pipeline.reach.inputs import layered, write_pairs
+from tests.pipeline.runs.commands import graphmill
 
 WORDS = {"same", "filter", "positive cut", "search"}
-GRAPHMILL = str(Path(sys.executable).parent / "graphmill")
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.uint64(), pa.int16()], ids=str)
@@ -95,7 +92,7 @@ def test_a_run_answers_its_pairs(tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1, 1], [1, 49])
     text = f'output = "out"\nstages = ["reachability"]\n[graph]\nsource = "{source}"\n[queries]\npairs = "pairs.parquet"\n'
     (tmp_path / "run.toml").write_text(text)
-    done = subprocess.run([GRAPHMILL, "run", tmp_path / "run.toml"], capture_output=True, text=True, check=False, cwd="/")
+    done = graphmill("run", tmp_path / "run.toml", cwd="/")
     assert done.returncode == 0, done.stderr
     assert "2 pairs: " in done.stdout
     latest = tmp_path / "out" / "latest"
@@ -109,18 +106,18 @@ def test_a_run_answers_its_pairs(tmp_path):
 
 def test_the_command_reach(votes, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [3, 6, 4], [6, 3, 3])
-    command = [GRAPHMILL, "reach", votes / "latest", pairs, "--out", tmp_path / "out"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["reach", votes / "latest", pairs, "--out", tmp_path / "out"]
+    done = graphmill(*command)
     assert done.returncode == 0, done.stderr
     assert "3 pairs: 3 reachable; decided by same 2, filter 0, positive cut 1, search 0" in done.stdout
     assert pd.read_parquet(done.stdout.split()[-1]).reachable.tolist() == [True] * 3
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    again = graphmill(*command)
     assert "skipped" in again.stderr and again.stdout == done.stdout
     for arguments, words in (
         (["--unknown", "nil"], "unknown"),
         (["--backend", "tpu"], "backend"),
         (["--oracle", "--unknown", "null", "--no-such"], "no-such"),
     ):
-        refused = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        refused = graphmill(*command, *arguments)
         assert refused.returncode in (1, 2) and words in refused.stdout + refused.stderr
         assert "Traceback" not in refused.stderr

@@ -34,7 +34,7 @@ def test_a_folder_that_is_not_ours_is_not_replaced(votes, tmp_path):
 def test_answers_are_not_written_into_a_run(small, place, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.parquet", [1], [4])
     latest = small[0] / "latest"
-    with pytest.raises(BadConfig, match=r"answers: is inside .*, the folder of a (run|reachability_index), which nothing may be"):
+    with pytest.raises(BadConfig, match=r"answers: is inside .*, the folder of a (run|reachability_index), to which nothing"):
         reach_into(latest, pairs, latest / place / "answers")
     check(read(latest.resolve()))
 

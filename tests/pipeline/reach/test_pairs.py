@@ -5,11 +5,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.registry import BY_NAME
 from pipeline.errors import BadInput
-from pipeline.steps.pairs import BATCH
+from pipeline.steps import reach
+from pipeline.steps.pairs import BATCH, blocks, flows
 from pipeline.steps.reach import reach_into
+from pipeline.steps.runtime import Runtime
+from pipeline.store import manifest
 from pipeline.tables import files as tables
 from tests.pipeline.reach.inputs import write_pairs
+
+NOT_UTF8 = pa.Array.from_buffers(pa.string(), 2, pa.array([b"3", b"\xff"]).buffers())
 
 
 @pytest.mark.parametrize("unknown", [0, 99_999_999, -1, 2**63 - 1, -(2**63)])
@@ -53,6 +59,7 @@ def test_the_row_of_an_unknown_vertex_counts_from_the_first_of_the_file(votes, t
         ({"src": [3, None], "dst": [6, 6]}, "row 1: src is null"),
         ({"src": [3, 3, 3], "dst": [6, 6, None]}, "row 2: dst is null"),
         ({"src": np.array([3, 2**63], np.uint64), "dst": [6, 6]}, "row 1: src 9223372036854775808 is not in 0"),
+        ({"src": NOT_UTF8, "dst": ["6", "6"]}, "row 1: src b'.xff' is not UTF-8"),
     ],
 )
 @pytest.mark.parametrize("unknown", ["error", "null"])
@@ -80,3 +87,23 @@ def test_a_missing_file_of_pairs_is_refused(votes, pairs, tmp_path):
     (tmp_path / "text.csv").write_text("src,dst\n3,6\n")
     with pytest.raises(BadInput, match=pairs):
         reach_into(votes, pairs if "://" in pairs else str(tmp_path / pairs), tmp_path / "out")
+
+
+def test_pairs_that_change_while_they_are_read_are_refused(votes, tmp_path, monkeypatch):
+    """Otherwise the answers would be kept for what the file was before."""
+    pairs = write_pairs(tmp_path / "pairs.parquet", [3], [6])
+
+    def rewritten(*asked):
+        found = blocks(*asked)
+        write_pairs(tmp_path / "pairs.parquet", [6], [3])
+        return found
+
+    monkeypatch.setattr(reach, "blocks", rewritten)
+    with pytest.raises(BadInput, match=r"pairs\.parquet: changed while it was read"):
+        reach_into(votes, pairs, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(flows, "blocks", rewritten)
+    write_pairs(tmp_path / "pairs.parquet", [3], [6])
+    graph = manifest.read(votes / "steps" / "graph")
+    with pytest.raises(BadInput, match=r"pairs\.parquet: changed while it was read"):
+        flows.solve_pairs(graph, BY_NAME["max_flow"], pairs, Runtime(tmp_path))

@@ -1,7 +1,6 @@
 """Table `paths`: for each yes the path of table `bfs`, from a run and from the command."""
 
 import shutil
-import subprocess
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from pipeline.steps.reach import reach_into
 from pipeline.store import manifest
 from pipeline.tables import files as tables
 from tests.pipeline.reach.inputs import layered, write_pairs
-from tests.pipeline.reach.test_answers import GRAPHMILL
+from tests.pipeline.runs.commands import graphmill
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +168,7 @@ def test_the_folders_must_be_two(asked, tmp_path):
             reach_into(asked[0], asked[1], tmp_path / "answers", witness=witness)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").touch()
-    with pytest.raises(BadConfig, match="holds what this command did not write"):
+    with pytest.raises(BadConfig, match="was not written by this command"):
         reach_into(asked[0], asked[1], tmp_path / "answers", witness=tmp_path / "mine")
 
 
@@ -185,8 +184,8 @@ def test_a_run_publishes_paths_and_the_command_writes_them(tmp_path):
     predecessor = {row["vertex"]: row["predecessor"] for row in tables.read(published.path / "bfs").to_pylist()}
     for path in table["path"].to_pylist():
         assert path[0] == 1 and all(predecessor[head] == tail for tail, head in pairwise(path))
-    command = [GRAPHMILL, "reach", published.path, pairs, "--out", tmp_path / "answers", "--witness", tmp_path / "paths"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["reach", published.path, pairs, "--out", tmp_path / "answers", "--witness", tmp_path / "paths"]
+    done = graphmill(*command)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[-1] == str(tmp_path / "paths" / "part-00000.parquet")
     assert (tmp_path / "paths" / "part-00000.parquet").read_bytes() == (

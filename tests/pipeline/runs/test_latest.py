@@ -69,7 +69,7 @@ def test_the_same_parameters_every_night_keep_latest(nightly):
 
 @pytest.mark.parametrize("name", ["runs", "steps", "a/b", "..", "-x", ""])
 def test_a_bad_name_of_a_link_is_refused(nightly, name):
-    with pytest.raises(BadConfig, match="publish_as: is not a name"):
+    with pytest.raises(BadConfig, match="publish_as: must consist of"):
         load_run(nightly, publish_as=name)
 
 
@@ -83,7 +83,7 @@ def test_what_is_not_a_link_of_a_run_is_not_replaced(nightly):
 
 
 def test_keep_counts_the_runs_of_one_link(nightly, monkeypatch):
-    monkeypatch.setattr("pipeline.steps.publish.READABLE", dt.timedelta(-1))
+    monkeypatch.setattr("pipeline.steps.published.retention.READABLE", dt.timedelta(-1))
     first = published(load_run(nightly, keep=1))
     manual = [published(load_run(nightly, keep=1, sources=(source,))) for source in (2, 3)]
     kept = {path.name for path in (nightly.parent / "out" / "runs").iterdir()}
@@ -125,10 +125,10 @@ def test_the_report_shows_its_run_and_marks_earlier_figures(nightly):
 
 
 LIMITS = {
-    "min_vertices = 5": "expect.min_vertices: the graph has 4 vertices, the least is 5",
-    "max_vertices = 3": "expect.max_vertices: the graph has 4 vertices, the most is 3",
-    "min_arcs = 5": "expect.min_arcs: the graph has 4 arcs, the least is 5",
-    "max_arcs = 3": "expect.max_arcs: the graph has 4 arcs, the most is 3",
+    "min_vertices = 5": "expect.min_vertices: the graph has 4 vertices, the minimum is 5",
+    "max_vertices = 3": "expect.max_vertices: the graph has 4 vertices, the maximum is 3",
+    "min_arcs = 5": "expect.min_arcs: the graph has 4 arcs, the minimum is 5",
+    "max_arcs = 3": "expect.max_arcs: the graph has 4 arcs, the maximum is 3",
     "columns = ['km', 'nmae']": "expect.columns: .*roads.csv has no column 'nmae' among 'from', 'km', 'to'",
 }
 
@@ -155,7 +155,7 @@ def test_a_change_beyond_the_limit_is_refused(nightly):
     assert published(load_run(nightly)) != first  # 5 arcs after 4 are 25 %
     (nightly.parent / "roads.csv").write_text(ROADS + "1,5,1\n4,1,7\n2,4,1\n")
     with pytest.raises(
-        Refused, match=r"expect\.max_change: the graph has 7 arcs after 5: a change of 40\.0%, the most is 25\.0%"
+        Refused, match=r"expect\.max_change: the graph has 7 arcs after 5: a change of 40\.0%, the maximum is 25\.0%"
     ):
         run(load_run(nightly))
     (nightly.parent / "roads.csv").write_text(ROADS)
@@ -169,7 +169,7 @@ def test_an_empty_feed_does_not_replace_a_result(nightly):
     (nightly.parent / "roads.csv").write_text(ROADS)
     full = published(load_run(nightly))
     (nightly.parent / "roads.csv").write_text("from,to,km\n")
-    with pytest.raises(Refused, match=f"expect.empty: the graph has no vertices, the one before had 4; .* latest stays {full}$"):
+    with pytest.raises(Refused, match=f"expect.empty: the graph has no vertices, the previous one had 4; .* stays {full}$"):
         run(load_run(nightly))
     assert links(nightly.parent) == {"latest": full}
     nightly.write_text(nightly.read_text() + "[expect]\nempty = true\n")
@@ -182,6 +182,6 @@ def test_an_empty_file_of_pairs_does_not_replace_answers(nightly):
     pq.write_table(pa.table({"src": [1], "dst": [4]}), nightly.parent / "pairs.parquet")
     first = published(load_run(nightly))
     pq.write_table(pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())}), nightly.parent / "pairs.parquet")
-    with pytest.raises(Refused, match=r"expect\.empty: table reached has no rows, the one before had 1"):
+    with pytest.raises(Refused, match=r"expect\.empty: table reached has no rows, the previous one had 1"):
         run(load_run(nightly))
     assert links(nightly.parent) == {"latest": first}

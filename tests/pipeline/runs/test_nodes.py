@@ -73,7 +73,7 @@ def test_a_small_file_of_many_rows_is_refused(tmp_path):
     ("text", "key", "words"),
     [
         ("id,x,y\nana,1,2\n", "nodes", "no column 'vertex', or several, among 'id', 'x', 'y'"),
-        ("vertex,a\nana,1\nana,2\n", "nodes", "vertex 'ana' is there twice"),
+        ("vertex,a\nana,1\nana,2\n", "nodes", "vertex 'ana' occurs twice"),
         ("vertex,a\n,1\n", "nodes", "row 0: the id is null"),
         ("vertex,a\nana,1,2\n", "nodes", "Expected 2 columns, got 3"),
         ("vertex,component\nana,1\n", "nodes", "column 'component' has the name of a column of table vertices"),

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kernels.registry import BY_NAME
 from pipeline.config.loading import run_config
 from pipeline.config.stages import ClosureConfig, MaxFlowConfig
 from pipeline.errors import BadConfig, BadInput, ProofFailed, TooLarge
@@ -138,9 +139,12 @@ def test_a_closure_beyond_its_limit_or_free_memory_is_refused(votes, tmp_path, m
     graph = read(votes / "steps" / "graph")
     with pytest.raises(TooLarge, match=r"closure: the graph has at least 9 pairs .* the limit is 8; .* stage reachability"):
         run_stage(graph, "closure", (), Runtime(tmp_path), ClosureConfig(limit=8))
-    monkeypatch.setattr(answers, "free_memory", lambda: 64 * 12)
+    monkeypatch.setattr(answers, "free_memory", lambda backend="cpu": 64 * 12)
     with pytest.raises(TooLarge, match=r"closure: the graph has at least 13 pairs .* the limit is 12;"):
         run_stage(graph, "closure", (), Runtime(tmp_path), ClosureConfig())
+    monkeypatch.setattr(answers, "free_memory", lambda backend="cpu": 64 * (12 if backend == "gpu" else 50))
+    limits = [answers._within_memory(BY_NAME["closure"], {"limit": 99}, backend)["limit"] for backend in ("gpu", "cpu")]
+    assert limits == [12, 50]
 
 
 def test_flows_and_pairs_need_each_other(tmp_path):

@@ -39,7 +39,7 @@ def test_a_run_states_how_it_read_its_source(tmp_path, caplog, capsys):
     assert (found.directed, found.directed_by, found.weight) == (True, "format", "int64")
     assert (found.self_loops, found.self_loops_kept, found.parallel_arcs, found.parallel_arcs_kept) == (1, False, 1, False)
     assert found.sources == [1]
-    assert found.default_source == "highest out-degree, 2, and of several such vertices the smallest id"
+    assert found.default_source == "highest out-degree, 2; among equals, the smallest id"
     summarise(published, config.output)
     shown, page = capsys.readouterr().out, (published.path / "report.html").read_text()
     for sentence in (
@@ -47,7 +47,7 @@ def test_a_run_states_how_it_read_its_source(tmp_path, caplog, capsys):
         "directed, an edge is an arc (by default for this format)",
         "int64, column 'km'",
         "1, dropped; the lightest of each pair stays",
-        "1 (by default: highest out-degree, 2,",
+        "1 (by default: highest out-degree, 2;",
     ):
         assert sentence in shown
         assert sentence.replace("'", "&#39;") in page

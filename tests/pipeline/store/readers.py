@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas
 
-from pipeline.steps import publish
+from pipeline.steps.published import retention
 from tests.faults.children import options, parts_of, spread, wait_for, working
 from tests.steps import path_ids, path_steps, path_table
 
@@ -65,7 +65,7 @@ INSTALLED = [name for name in THROUGH_LATEST if find_spec(name)]
 
 def publish_forever(output: Path, versions: list) -> None:
     """Publish, and between two publications move `latest` among the runs as publication does, some 1,000 times a second."""
-    publish.READABLE = dt.timedelta(-1)  # names of more than one run a second are ahead of time
+    retention.READABLE = dt.timedelta(-1)  # names of more than one run a second are ahead of time
     for steps in cycle(versions):
         steps.publish(output, keep=100)
         for run in islice(cycle(sorted((output / "runs").glob("2*"))[-len(WEIGHTS) :]), 100):

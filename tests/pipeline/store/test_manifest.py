@@ -201,7 +201,7 @@ def test_what_no_step_wrote_is_not_replaced(tmp_path, kind):
     else:
         path.symlink_to(mine if kind == "link" else "nowhere")
     before = identity(path)
-    with pytest.raises(BadConfig, match="numbers: is not a folder that a step wrote"):
+    with pytest.raises(BadConfig, match="numbers: was not written by a step"):
         manifest.make(path, "numbers", {}, {}, never)
     assert identity(path) == before
     assert kind in ("file", "dangling") or (path / "letter").read_text() == "dear"

@@ -1,5 +1,6 @@
 """Runs that read from and publish to object storage, on a server of S3's protocol."""
 
+import datetime as dt
 import json
 import logging
 from pathlib import Path
@@ -9,12 +10,13 @@ import fsspec
 import pandas
 import polars
 import pytest
-from moto.server import ThreadedMotoServer
 
+from pipeline.changes.arrivals import arrived
+from pipeline.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.run import run
-from pipeline.steps.published import remote
+from pipeline.steps.published import remote, retention
 from pipeline.steps.published.remote import latest, open_store, require_store, upload
 from pipeline.store import manifest
 
@@ -24,6 +26,8 @@ EDGES = b"src,dst,weight\n1,2,5\n2,3,1\n"
 
 @pytest.fixture(scope="module")
 def server():
+    from moto.server import ThreadedMotoServer  # every process that collects tests would wait for it
+
     with pytest.MonkeyPatch.context() as patch:
         started = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
         started.start()
@@ -92,6 +96,24 @@ def test_a_second_run_skips_its_steps_and_moves_the_pointer(bucket):
     assert list(open_store(f"{bucket}/out").runs()) == [first.path.name, second.path.name]
 
 
+def test_commands_find_the_runs_of_a_url(bucket, tmp_path, capsys):
+    run(configured(bucket))
+    (tmp_path / "changes.csv").write_text("op,src,dst,weight\ninsert,3,4,1\n")
+    commands = (["change", str(tmp_path / "changes.csv")], ["runs"], ["path", "1", "4"], ["diff"])
+    for command, *more in commands:
+        app([command, f"{bucket}/out", *more], result_action="return_value")
+    assert pandas.read_parquet(f"{latest(f'{bucket}/out')}/bfs").vertex.tolist() == [1, 2, 3, 4]
+    shown = capsys.readouterr().out
+    assert all(words in shown for words in ("2 runs", "1 to 4: 3", "+ source 1, vertex 4"))
+
+
+def test_a_folder_without_objects_has_no_files_of_changes(bucket):
+    assert arrived(f"{bucket}/arrivals") == []
+    for wrong in (f"{bucket}/in/roads.csv", "s3://not-a-bucket/arrivals"):
+        with pytest.raises(BadConfig, match="is not a folder"):
+            arrived(wrong)
+
+
 @pytest.mark.parametrize("completed", range(0, 9, 2))
 def test_an_upload_that_fails_anywhere_leaves_the_run_before(two_runs, bucket, monkeypatch, completed):
     first, second = two_runs
@@ -148,7 +170,9 @@ def test_old_runs_are_removed_but_not_while_they_may_be_read(two_runs, bucket, m
     upload(first, bucket)
     upload(second, bucket, keep=1)
     assert list(open_store(bucket).runs()) == [first.path.name, second.path.name]
-    monkeypatch.setattr(remote, "READABLE", remote.dt.timedelta(seconds=-3600))
+    monkeypatch.setattr(retention, "READABLE", dt.timedelta(seconds=-3600))
+    store, planted = open_store(bucket), "runs/20260231T000000Z-00000000/manifest.json"  # no run: there is no such day
+    store.fs.pipe_file(f"{store.root}/{planted}", b"{}")
     upload(second, bucket, keep=1)
     assert list(open_store(bucket).runs()) == [second.path.name]
 

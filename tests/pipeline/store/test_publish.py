@@ -15,7 +15,9 @@ import pytest
 
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
+from pipeline.steps.published import retention
 from pipeline.steps.published.results import Results
+from pipeline.store.workspace import STAMP
 from pipeline.tables import files as tables
 from tests.steps import STAGES, identity, path_facts, path_ids, path_steps, path_table
 
@@ -49,7 +51,7 @@ def test_a_run_id_consists_of_time_and_hash(output):
     steps = path_steps(output / "steps")
     run = steps.publish(output)
     assert re.fullmatch(r"[a-zA-Z0-9-]+", run.path.name)
-    stamp = dt.datetime.strptime(run.path.name[:16], publish.STAMP).replace(tzinfo=dt.UTC)
+    stamp = dt.datetime.strptime(run.path.name[:16], STAMP).replace(tzinfo=dt.UTC)
     assert abs(dt.datetime.now(dt.UTC) - stamp) < dt.timedelta(minutes=5)
     assert run.manifest.key.startswith(run.path.name[-8:])
 
@@ -136,7 +138,7 @@ def test_run_ids_ascend_within_a_second_and_when_the_clock_steps_back(output):
 
 
 def test_keep_removes_the_oldest(output, monkeypatch):
-    monkeypatch.setattr(publish, "READABLE", dt.timedelta(-1))  # names of runs within a second are ahead of time
+    monkeypatch.setattr(retention, "READABLE", dt.timedelta(-1))  # names of runs within a second are ahead of time
     steps = path_steps(output / "steps")
     ids = [steps.publish(output).path.name for _ in range(4)]
     ids.append(steps.publish(output, keep=2).path.name)
@@ -150,7 +152,7 @@ def test_keep_leaves_a_run_for_an_hour_after_the_next_one(output):
     old = steps.publish(output).path
 
     def renamed(run, minutes):
-        stamp = (dt.datetime.now(dt.UTC) - dt.timedelta(minutes=minutes)).strftime(publish.STAMP)
+        stamp = (dt.datetime.now(dt.UTC) - dt.timedelta(minutes=minutes)).strftime(STAMP)
         return run.rename(run.with_name(f"{stamp}-{run.name[-8:]}"))
 
     first, second, third = (renamed(steps.publish(output).path, minutes) for minutes in (70, 61, 59))
@@ -164,7 +166,7 @@ def test_keep_leaves_a_run_for_an_hour_after_the_next_one(output):
 @pytest.mark.parametrize("name", ["20260231T000000Z-00000000", "20261399T996199Z-00000000", "00000000T000000Z-00000000"])
 @pytest.mark.parametrize("kind", ["run", "folder", "link", "dangling", "fifo"])
 def test_planted_folders_are_neither_runs_nor_removed(output, name, kind, monkeypatch):
-    monkeypatch.setattr(publish, "READABLE", dt.timedelta(-1))  # names of runs within a second are ahead of time
+    monkeypatch.setattr(retention, "READABLE", dt.timedelta(-1))  # names of runs within a second are ahead of time
     steps = path_steps(output / "steps")
     run, planted = steps.publish(output).path, output / "runs" / name
     if kind == "run":
@@ -206,7 +208,7 @@ def test_a_step_file_replaced_by_something_else_is_not_published(output, file, k
 
 
 def test_keep_leaves_folders_that_are_not_runs(output, monkeypatch):
-    monkeypatch.setattr(publish, "READABLE", dt.timedelta(-1))
+    monkeypatch.setattr(retention, "READABLE", dt.timedelta(-1))
     steps = path_steps(output / "steps")
     steps.publish(output)
     (output / "runs" / "notes").mkdir()

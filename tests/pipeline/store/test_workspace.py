@@ -7,7 +7,8 @@ import signal
 import pytest
 
 from pipeline.errors import BadConfig, Busy
-from pipeline.store.workspace import workspace
+from pipeline.store import manifest
+from pipeline.store.workspace import shared_workspace, workspace
 from tests.pipeline.store.test_scratch import leave_behind
 from tests.steps import identity
 
@@ -43,6 +44,28 @@ def test_a_killed_run_releases_the_lock(tmp_path):
     os.waitpid(holder, 0)
     with workspace(tmp_path):
         pass
+
+
+def test_steps_of_a_held_folder_are_linked(tmp_path):
+    """Not those that are not complete; one that is replaced while it is linked is recognised as damaged, and made again."""
+
+    def one(folder, name):
+        return manifest.make(folder / name, name, {}, {}, lambda new: {"bytes": (new / "x").write_text(name)})
+
+    with workspace(tmp_path) as work:
+        for name in ("whole", "damaged"):
+            one(work, name)
+        (work / "unfinished").mkdir()
+        (work / "damaged" / "x").unlink()
+        with shared_workspace(tmp_path) as private:
+            assert private != work
+            assert sorted(path.name for path in private.iterdir()) == ["damaged", "whole"]
+            assert (private / "whole" / "x").samefile(work / "whole" / "x")
+            assert one(private, "whole").reused
+            assert not one(private, "damaged").reused
+        assert not private.exists()
+    with shared_workspace(tmp_path) as work:
+        assert work == tmp_path / "steps"
 
 
 def test_leftovers_of_a_killed_run_are_removed_and_all_else_is_kept(tmp_path):

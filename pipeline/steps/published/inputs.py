@@ -1,4 +1,4 @@
-"""How a run read its source: what a user checks before anything else."""
+"""How a run read its source, as published: the first thing that a user checks."""
 
 from collections.abc import Sequence
 
@@ -36,5 +36,5 @@ def names_of_sources(edges: Folder, sources: Sequence[int] | None) -> list[str] 
 
 
 def reason_of_default(graph: Folder, source: int) -> str:
-    """Say why a vertex is the source where none was asked for."""
-    return f"highest out-degree, {out_degree(graph, source):,}, and of several such vertices the smallest id"
+    """The reason why a vertex is the default source."""
+    return f"highest out-degree, {out_degree(graph, source):,}; among equals, the smallest id"
