@@ -2,24 +2,22 @@
 
 from pydantic import Field, field_validator
 
-from pipeline.config.model import Model, Switch
-from pipeline.redaction import redacted
+from pipeline.config.model import LocalFolder, Model, Switch, without_secret
 
 
 class ChangesConfig(Model):
-    """What has changed since the run before, and files of changes that arrive."""
+    """Change tables, and the folder of files of changes."""
 
-    # Also write beside each table, such as `bfs`, the table `bfs_changes`: its rows that differ from the run that the link named
-    # before. Default: only in runs of `graphmill change`.
+    # Also write beside each table, such as `bfs`, a table `bfs_changes` with the rows that differ from those of the run that the
+    # link named before. Default: only in runs of `graphmill change`.
     tables: Switch | None = Field(default=None, examples=[True])
-    # The folder, or the URL of one in object storage, in which files of changes arrive for flow `graph-changes`.
+    # The folder, also a URL in object storage, in which files of changes arrive for flow `graph-changes`.
     arrivals: str | None = Field(default=None, examples=["arrivals/people"])
 
-    @field_validator("arrivals")
-    @classmethod
-    def _no_secret(cls, value: str | None) -> str | None:
-        if value is not None and redacted(value) != value:
-            raise ValueError(
-                "holds user information, a query or a fragment, which may be secret; configure them in fsspec instead"
-            )
-        return value
+    _no_secret = field_validator("arrivals")(without_secret)
+
+
+class DiffOptions(Model):
+    """Options of the command `diff`."""
+
+    output: LocalFolder

@@ -21,20 +21,19 @@ class ClusterConfig(Model):
     scheduler: str = Field(default="none", examples=["local"])
     # Number of local processes; 0 starts one per core, or one per GPU if the run uses GPUs, and at most one per rank of `shards`.
     workers: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[4])
-    threads: Annotated[Positive, Field(le=MOST)] = 1  # number of tasks that a local process runs at a time; with a GPU, one
-    # Number of ranks that hold a graph together, each a range of its rows; 0: every worker holds the whole graph. If there are
-    # more ranks than workers, several run on one worker. Without a scheduler, ranks are threads of this process, which use its
-    # GPUs in turn.
+    threads: Annotated[Positive, Field(le=MOST)] = 1  # number of tasks that a local process runs at a time; always one with a GPU
+    # Number of ranks that divide the graph among them; 0: every worker holds the whole graph. If there are more ranks than
+    # workers, several run on one worker. Without a scheduler, ranks are threads of this process, which use its GPUs in turn.
     shards: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[8])
-    # Memory limit of a local process, such as `4 GiB`; it is stopped above it. `auto`: its share of the machine's memory.
+    # Memory limit of a local process, such as `4 GiB`; one that exceeds it is stopped. `auto`: its share of the memory.
     memory: str = Field(default="auto", examples=["4 GiB"], pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
     # Number of workers that one task, or one stage over ranks, may lose before the stage fails. For tasks, a scheduler at an
     # address applies its own limit.
     lost_workers: Natural = 3
-    # Seconds without a message after which a worker, all workers or the scheduler count as lost, and within which other runs have
-    # to return a worker that a stage over ranks waits for; at least 12, because of TCP's keep-alive probes.
+    # Seconds without a message after which a worker, all workers or the scheduler count as lost. Also the time for which a stage
+    # over ranks waits until other runs return a worker. At least 12, because of TCP's keep-alive probes.
     deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)
-    # PEM file of the certificate authority, for a `tls://` address, which needs the next two as well.
+    # PEM file of the certificate authority. A `tls://` address needs this key and the next two.
     tls_ca: Path | None = Field(default=None, examples=["/etc/graphmill/ca.pem"])
     tls_cert: Path | None = Field(default=None, examples=["/etc/graphmill/host.pem"])  # PEM file of this side's certificate
     tls_key: Path | None = Field(default=None, examples=["/etc/graphmill/host.key"])  # PEM file of its private key

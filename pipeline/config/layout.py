@@ -12,14 +12,14 @@ class LayoutConfig(Model):
     """How the edge list is cleaned and the rows of the stored graph are ordered."""
 
     # `degree`: descending out-degree. `windowed`: the same within windows of `window` vertices in source order, which keeps a
-    # road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id. If it is not stated, a
-    # sparse graph that several ranks hold is `windowed`.
+    # road network's locality (rows of at least 32 arcs still come first). `source`: ascending external id. Without this
+    # key, a sparse graph that several ranks hold together is `windowed`.
     order: Literal["degree", "windowed", "source"] = "degree"
     window: Positive = 4096  # number of vertices of a window
-    self_loops: Literal["drop", "keep"] = "drop"  # `drop` (a vertex whose only arcs are self-loops stays) or `keep`
+    self_loops: Literal["drop", "keep"] = "drop"  # with `drop`, a vertex whose only arcs are self-loops stays
     parallel_arcs: Literal["lightest", "keep"] = "lightest"  # `lightest` keeps the lightest of parallel arcs; `keep` keeps all
-    symmetrise: Switch = False  # add the reverse of every arc. An undirected graph always has both.
+    symmetrise: Switch = False  # add the reverse of every arc. An undirected graph has both arcs in any case.
     # Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
     shards: Annotated[Positive, Field(le=MOST)] = 1
-    # Also store VectCSR's vector extension, for readers of the stored graph: no algorithm here uses it.
+    # Also store VectCSR's vector extension, for other readers of the stored graph; no stage uses it.
     vector_extension: Switch = False

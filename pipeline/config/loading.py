@@ -1,4 +1,4 @@
-"""Configurations from TOML files and from options, checked once: an unknown key, a wrong type or a bad value is a BadConfig.
+"""Configurations from TOML files and options: an unknown key, a wrong type or a bad value raises BadConfig.
 
 Paths in a file are relative to that file; `graph` in a run's file is either a table or the path of a graph's file.
 """
@@ -36,14 +36,9 @@ def load_run(
         content.setdefault("output", default_output)
     if isinstance(content.get("output"), str) and not url_of(content["output"]):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
-    graph = content.get("graph")
-    if isinstance(graph, str):
-        content["graph"] = _read_graph(path, path.parent / graph)
-    elif isinstance(graph, dict):
-        content["graph"] = _anchored(graph, path.parent)
-    for name in ("queries", "nearest", "isochrones", "closeness", "flows", "cluster", "changes"):
-        if isinstance(content.get(name), dict):
-            content[name] = _anchored(content[name], path.parent)
+    content |= {name: _anchored(table, path.parent) for name, table in content.items() if isinstance(table, dict)}
+    if isinstance(content.get("graph"), str):
+        content["graph"] = _read_graph(path, path.parent / content["graph"])
     if isinstance(content.get("sources"), str):
         content["sources"] = os.path.normpath(path.parent / content["sources"])
     original = {"output": "out", **content}

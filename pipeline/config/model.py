@@ -1,8 +1,9 @@
-"""What all tables of a configuration share: the base class, and the types of single values."""
+"""The base class of all tables of a configuration, and the types of single values."""
 
 import re
+from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +17,9 @@ from pydantic import (
     WrapValidator,
 )
 
+from pipeline.redaction import redacted
+
+T = TypeVar("T")
 MIB = 2**20
 LARGEST = 2**63 - 1
 Natural = Annotated[int, Field(strict=True, ge=0, le=LARGEST)]  # strict: 2.0, "2" and true are not integers
@@ -24,6 +28,7 @@ Positive = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Switch = Annotated[bool, Field(strict=True)]  # `"no"` and 0 are not false
 Choice = Literal["auto", "cpu", "gpu"]
+File = Annotated[str, Field(min_length=1)]  # the path of a file
 _URL = re.compile("([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)", re.DOTALL)
 
 
@@ -39,7 +44,31 @@ def _local(value: Path) -> Path:
         raise ValueError("is a URL; it must be a folder of this machine")
     if "\0" in str(value):
         raise ValueError("has a null character, which no path can have")
-    return value.absolute()
+    if not is_utf8(path := value.absolute()):
+        raise ValueError("is a path that is not UTF-8")
+    return path
+
+
+def is_utf8(text: Path | str | bytes) -> bool:
+    """Whether a path or some bytes are UTF-8, and so can be written into manifests, reports and logs."""
+    letters = text.decode(errors="surrogateescape") if isinstance(text, bytes) else str(text)
+    return not any("\ud800" <= letter <= "\udfff" for letter in letters)  # bytes that are not UTF-8, as Python shows them
+
+
+def once(values: tuple[T, ...]) -> tuple[T, ...]:
+    """The values. Raises ValueError if one is there twice."""
+    for value, times in Counter(values).items():
+        if times > 1:
+            raise ValueError(f"{value} is given twice")
+    return values
+
+
+def without_secret(url: str | None) -> str | None:
+    """The URL. Raises ValueError for one with parts that may be secret, which manifests would show."""
+    if url is not None and redacted(url) != url:
+        parts = "user information, a query or a fragment, which may be secret"
+        raise ValueError(f"contains {parts}; configure them in fsspec instead")
+    return url
 
 
 def _text_or_integer(value: object, integer: ValidatorFunctionWrapHandler) -> object:

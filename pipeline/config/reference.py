@@ -1,4 +1,4 @@
-"""What every key of a configuration means, from the models and the comments at their fields: a page and JSON schemas.
+"""The meaning of every key of a configuration, from the comments in the models, as a page and as JSON schemas.
 
 `python -m pipeline.config.reference` writes docs/configuration.md, conf/graphmill.schema.json (a run) and
 conf/graph.schema.json (a graph's own file); `described` also gives `graphmill init` its comments.
@@ -51,7 +51,7 @@ class Key:
 
 @cache
 def described(model: type[Model]) -> dict[str, str]:
-    """The comments at a model's fields, by field: the lines above it or, if there are none, the one behind it."""
+    """The comments at a model's fields: the lines above a field or, if there are none, the comment after it."""
     found = {name: text for base in model.__bases__ if issubclass(base, Model) for name, text in described(base).items()}
     source = inspect.getsource(model)
     lines, (tree,) = source.splitlines(), ast.parse(source).body

@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,7 +16,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, url_of
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, once, url_of, without_secret
 from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
@@ -63,10 +62,16 @@ class Origin:
 
 
 def workplace(url: str) -> Path:
-    """The folder in which runs work whose output is at a URL: below `XDG_CACHE_HOME`, or `~/.cache`."""
+    """The folder in which runs with an output URL work: below `XDG_CACHE_HOME`, or `~/.cache`."""
     name = re.sub("[^A-Za-z0-9]+", "-", redacted(url)).strip("-")[-40:]
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return home / "graphmill" / f"{name}-{sha256(url.encode()).hexdigest()[:8]}"
+
+
+def output_folder(out: Path) -> Path:
+    """The folder of the runs of an output: the path itself, or the one in which runs with this output URL work."""
+    url = url_of(out)
+    return workplace(url) if url else out
 
 
 class RunConfig(Model):
@@ -75,10 +80,10 @@ class RunConfig(Model):
     graph: GraphConfig
     output: LocalFolder = Field(examples=["out/people"])  # the folder of the tables, which appear in `output/latest/TABLE`
     layout: LayoutConfig = LayoutConfig()
-    # What to compute, each once, given in any order. Stages that are not in the default are computed on request only.
+    # Stages to compute, in any order, each at most once. Stages that are not in the default are computed on request only.
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[["bfs", "wcc", "reachability"]])
-    # Vertices for the stages that have sources: external ids, `"LON,LAT"` in degrees for the vertex nearest to a place; or the
-    # path of a text file with one on each line. Empty: the vertex of highest out-degree, the smallest id among equals.
+    # Vertices for the stages that have sources: a list of external ids, or of `"LON,LAT"` in degrees for the vertex nearest to a
+    # place; or the path of a text file with one of these per line. Empty: the vertex of highest out-degree, with the smallest id.
     sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     betweenness: BetweennessConfig = BetweennessConfig()  # for stage `betweenness`
@@ -89,19 +94,19 @@ class RunConfig(Model):
     isochrones: IsochronesConfig | None = None
     closeness: ClosenessConfig | None = None
     flows: FlowsConfig | None = None
-    named: Switch = False  # also add to each column of external ids one of names, if the source's ids are strings
+    named: Switch = False  # add a column of names after each column of external ids, if the source's ids are strings
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
-    # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`, the GPU if there is one. The tables do not depend on it.
+    # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`: the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
-    # Name of the link to the run in the output folder. By default `latest`, unless that is the result of another configuration:
-    # then the name of the run's file, or `manual` if options ask for something else than `latest` has.
+    # Name of the link to the run in the output folder. By default `latest`; or, if that is the result of another configuration,
+    # the name of the run's file, or `manual` if options ask for something else than `latest` has.
     publish_as: str | None = Field(default=None, examples=["weekly"])
-    # A folder in object storage, at any URL that fsspec can write, to which each published run is copied, too. If `output` is a
-    # URL, it is this one, and the run works in a folder below the user's cache.
+    # URL of a folder in object storage, which fsspec can write, to which each published run is copied. If `output` is a URL, it
+    # takes the place of this key, and the run works in a folder below the user's cache.
     publish_to: str | None = Field(default=None, examples=["s3://analytics/people"])
     changes: ChangesConfig = ChangesConfig()  # change tables
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
-    # Number of runs of this link that are kept; 0 keeps all. Each is kept for an hour after the next one was published.
+    # Number of runs of this link that are kept; 0 keeps all. Each is kept for at least an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])
     cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
 
@@ -113,7 +118,7 @@ class RunConfig(Model):
         return self._origin
 
     def from_file(self, file: str, original: "RunConfig") -> "RunConfig":
-        """The same configuration, known to be that of a file which says `original`, with changes."""
+        """The same configuration, marked as that of a file with content `original`, with changes."""
         now, before = (self.content_of(config.model_dump(mode="json")) for config in (self, original))
         copy = self.model_copy()
         copy._origin = Origin(file, tuple(key for key in now if now[key] != before[key]))
@@ -121,7 +126,7 @@ class RunConfig(Model):
 
     @staticmethod
     def content_of(values: Mapping[str, Any]) -> dict[str, Any]:
-        """What the tables depend on, of a configuration's values as JSON."""
+        """The values of a configuration, as JSON, on which the tables depend."""
         kept = {key: (values.get(key), left_out) for key, left_out in _CONTENT.items()}
         return {
             key: {name: part for name, part in value.items() if name not in left_out} if isinstance(value, dict) else value
@@ -136,29 +141,19 @@ class RunConfig(Model):
 
     @field_validator("publish_to")
     @classmethod
-    def _no_secret(cls, value: str | None) -> str | None:
-        if value is not None and not (url := url_of(value)):
+    def _is_a_url(cls, value: str | None) -> str | None:
+        if value is not None and not url_of(value):
             raise ValueError("is not a URL such as s3://bucket/folder")
-        if value is not None and redacted(value) != value:
-            raise ValueError(
-                "holds user information, a query or a fragment, which may be secret; configure them in fsspec instead"
-            )
-        return url if value is not None else None
+        return without_secret(url_of(value))
 
     @field_validator("publish_as")
     @classmethod
     def _is_a_name(cls, value: str | None) -> str | None:
         if value is not None and not LINK.fullmatch(value):
-            raise ValueError("is not a name of letters, digits, dots, hyphens and underscores, or is runs or steps")
+            raise ValueError("must consist of letters, digits, dots, hyphens and underscores, and must not be runs or steps")
         return value
 
-    @field_validator("stages", "sources")
-    @classmethod
-    def _once(cls, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        for value, times in Counter(values).items():
-            if times > 1:
-                raise ValueError(f"{value} is given twice")
-        return values
+    _once = field_validator("stages", "sources")(once)
 
     @field_validator("stages")
     @classmethod
@@ -176,7 +171,7 @@ class RunConfig(Model):
     @classmethod
     def _have_pairs(cls, value: MaxFlowConfig | None, info: ValidationInfo) -> MaxFlowConfig | None:
         if value is None and "max_flow" in info.data.get("stages", ()):
-            raise ValueError("stage max_flow needs pairs: name their file by pairs in this table, or by the option --pairs")
+            raise ValueError("stage max_flow needs pairs: name their file with `pairs` in this table or with the option --pairs")
         return value
 
     @field_validator("cluster")

@@ -1,17 +1,25 @@
-"""The file that a run's `sources` may name: a vertex on each line. Blank lines and comments are skipped."""
+"""A file that a run's `sources` may name: one vertex per line. Blank lines and comments are skipped."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadConfig
 
+BOM = b"\xef\xbb\xbf"  # with which spreadsheets begin their CSV files
 _LARGEST_FILE = 2**28  # bytes
 _COMMENT = re.compile(rb"(^|(?<=\s))#.*")
+_QUOTED = re.compile(rb'\s*"((?:[^"]|"")+)"\s*(?:#.*)?')
 
 
 def read_sources(path: Path) -> list[str]:
-    """Read the vertices, as text. Raises BadConfig with the line of a wrong one, or where there is none."""
+    """Read the vertices, as text. Raises BadConfig as `numbered_sources`."""
+    return [text for _, text in numbered_sources(path)]
+
+
+def numbered_sources(path: Path) -> Iterator[tuple[int, str]]:
+    """Read the vertices, as text, each with its line. Raises BadConfig for a wrong vertex, with its line, or an empty file."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
@@ -19,16 +27,17 @@ def read_sources(path: Path) -> list[str]:
         raise BadConfig(f"{path}: the file of the sources cannot be read: {getattr(error, 'strerror', error)}") from None
     if len(content) > _LARGEST_FILE:
         raise BadConfig(f"{path}: has more than {_LARGEST_FILE} bytes, the limit for a file of sources")
-    found = []
-    for number, line in enumerate(content.split(b"\n"), 1):
-        if word := _COMMENT.sub(b"", line).strip():
+    number = 0
+    for line_number, line in enumerate(content.removeprefix(BOM).split(b"\n"), 1):
+        quoted = _QUOTED.fullmatch(line)
+        if word := quoted[1].replace(b'""', b'"') if quoted else _COMMENT.sub(b"", line).strip():
+            number = line_number
             try:
                 text = word.decode()
             except UnicodeDecodeError:
                 raise BadConfig(f"{path}: line {number}: {word[:40].decode('latin-1')!a} is not UTF-8") from None
             if word.isdigit() and int(word[:20]) > LARGEST:
                 raise BadConfig(f"{path}: line {number}: {text[:40]!a} is not in 0..{LARGEST}")
-            found.append(text)
-    if not found:
-        raise BadConfig(f"{path}: has no source")
-    return found
+            yield number, text
+    if not number:
+        raise BadConfig(f"{path}: contains no source")

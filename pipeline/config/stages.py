@@ -6,34 +6,34 @@ from pydantic import Field
 
 from kernels.closure.limit import LIMIT
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Positive, Seed, Switch
+from pipeline.config.model import Choice, File, LocalFolder, Model, Natural, Positive, Seed, Switch
 
 
 class ReachabilityConfig(Model):
     """Parameters of the labels of stage `reachability`, which docs/reachability.md describes."""
 
     dimensions: Positive = 3  # number of interval labels per component
-    # Seed of the labels of every dimension but 0, which does not depend on it.
+    # Seed of the labels of every dimension except 0, which does not depend on a seed.
     seed: Seed = Field(default=0, examples=[42])
-    method: Literal["tree", "dfs"] = "tree"  # how the labels are made: `tree`, or `dfs`, the thesis's method
+    method: Literal["tree", "dfs"] = "tree"  # method of the labels: `tree`, or `dfs`, that of the thesis
 
 
 class PairsConfig(Model):
     """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`."""
 
-    pairs: str = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`
-    # What a vertex that is not in the graph gives: an `error`, or a `null` in the answer.
+    pairs: File = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`
+    # The answer for a vertex that is not in the graph: an `error`, or `null`.
     unknown: Literal["error", "null"] = "error"
 
 
 class QueriesConfig(PairsConfig):
     """Pairs that a run answers."""
 
-    witness: Switch = False  # also write table `paths`: for each pair with a path the one of fewest arcs
+    witness: Switch = False  # also write table `paths`: a path with the fewest arcs for each pair that has one
 
 
 class QueryOptions(PairsConfig):
-    """Options of the command `reach`; they mean the same as in `RunConfig`, but `witness` is the folder of the paths."""
+    """Options of the command `reach`, as in `RunConfig`; only `witness` is the folder of the paths."""
 
     output: LocalFolder
     witness: LocalFolder | None = None
@@ -48,25 +48,23 @@ _Share = Annotated[float, Field(gt=0, lt=1)]
 class BetweennessConfig(Model):
     """Parameters of stage `betweenness`, which docs/tables.md describes."""
 
-    weights: Switch = True  # whether a path's length is its sum of weights, if the graph has any, or its number of arcs
-    # Number of vertices from which sources are drawn; below it every vertex is a source, and the answer is exact.
+    weights: Switch = True  # length of a path: its sum of weights, if the graph has any; with `false` its number of arcs
+    # In a graph with fewer vertices every vertex is a source, and the answer is exact; otherwise sources are drawn at random.
     exact_below: Natural = Field(default=20_000, examples=[100_000])
-    # With drawn sources, the error in proportion to V (V - 2) that no vertex exceeds with probability 1 - `delta`. It decides how
-    # many sources there are: ln(2 V / delta) / (2 epsilon^2).
+    # With drawn sources, the largest error as a share of V (V - 2): with probability 1 - `delta` no vertex exceeds it. It decides
+    # the number of sources, ln(2 V / delta) / (2 epsilon^2).
     epsilon: _Share = Field(default=0.1, examples=[0.05])
-    delta: _Share = Field(default=0.1, examples=[0.01])  # the probability that a vertex exceeds the error
-    seed: Seed = Field(default=0, examples=[42])  # of the drawn sources
+    delta: _Share = Field(default=0.1, examples=[0.01])  # the probability that some vertex exceeds the error
+    seed: Seed = Field(default=0, examples=[42])  # seed of the drawn sources
 
 
 class ClosureConfig(Model):
     """Parameters of stage `closure`."""
 
-    limit: Positive = Field(
-        default=LIMIT, examples=[1_000_000]
-    )  # the largest number of pairs; the stage ends where there are more
+    limit: Positive = Field(default=LIMIT, examples=[1_000_000])  # the largest number of pairs; the stage fails if there are more
 
 
 class MaxFlowConfig(Model):
     """Parameters of stage `max_flow`."""
 
-    pairs: str = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`: the pairs
+    pairs: File = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`: the pairs

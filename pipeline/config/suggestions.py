@@ -1,4 +1,4 @@
-"""What a user may have meant by a misspelt name."""
+"""Suggestions for misspelt names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

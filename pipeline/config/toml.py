@@ -1,4 +1,4 @@
-"""TOML files whose text is checked before it is parsed: they may come from others, and may cost neither memory nor time."""
+"""Read TOML files; their text is checked before it is parsed, so that no file can exhaust memory or time."""
 
 import re
 import tomllib
