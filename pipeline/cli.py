@@ -11,15 +11,23 @@ def main() -> NoReturn:
 
 
 def _work() -> None:
-    import gc
     import logging
+    import sys
 
-    gc.set_threshold(50_000)  # imports make no garbage, and search for it for a fifth of their time
+    from pipeline.runtime.collection import collect_seldom
+
+    collect_seldom()
+
+    from cyclopts import CycloptsError
 
     from pipeline.command import app
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
-    app()
+    try:
+        app(exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        print(f"graphmill: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)
 
 
 if __name__ == "__main__":

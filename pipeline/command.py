@@ -26,15 +26,15 @@ HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
 A run reads a graph (DIMACS, SNAP, Matrix Market, GRAIL, PACE, CSV, TSV or Parquet; plain, .gz, .xz or .zst; a path or a URL),
-lays it out, runs its stages, proves every answer, and publishes one table per stage:
+lays it out, computes its stages, proves every answer, and publishes one table per stage:
 
 {STAGES}
 
-With the index of stage `reachability`, `graphmill reach` decides for millions of pairs of vertices whether a path connects them.
-`graphmill matrix` and `graphmill trees` write the distances and paths from thousands of sources.
+With the index of stage `reachability`, `graphmill reach` answers for millions of pairs of vertices whether a path leads from one
+to the other. `graphmill matrix` and `graphmill trees` write the distances and paths from thousands of sources.
 
-Read the tables with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
-`DIR/latest/report.html` shows the results. A second run over the same graph repeats only the steps whose input has changed.
+Read a table with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
+`DIR/latest/report.html` shows the results. A second run repeats only the steps whose input, parameters or code have changed.
 """
 
 app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: version("graphmill"))
@@ -42,7 +42,7 @@ app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: v
 
 @app.command
 def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
-    """Run a configuration, or any graph file directly.
+    """Compute and publish the tables of a configuration, or of any graph file.
 
     ```
     graphmill run conf/runs/new-york.toml
@@ -54,7 +54,7 @@ def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
     Options replace the values of a configuration.
 
     Args:
-        graph: The `.toml` of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
+        graph: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     config = options.config(graph)
     from pipeline.runtime.early import prepare_gpu
@@ -81,36 +81,40 @@ def change(
     backend: str | None = None,
     cluster: str | None = None,
 ) -> None:
-    """Apply a file of changes to a graph, and publish the next run, with the stages and sources of the newest one.
+    """Apply a file of changes to the graph of the newest run, and publish the next run with the same stages and sources.
 
     ```
     graphmill change out/follows changes.csv
     ```
 
-    The file has columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`. The tables are
-    those of a run over the changed source.
+    The file has the columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`. The tables
+    equal those of a run over the changed source.
 
     Args:
-        out: The output folder of the graph's runs.
-        changes: A Parquet, CSV or TSV file, compressed or not: a local path, or a URL that fsspec opens.
-        snapshot: The file is a new snapshot of the source, in the source's own format; the changes are computed.
-        count_violations: Leave out rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
+        out: The output folder of the graph's runs, or their output URL.
+        changes: A Parquet, CSV or TSV file, plain or compressed: a local path, or a URL that fsspec opens.
+        snapshot: Take a new snapshot of the source, in the source's own format, instead of a file of changes, and compute the
+            changes.
+        count_violations: Skip rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
             count them in the manifest. By default the first such row is an error.
-        again: Apply the file also if the graph has had the same file before.
-        publish_as: The link of the output folder that names the newest run, and then the new one. Default: latest.
-        backend: cpu, gpu, or auto. Default: that of the newest run's configuration.
-        cluster: none; local: Dask workers on this machine; or the address of a Dask scheduler. Default: as for `backend`.
+        again: Apply the file even if it was already applied to this graph.
+        publish_as: Link in the output folder that names the newest run, and afterwards the new one. Default: latest.
+        backend: cpu, gpu, or auto. Default: as in the newest run's configuration.
+        cluster: none; local: Dask workers on this machine; or the address of a Dask scheduler. Default: as in the newest run's
+            configuration.
     """
     from pipeline.changes import change as apply
+    from pipeline.config.run import output_folder
     from pipeline.progress.shown import showing
 
+    place = output_folder(out).absolute()
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
     flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(out.absolute(), changes, **flags, **given)
-    summarise(published, out.absolute())
+        published = apply(place, changes, **flags, **given)
+    summarise(published, place)
 
 
 @app.command
@@ -126,25 +130,26 @@ def reach(
     backend: str = "auto",
     cluster: str = "none",
 ) -> None:
-    """Decide whether a path leads from `src` to `dst`, for every row of a Parquet file with these columns.
+    """Answer whether a path leads from `src` to `dst`, for every row of a Parquet file with these two columns.
 
     ```
     graphmill reach out/follows/latest pairs.parquet --out out/answers
     ```
 
-    The rows keep their order and get columns `reachable` and `decided`: same (component), filter, positive cut or search.
+    The rows keep their order. Column `reachable` has the answer, and `decided` how it was found: same (both vertices are in one
+    component), filter, positive cut or search.
 
     Args:
-        index: A published run with stage reachability, `DIR/latest` or `DIR/runs/ID`, or the index's folder in it.
-        pairs: The Parquet file; `src` and `dst` are external ids.
+        index: A published run with stage reachability, `DIR/latest` or `DIR/runs/ID`, or the folder of the index in it.
+        pairs: The Parquet file; `src` and `dst` are ids as in the graph's source.
         out: Folder of the answers. It is replaced as a whole, or kept if neither the index nor the pairs have changed.
-        witness: Another folder, for a table with the shortest path of each pair that has one. Each arc is checked against the
+        witness: Another folder, for a table with a shortest path of each pair that has one. Each arc is checked against the
             stored graph, which must still be in the run's output folder.
-        unknown: error (default) or null: what a vertex that is not in the graph gives.
-        oracle: Also search for a sample of the pairs without the index, and compare.
+        unknown: The answer for a vertex that is not in the graph: error (default) or null.
+        oracle: Also answer a sample of the pairs by searches without the index, and compare.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The answers are the same.
-        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a
-            table `[cluster]`.
+        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
+            with a table `[cluster]`.
     """
     from pipeline.progress.shown import showing
     from pipeline.report.wording import answered, witnessed
@@ -176,31 +181,32 @@ def matrix(
     out: Path,
     sources: str | None = None,
     targets: str | None = None,
-    cutoff: float | None = None,
+    cutoff: int | float | None = None,
     proof: str = "every",
     backend: str = "auto",
     cluster: str = "none",
 ) -> None:
-    """Write the shortest distances from sources to targets as a table `source, target, distance`.
+    """Write the shortest distances from sources to targets, as a table with the columns source, target and distance.
 
     ```
     graphmill matrix out/roads --sources schools.csv --targets homes.parquet --cutoff 9000 --out out/to-schools
     ```
 
-    Every distance is proved. A file of vertices is Parquet or CSV with one column of ids, or text with a vertex on each line.
+    A file of vertices is Parquet or CSV with one column of ids, or text with one vertex per line.
 
     Args:
-        graph: A run, `DIR/latest` or its output folder `DIR`, whose stored graph is still there; a graph file; or the `.toml` of
-            a graph.
+        graph: A run (`DIR/latest`, or its output folder `DIR`) whose stored graph is still there; a graph file; or the `.toml`
+            file of a graph.
         out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
         sources: File of the sources. Default: all vertices.
         targets: File of the targets. Default: all vertices.
-        cutoff: Leave out pairs that are farther apart, or not connected. Default: all pairs; not connected ones are null.
-        proof: every (default): every tree is proved; sample: only the ways to the targets are swept, which is several times as
-            fast for few targets, and one tree in each batch of sources is proved and compared.
+        cutoff: Largest distance. Pairs that are farther apart, or not connected, have no row. By default all pairs have a row,
+            and the distance is null if they are not connected.
+        proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as
+            fast for few targets, and prove one tree of each batch of sources.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
-        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` with a
-            table `[cluster]`.
+        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
+            with a table `[cluster]`.
     """
     from pipeline.steps.products.commands import matrix_into
 
@@ -217,18 +223,21 @@ def matrix(
 
 @app.command
 def trees(graph: str, /, *, out: Path, sources: str | None = None, backend: str = "auto", cluster: str = "none") -> None:
-    """Write the shortest paths from many sources: the table of stage `sssp`, byte for byte.
+    """Write the shortest paths from many sources, as the table of stage `sssp`, byte for byte.
 
     ```
     graphmill trees out/roads --sources schools.csv --out out/from-schools
     ```
 
     Args:
-        graph: As for `graphmill matrix`.
+        graph: A run (`DIR/latest`, or its output folder `DIR`) whose stored graph is still there; a graph file; or the `.toml`
+            file of a graph.
         out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
-        sources: File of the sources. Default: all vertices.
-        backend: cpu, gpu, or auto (default).
-        cluster: As for `graphmill matrix`.
+        sources: File of the sources: Parquet or CSV with one column of ids, or text with one vertex per line. Default: all
+            vertices.
+        backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
+        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
+            with a table `[cluster]`.
     """
     from pipeline.steps.products.commands import trees_into
 
@@ -243,7 +252,7 @@ def _where(cluster: str) -> dict[str, Any]:
 
 
 def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: dict[str, Any]) -> None:
-    """Write a table into a folder, and say what is there."""
+    """Write a table into a folder, and print its size and path."""
     from pipeline.progress.shown import showing
     from pipeline.report.wording import counted
     from pipeline.store.edges import FILES
@@ -252,7 +261,8 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: 
     with showing(live=True) as shown:
         made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **asked)
     facts = ProductFacts.of(made)
-    print(f"\n{counted(facts.rows, 'row')} from {counted(facts.sources, 'source')}; every tree proved   {out / FILES}")
+    proved = "one tree of each batch" if asked.get("proof") == "sample" else "every tree"
+    print(f"\n{counted(facts.rows, 'row')} from {counted(facts.sources, 'source')}; {proved} proved   {out / FILES}")
 
 
 for command in (init, inspection.check, inspection.estimate, inspection.path, inspection.runs, inspection.prune, inspection.diff):
@@ -280,4 +290,4 @@ def summarise(published: "Folder", output: Path) -> None:
         print(f"  {witnessed(facts.paths)}")
     print(f"  {'report':<20} {'':>18}   {link / 'report.html'}")
     if link.name != "latest":
-        print(f"  {'latest':<20} is not this run; --publish-as latest would make it so")
+        print(f"  {'latest':<20} names another run; with --publish-as latest it would name this one")

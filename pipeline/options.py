@@ -1,4 +1,4 @@
-"""Options of the commands that take a run: the same for `run`, `check` and `estimate`."""
+"""Options that describe a run, for the commands `run`, `check` and `estimate`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pipeline.config.run import RunConfig
 
 NAMES = ", ".join(algorithm.name for algorithm in ALGORITHMS)
-BY_DEFAULT = ", ".join(["all", *(f"not {algorithm.name}" for algorithm in ALGORITHMS if not algorithm.by_default)])
+ON_REQUEST = ", ".join(algorithm.name for algorithm in ALGORITHMS if not algorithm.by_default)
 WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm.has_sources)
 
 
@@ -23,45 +23,47 @@ class RunOptions:
     """Options of a run; they replace the values of a configuration.
 
     Attributes:
-        out: Folder of the tables; `latest` in it is the newest run. Required for a graph file.
-        sources: Text file with a source on each line, instead of `--source`.
+        out: Folder of the tables; `latest` in it names the newest run. Required for a graph file.
+        sources: Text file with one source per line, instead of `--source`.
         pairs: Parquet file with columns `src` and `dst`: the pairs of stage max_flow.
-        src: Column of CSV, TSV and Parquet where an edge begins; its number from 1 if there is no header line. Default: src.
-        dst: Column where it ends. Default: dst.
+        src: Column of the vertex at which an edge begins (CSV, TSV, Parquet, SNAP): its name, or its number from 1 if there is
+            no header line. Default: src, or 1.
+        dst: Column of the vertex at which an edge ends. Default: dst, or 2.
         weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
             `--weight 3`.
-        no_weight: Read no weights, in any format: every arc weighs 1.
-        no_header: CSV or TSV without a header line.
-        delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or in TSV a tab.
-        directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states; otherwise
+        no_weight: Ignore weights, in any format: every arc weighs 1.
+        no_header: The CSV or TSV file has no header line.
+        delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.
+        directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
-        ids: auto (default), integer or string: what ids are in CSV, TSV and Parquet.
-        named: Also add names to the ids of every table, if the source's ids are strings.
+        ids: Type of the ids in CSV, TSV and Parquet: auto (default), integer or string.
+        named: Add a column of names after each column of ids in every table, if the source's ids are strings.
         format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
-        name: Name of the graph in manifest and report. Default: the file's name up to its first dot.
-        publish_as: Name of the link to the run in the output folder. Default: latest, unless that is the result of another
-            configuration or of other sources, more stages or another graph; then the name of the run's file, or manual.
-        keep: Number of runs of one such name that stay; 0 keeps all. Default: 7. Each stays for an hour after the next one.
-        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet with columns `vertex`, `x` and `y` in degrees.
+        name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
+        publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
+            if latest is the result of another configuration, or of other sources, more stages or another graph.
+        keep: Number of runs of the same link that are kept; 0 keeps all. Default: 7. Each run is kept for at least an hour after
+            the next one was published.
+        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.
         nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
         sha256: Expected SHA-256 of the graph file.
-        order: Row order of the stored graph: degree (default), windowed (for roads) or source.
-        oracle: Also compare every answer with a second solver.
+        order: Order of the rows in the stored graph: degree (default), windowed (for roads) or source.
+        oracle: Also compare every answer with that of a second solver.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
         cluster: none (default); local: Dask workers on this machine; or the address of a Dask scheduler.
-        shards: Number of ranks that hold the graph together, each a part of it; 0 (default): each worker holds all of it. The
-            tables are the same.
+        shards: Number of ranks that divide the graph among them; with 0 (default) each worker holds the whole graph. The tables
+            are the same.
     """
 
     out: Path | None = None
-    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: {BY_DEFAULT}.")] = None
+    stages: Annotated[str | None, Parameter(help=f"Comma-separated names: {NAMES}. Default: all except {ON_REQUEST}.")] = None
     source: Annotated[
         list[str] | None,
         Parameter(
             negative="",
             allow_leading_hyphen=True,
-            help=f"Source of {WITH_SOURCES}: its external id, or LON,LAT in degrees for the vertex nearest to a place; repeat it "
-            "for more. Default: the vertex of highest out-degree.",
+            help=f"Source of {WITH_SOURCES}: its id, or LON,LAT in degrees for the vertex nearest to a place. Repeat the option "
+            "for more sources. Default: the vertex of highest out-degree.",
         ),
     ] = None
     sources: Path | None = None
@@ -121,7 +123,7 @@ class RunOptions:
         else:
             top.setdefault("output", output)
             if top["output"] is None:
-                raise BadConfig("--out DIR is missing: the folder for the tables of a graph file")
+                raise BadConfig("--out DIR is missing: a graph file needs a folder for its tables")
             config = run_config("options", graph={"source": target} | graph, **tables, **top)
         if self.pairs is not None and "max_flow" not in config.stages:
             raise BadConfig(f"--pairs is for stage max_flow, and the stages are {', '.join(config.stages)}")

@@ -19,7 +19,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.run import RunConfig, StageName
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import nearest, numbers_of
+from pipeline.ingest.asked import different, numbers_of
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
@@ -36,14 +36,14 @@ from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products.asked import products_of
 from pipeline.steps.publish import Asked, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
+from pipeline.steps.published.inputs import input_of
+from pipeline.steps.published.lookup import linked_run
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, Target, target_of
-from pipeline.steps.reading import input_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
-from pipeline.store import manifest
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
@@ -54,7 +54,7 @@ R = TypeVar("R")
 
 
 class Read(Protocol):
-    """How a run gets its graph: from its source, or from the run before it and changes."""
+    """How a run gets its graph: from its source, or from the previous run and changes."""
 
     def __call__(
         self, config: RunConfig, call: "Call", runtime: Runtime, begins: Callable[[], object], target: Target
@@ -75,7 +75,7 @@ def directly(_: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs)
 
 
 def _followed(call: Call, shown: Shown, expected: Callable[[str], float | None]) -> Call:
-    """Call steps in the same way, and show how far they are; `expected` says how long one takes that counts nothing."""
+    """Call steps in the same way, and show their progress; `expected` is the time of a step that counts nothing."""
     known = cache(expected)
 
     def followed(name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -110,7 +110,7 @@ def run(config: RunConfig, call: Call = directly, read: Read | None = None, targ
 
 
 def outlook(finished: list[str]) -> str:
-    """What a run does after one that a signal ended when these steps were finished."""
+    """What the next run does after a signal ended this one when these steps were finished."""
     if "publish" in finished:
         return "the run is published"
     if not finished:
@@ -121,7 +121,7 @@ def outlook(finished: list[str]) -> str:
 def _read(
     config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
 ) -> tuple[Folder, Folder, list[int]]:
-    """The edge list and the stored graph of a run, and its sources; says how the source was read."""
+    """The edge list, the stored graph and the sources of a run; logs how the source was read."""
     edges = call("edges", ingest, config.graph, runtime.work, runtime.held_edges, config.cluster.elsewhere, begins)
     require_columns(edges, config.expect, target)
     asked = numbers_of(edges, config.sources)
@@ -135,7 +135,7 @@ def _read(
 
 def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target) -> list[int]:
     """The external ids of a run's sources. Raises BadSource, and Refused for a graph that `[expect]` does not allow."""
-    sources = nearest(edges, graph, numbers_of(edges, config.sources))
+    sources = different(edges, graph, numbers_of(edges, config.sources))
     require_sources(graph, sources)
     require_graph(graph, config.expect, target)
     return sources
@@ -161,7 +161,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         begun: list[object] = []
 
         def begins() -> None:
-            require_fit(config, backend)
+            if read is _read:  # a run of changes does not read the source, which may have changed or be gone
+                require_fit(config, backend)
             cluster.prepare(backend)
             begun.append(True)
 
@@ -198,17 +199,17 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
 def _changes(config: RunConfig, call: Call, results: Results, target: Target, work: Path) -> Folder | None:
     """The change tables since the run that the link names, if that run can be read."""
     if not target.previous:
-        log.info("change_tables: none, because %s names no run before this one", config.output / target.link)
+        log.info("change_tables: none, because %s did not name a run before", config.output / target.link)
         return None
     from pipeline.comparison.tabulate import STEP, tabulate_changes
     from pipeline.comparison.versions import of_run, of_step
 
     try:
-        before = of_run(manifest.read((config.output / target.link).resolve()))
+        before = of_run(linked_run(config.output / target.link))
         now = {name: of_step(table) for name, table in results.published.items()}
         return call(STEP, tabulate_changes, work / STEP, before, now, results.edges)
     except Damaged as damage:
-        log.warning("change_tables: none, because the run before cannot be read: %s", damage)
+        log.warning("change_tables: none, because the previous run cannot be read: %s", damage)
         return None
 
 

@@ -71,13 +71,13 @@ def chosen(file: str, sample: Sample, graph: GraphConfig) -> Columns:
 
 
 def _named(known: str, names: Iterable[str]) -> str | None:
-    """The name that comes first among those that are known."""
+    """The first of the known names that the file has."""
     folded = {name.lower().replace(" ", "_").replace("-", "_"): name for name in reversed(list(names))}
     return next((folded[word] for word in known.split() if word in folded), None)
 
 
 def _kind(values: Iterable[str]) -> str:
-    """What fields hold; empty ones do not count."""
+    """The kind of the values in some fields; empty fields are ignored."""
     kinds = {_kind_of(field) for value in values if (field := value.strip())}
     return "text" if "text" in kinds or not kinds else "number" if "number" in kinds else "integer"
 

@@ -12,19 +12,20 @@ if TYPE_CHECKING:
 def init(
     graph: str, /, *, to: Path = Path(), at: str = "02:15", timezone: str = "Etc/UTC", options: RunOptions = NO_OPTIONS
 ) -> None:
-    """Look at a graph file, and write a configuration and a deployment of your own for it.
+    """Look at a graph file, and write a configuration and a deployment for it.
 
     ```
     graphmill init people.csv
     graphmill init streets.csv --src from --dst to --weight seconds --at 03:00 --timezone Europe/Berlin
     ```
 
-    Writes NAME.toml, which `graphmill run` reads, with a comment at each key, and NAME.deployment.yaml, which `python -m flows
-    deploy` deploys. Nothing is replaced. Only the beginning of the file is read: `graphmill check NAME.toml` reads all of it.
+    The command writes NAME.toml for `graphmill run`, with a comment at each key, and NAME.deployment.yaml for `python -m flows
+    deploy`. Existing files are not overwritten. Only the beginning of the graph file is read; `graphmill check NAME.toml` reads
+    all of it.
 
     Args:
         graph: A graph file: a local path, or a URL that fsspec opens.
-        to: Folder of both files. Default: the current one.
+        to: Folder of both files. Default: the current folder.
         at: Time of day of the nightly run.
         timezone: Time zone of `at`, as in the IANA database.
     """
@@ -48,13 +49,13 @@ def init(
     texts[run.with_suffix(".deployment.yaml")] = deployment(run, seen, cron, timezone)
     for path in texts:
         if path.exists():
-            raise BadConfig(f"{path}: exists, and init replaces nothing; remove it, or choose another --name or --to")
+            raise BadConfig(f"{path}: already exists; remove it, or choose another --name or --to")
     _show(graph, seen)
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     plan = run.with_suffix(".deployment.yaml")
-    print(f"\nwrote {run}: the run; read its comments\nwrote {plan}: every night at {at} {timezone}")
+    print(f"\nwrote {run}: the configuration, with comments\nwrote {plan}: a deployment, every night at {at} {timezone}")
     print(f"\nnext:\n  graphmill check {run}\n  graphmill run {run}\n  python -m flows deploy {plan}")
 
 

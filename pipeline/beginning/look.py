@@ -21,7 +21,7 @@ TABLES = ("csv", "tsv", "parquet")
 
 @dataclass(frozen=True)
 class Seen:
-    """What the beginning of a file says; `graph` is the configuration with what was found filled in."""
+    """What the beginning of a file shows; `graph` is the configuration, completed by it."""
 
     graph: GraphConfig
     format: str
@@ -34,7 +34,7 @@ class Seen:
 
 
 def look(graph: GraphConfig) -> Seen:
-    """Read the first edges of a graph's source. What `graph` states is believed. Raises BadInput if it is not a graph."""
+    """Read the first edges of a graph's source. Keys that `graph` states are not guessed. Raises BadInput for another file."""
     source = locate(graph.source)
     with stored(source) as content:
         compressed = not is_plain(content)
@@ -42,7 +42,7 @@ def look(graph: GraphConfig) -> Seen:
         name, sample = _format(text, graph), None
         if name in TABLES:
             if name == "parquet" and (compressed or source.local is None):
-                raise BadInput(source.url, "is Parquet, which init reads only on this machine and uncompressed")
+                raise BadInput(source.url, "is remote or compressed Parquet; init reads local, uncompressed Parquet")
             local = source.local if name == "parquet" else None
             sample = columns.of_parquet(local) if local else columns.of_text(text.head, name == "tsv")
             found = {"columns": columns.chosen(source.url, sample, graph), "format": name}
@@ -56,7 +56,7 @@ def look(graph: GraphConfig) -> Seen:
 
 
 def _format(text: Text, graph: GraphConfig) -> str:
-    """The format, also that of a table whose columns have other names than the default's."""
+    """The format, also of a table whose columns do not have the default names."""
     if graph.format != "auto":
         return graph.format
     try:

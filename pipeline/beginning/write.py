@@ -28,10 +28,10 @@ DEPLOYMENT = """\
 
 
 def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
-    """The text of a run's TOML file in `folder`: what is set as a key, everything else as a comment with an example."""
+    """The text of a run's TOML file in `folder`: keys that are set, and all others as comments with an example."""
     schema = ROOT / RUN_SCHEMA
     lines = [f"#:schema {os.path.relpath(schema, folder)}", ""] if schema.is_file() else []
-    lines += [f"# {config.graph.title}: made by `graphmill init`. A key behind a # is not set; its value is an example."]
+    lines += [f"# {config.graph.title}: made by `graphmill init`. A key in a comment is not set; its value is an example."]
     for name, model in tables():
         if name in SHOWN and (name != "graph.columns" or seen.format in TABLES):
             part: Any = config
@@ -61,7 +61,7 @@ def _beside(path: str | Path, folder: Path) -> str:
 
 
 def deployment(run: Path, seen: Seen, cron: str, timezone: str) -> str:
-    """The text of a file of deployments with one for a run's file, in the form of the project's prefect.yaml.
+    """The text of a deployment file for a run's file, in the form of the project's prefect.yaml.
 
     Raises BadConfig where there is no clone, whose code a deployment runs.
     """

@@ -1,4 +1,4 @@
-"""How far a step is: steps state it here, and `pipeline.progress.shown` shows it where a run follows its steps.
+"""The progress of steps: steps report it here, and `pipeline.progress.shown` shows it.
 
 Elsewhere, such as on a worker of a cluster, it is not kept.
 """
@@ -26,25 +26,25 @@ CURRENT: ContextVar[Progress | None] = ContextVar("progress", default=None)  # o
 
 
 def phase(name: str) -> None:
-    """State what the step does from now on."""
+    """Report what the step does from now on."""
     if progress := CURRENT.get():
         progress.phase = name
 
 
 def reached(done: float, total: float | None, unit: str) -> None:
-    """State how much is done, and of how much, if that is known."""
+    """Report how much is done, and of what total, if that is known."""
     if progress := CURRENT.get():
         progress.done, progress.total, progress.unit = done, total, unit
 
 
 def advance(units: int = 1) -> None:
-    """State that some more units are done of what `counted` counts."""
+    """Report that some more units of `counted` are done."""
     if (progress := CURRENT.get()) and progress.total:
         progress.done += units
 
 
 def counted(results: Iterable[Item], sizes: list[int], unit: str) -> Iterator[Item]:
-    """Yield the results of tasks, and state what is done when each arrives; `sizes` has the units of each task."""
+    """Yield the results of tasks, and report each as it arrives; `sizes` has the units of each task."""
     done, total = 0, sum(sizes)
     if total > 1:
         reached(0, total, unit)

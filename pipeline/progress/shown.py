@@ -1,4 +1,4 @@
-"""Show how far the running steps are: live lines in a terminal, otherwise a line of each step in the log now and then."""
+"""Show the progress of running steps: live lines in a terminal, otherwise regular lines in the log."""
 
 import logging
 import os
@@ -35,7 +35,7 @@ class _Running:
     logged: float
 
     def left(self, now: float) -> float | None:
-        """Seconds that the step will still take; None where nothing says so."""
+        """Seconds that the step will still take; None if there is no estimate."""
         progress, elapsed = self.progress, now - self.started
         if progress.total and progress.done:
             return elapsed * max(progress.total / progress.done - 1, 0)
@@ -68,7 +68,7 @@ class Shown:
         self._running: list[_Running] = []
 
     def follow(self, name: str, step: Callable[P, R], expected: Callable[[], float | None] = lambda: None) -> Callable[P, R]:
-        """The same step, shown as `name` while it runs; `expected` is called if nothing else says how long it takes."""
+        """The same step, shown as `name` while it runs; `expected` is called if there is no other estimate of its time."""
 
         @wraps(step)
         def followed(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -85,7 +85,7 @@ class Shown:
         return followed
 
     def log(self, ended: Event) -> None:
-        """Log a line of each step that has run for so long since its last one, until `ended` is set."""
+        """Log a line for each step at regular intervals, until `ended` is set."""
         while not ended.wait(LOG_EVERY / 5):
             now = time.monotonic()
             for running in list(self._running):

@@ -4,7 +4,6 @@
 script is `templates/maps.js`.
 """
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ def draw(results: Results, runtime: Runtime) -> Folder:
 
     steps = (results.edges, results.graph, *results.tabled, *results.proofs, *filter(None, [results.changes]))
     # The page shows times and facts, so its inputs are complete manifests, not only the content of the steps.
-    inputs = {folder.manifest.step: digest_of(asdict(folder.manifest)) for folder in steps}
+    inputs = {folder.manifest.step: digest_of(vars(folder.manifest)) for folder in steps}
     where = machine(runtime.backend)
 
     def write(folder: Path) -> dict[str, Any]:

@@ -165,15 +165,15 @@ class Atlas:
         values[self._entry[self._known]] = moved.by[self._known]
         if not moved.stage:
             levels = self._network.levels(np.where(np.isnan(values), maps.FAINT, 0).astype(np.uint8))
-            sentence = f"{moved.sentence} Each half of an edge has the colour of its end; what has not changed is grey."
+            sentence = f"{moved.sentence} Each half of an edge has the colour of its end; unchanged ones are grey."
             return self._map("Changes since the last run", sentence, levels, maps.forest_colours)
         finite = values[np.isfinite(values)]
         highest = float(finite.max()) if len(finite) else 1.0
         shown = [None if math.isnan(value) else _short(value, moved.integer) for value in values[self._named].tolist()]
         levels = self._network.levels(maps.by_value(np.minimum(values, highest), highest))
         sentence = (
-            f"{moved.sentence} The colour shows the largest change of the distance from a source; the last one also what is "
-            "reached only before or only now. What has not changed is grey."
+            f"{moved.sentence} The colour shows the largest change of the distance from a source. Vertices that are reached only "
+            "before or only now have the last colour, and unchanged ones are grey."
         )
         return self._map(
             "Changes since the last run", sentence, levels, maps.distance_colours,

@@ -1,4 +1,4 @@
-"""What the report shows of change tables: how many rows of each table differ, and how much each vertex has moved."""
+"""The report's part on change tables: how many rows of each table differ, and how far each vertex has moved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from kernels.registry import ALGORITHMS
 from pipeline.report.aggregates import bins, lower_median
 from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.reading import Vertices
-from pipeline.report.wording import counted, number
+from pipeline.report.wording import changed_values, counted, number
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.facts import ChangedFacts, ChangesFacts
+from pipeline.store.facts import ChangesFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names
 from pipeline.tables import changes
@@ -55,20 +55,20 @@ class Moved:
         vertices = counted(len(finite), "vertex", "vertices")
         most = f" by up to {number(int(finite.max()) if self.integer else finite.max())} ({self.unit})" if len(finite) else ""
         others = counted(len(found) - len(finite), "vertex", "vertices")
-        return f"{vertices} at another distance{most}; {others} reached only before, or only now."
+        return f"{vertices} at a different distance{most}; {others} reached only before or only now."
 
 
 def rows_of(found: ChangesFacts) -> list[tuple[str, ...]]:
     """The rows of a table with columns HEADS, of the tables that have changed."""
     return [
-        (name, *(f"{count:,}" for count in (*table.rows, table.added, table.removed, table.changed)), _columns(table))
+        (name, *(f"{count:,}" for count in (*table.rows, *differ)), ", ".join(changed_values(table.columns, table.largest)))
         for name, table in found.tables.items()
-        if table.added or table.removed or table.changed
+        if any(differ := (table.added, table.removed, table.changed))
     ]
 
 
 def note_of(found: ChangesFacts) -> str:
-    """What the table of changed rows leaves out."""
+    """The tables that the list of changed rows leaves out."""
     same = [name for name, table in found.tables.items() if not (table.added or table.removed or table.changed)]
     said = [f"Without a change: {', '.join(same)}."] if same else []
     said += [f"Not compared: {name}, {why}." for name, why in found.not_compared.items()]
@@ -92,7 +92,7 @@ def moved_vertices(found: Folder, vertices: Vertices, names: Names | None, measu
     return None if np.isnan(by).all() else Moved(by)
 
 
-def moved_chart(moved: Moved, title: str) -> Chart | None:
+def moved_chart(moved: Moved) -> Chart | None:
     """Number of vertices by the change of their distance; None if no distance has changed."""
     finite = moved.by[np.isfinite(moved.by)]
     if not moved.stage or not len(finite):
@@ -101,7 +101,8 @@ def moved_chart(moved: Moved, title: str) -> Chart | None:
     edges, counts, width = binned = bins(parts, BARS)
     per = "vertices" if moved.integer and width == 1 else f"vertices per {number(width)}"
     sentence = f"{moved.sentence} Median {number(lower_median(parts, binned))}."
-    return histogram(Caption(title, f"change ({moved.unit})", per, sentence), edges, counts, moved.integer)
+    caption = Caption("Changes of distance since the last run", f"change ({moved.unit})", per, sentence)
+    return histogram(caption, edges, counts, moved.integer)
 
 
 def _largest(folders: Sequence[Path], columns: list[str], vertices: Vertices, names: Names | None) -> Array:
@@ -114,7 +115,7 @@ def _largest(folders: Sequence[Path], columns: list[str], vertices: Vertices, na
         with pq.ParquetFile(place[0], page_checksum_verification=True) as file:
             rows = file.read_row_group(place[1], ["vertex", changes.KIND.name, *columns])
         rows = rows.filter(pc.not_equal(rows[changes.KIND.name], "removed"))
-        ids = names.find(rows["vertex"]) if names else rows["vertex"].to_numpy()
+        ids = rows["vertex"].to_numpy() if names is None else names.find(rows["vertex"])
         if not columns:
             return vertices.positions(ids), np.zeros(len(rows))
         old, new = (rows[name].cast(pa.float64(), safe=False).to_numpy() for name in columns)
@@ -124,10 +125,3 @@ def _largest(folders: Sequence[Path], columns: list[str], vertices: Vertices, na
     for at, by in map_in_order(read, places, cores()):
         np.fmax.at(largest, at, by)
     return largest
-
-
-def _columns(table: ChangedFacts) -> str:
-    return ", ".join(
-        f"{name} {counted(count, 'time')}" + (f" by up to {number(table.largest[name])}" if name in table.largest else "")
-        for name, count in table.columns.items()
-    )

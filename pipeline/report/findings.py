@@ -1,4 +1,4 @@
-"""What the tables of a run show: results, charts and maps, and a sentence for each stage; each table is read once."""
+"""Results, charts, maps and a sentence for each stage, from the tables of a run; each table is read once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ COMPARED_SOURCES = 12
 
 @dataclass
 class _Found:
-    """What one table shows."""
+    """The findings from one table."""
 
     result: Result
     charts: list[Chart] = field(default_factory=list)
@@ -86,14 +86,14 @@ class Findings:
         if self._coordinates is None or not len(self._coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
         elif not count:
-            degrees.not_drawn.append("No map: no stage that has one ran.")
+            degrees.not_drawn.append("No map: no stage with a map ran.")
         else:
             from pipeline.report import atlas  # with matplotlib's colours, which take long to import
 
             self.atlas = atlas.Atlas(edges, self._coordinates, vertices.ids, count)
         if moved and self.atlas:
             degrees.maps.append(self.atlas.changes(moved))
-        if moved and (chart := moved_chart(moved, "Changes of distance since the last run")):
+        if moved and (chart := moved_chart(moved)):
             degrees.charts.append(chart)
         by_stage = dict(zip(answers, over_items(answers.items(), self._find, parallel=len(answers) > 1), strict=True))
         found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
@@ -246,7 +246,7 @@ def _counts_hops(algorithm: Algorithm) -> bool:
 
 
 def _mapped(answers: Mapping[str, Folder]) -> list[str]:
-    """The stages that have maps: the forest, and of those with distances the one that reads weights, if it ran."""
+    """The stages with maps: the forest, and the stage of distances that reads weights, if it ran, or the other one."""
     paths = sorted(
         (stage for stage in answers if BY_NAME[stage].form is Form.PATHS), key=lambda stage: _counts_hops(BY_NAME[stage])
     )

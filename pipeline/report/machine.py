@@ -1,6 +1,7 @@
 """The machine of a run, and the versions of its libraries."""
 
 import platform
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,8 +19,13 @@ def machine(backend: Backend) -> dict[str, str]:
         **(_gpu() if backend == "gpu" else {}),
         "System": f"{platform.system()} {platform.release()}",
         "Python": platform.python_version(),
-        "Libraries": ", ".join(f"{library} {version(library)}" for library in LIBRARIES),
+        "Libraries": _libraries(),
     }
+
+
+@cache
+def _libraries() -> str:
+    return ", ".join(f"{library} {version(library)}" for library in LIBRARIES)
 
 
 def _gpu() -> dict[str, str]:

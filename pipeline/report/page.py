@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from pipeline.report import changed, charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
+from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.results import Results, proof_of
-from pipeline.steps.reading import input_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
@@ -82,7 +83,9 @@ def _changed(found: ChangesFacts) -> dict[str, Any]:
     return {"heads": changed.HEADS, "rows": changed.rows_of(found), "note": changed.note_of(found)}
 
 
+@cache
 def _environment() -> jinja2.Environment:
+    """The templates, which take as long to compile as the rest of a small graph's report."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,

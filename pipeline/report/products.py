@@ -1,4 +1,4 @@
-"""What the report shows of products: a sentence, the first rows of an order, figures to compare, and the values of a map."""
+"""The report's part on products: a sentence, first rows, figures to compare, and the values of a map."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

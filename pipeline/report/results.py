@@ -1,4 +1,4 @@
-"""The results that a report begins with: the first rows of each answer, the queries that give them, and figures to compare."""
+"""The results at the top of a report: first rows of each answer, the queries for them, and figures to compare."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ class Top:
 
 @dataclass
 class Result:
-    """What is known of one table: a sentence, lists of rows, and figures by what they say, to be compared with the last run's."""
+    """The results of one table: a sentence, lists of rows, and figures by name, which are compared with those of the last run."""
 
     title: str
     sentence: str = ""
@@ -101,7 +101,7 @@ def best(table: str, name: str, first: pa.Table) -> Top:
 
 
 def most_reached(table: str, first: pa.Table) -> Top:
-    """The vertices that reach most others, as `highest` gives them."""
+    """The vertices that reach the most others, as `highest` gives them."""
     return Top(
         "Vertices that reach most",
         ["vertex", "reached"],
@@ -150,7 +150,7 @@ def first_flows(table: str, rows: Sequence[dict[str, Any]]) -> Top:
 
 
 def with_names(top: Top, name: Callable[[int], str]) -> Top:
-    """Add the id that each vertex has in the source, where these are strings; the query of a list of vertices gives it, too."""
+    """Add the ids of vertices in the source, if these are strings, to the rows and to the queries of lists of vertices."""
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in top.rows]
     for place, column in enumerate(top.columns):

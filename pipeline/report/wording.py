@@ -1,6 +1,7 @@
 """Numbers and times as text."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,14 @@ def changed(state: StateFacts) -> str:
     return f"{done or 'none'}{more}; file {state.number} since the source was read"
 
 
+def changed_values(columns: Mapping[str, int], largest: Mapping[str, float]) -> list[str]:
+    """How many values of each column differ, and the largest difference of numbers: `distance 2 times by up to 7`."""
+    return [
+        f"{name} {counted(count, 'time')}" + (f" by up to {number(largest[name])}" if name in largest else "")
+        for name, count in columns.items()
+    ]
+
+
 def witnessed(paths: PathFacts) -> str:
     """Describe witness paths."""
     sizes = f"{counted(paths.vertices, 'vertex', 'vertices')}, the longest of {counted(paths.longest, 'arc')}"
@@ -47,12 +56,12 @@ def witnessed(paths: PathFacts) -> str:
 
 
 def read_as(found: InputFacts) -> dict[str, str]:
-    """Say how a source was read: what is said to the sentence."""
+    """Describe how a source was read: a label and a sentence for each fact."""
     columns, kind = found.columns or {}, "directed" if found.directed else "undirected"
     names = ", ".join(f"{role} {name!r}" for role in ("src", "dst", "weight") if (name := columns.get(role)))
     ignored = f"; not read: {', '.join(map(repr, found.ignored_columns))}"[:200] if found.ignored_columns else ""
     each = "an arc" if found.directed else "two arcs, one in each direction"
-    by = {"configuration": "the configuration says so", "file": "the file says so", "format": "by default for this format"}
+    by = {"configuration": "stated by the configuration", "file": "stated by the file", "format": "by default for this format"}
     weight = f"{found.weight}, column {columns['weight']!r}" if "weight" in columns else found.weight
     said = {
         "Format": f"{found.format}{f'; columns {names}{ignored}' if columns else ''}",

@@ -1,4 +1,4 @@
-"""Change tables: beside a table NAME, NAME_changes says how its rows differ from those of an earlier version.
+"""Change tables: for a table NAME, NAME_changes has the rows that differ from those of an earlier version.
 
 Their columns are the keys of the table, `old_X` and `new_X` for each other column X, and `kind`.
 """
@@ -33,7 +33,7 @@ def ids(table: str) -> set[str]:
 def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
     """The columns of a table that are compared: all but those that say what others do.
 
-    A point says what `x` and `y` do; if the ids of the source are strings, `named`, columns of them say what the ids do.
+    A point repeats `x` and `y`; if the ids of the source are strings, `named`, columns of names repeat the ids.
     """
     same = ({GEOMETRY} if "x" in schema.names else set()) | ({"id", *(f"{name}_name" for name in ids(table))} if named else set())
     return [name for name in schema.names if name not in same]

@@ -1,4 +1,4 @@
-"""What each column of the published tables is. `docs/tables.md` describes the same for analysts; a test compares the two."""
+"""The columns of the published tables. `docs/tables.md` describes them for analysts; a test compares the two."""
 
 from dataclasses import replace
 

@@ -92,8 +92,11 @@ def keys(table: str) -> list[str]:
     return [column.name for column in TABLES[table] if column.key]
 
 
-def write_rows(path: Path, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
-    """Write batches, sorted by the columns `keys`, as one Parquet file with page checksums; return the number of rows."""
+def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
+    """Write batches, sorted by the columns `keys`, as one Parquet file with page checksums; return the number of rows.
+
+    `path` may also be an open file of Arrow.
+    """
     words = [field.name for field in arrow if pa.types.is_string(field.type) and field.name != "id"]  # ids differ
     rows = 0
     with pq.ParquetWriter(
@@ -140,7 +143,7 @@ class Files:
                     self._encoding.popleft().result()
 
     def begin(self, number: int) -> None:
-        """Begin a file; the one before it is complete."""
+        """Begin a file; the previous file is complete."""
         self._end()
         self.paths[number] = new_attempt(self._folder)
         self._begun = self.paths[number], []
@@ -218,8 +221,8 @@ def read(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
     return _read_groups(groups, columns, footers)
 
 
-def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read one of the answers in the files of a table as `read` does; each has `rows` rows, at least one."""
+def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str]) -> pa.Table:
+    """Read columns of one of the answers in the files of a table as `read` does; each has `rows` rows, at least one."""
     places = (place_of(answer, rows, group) for group in range(groups_of(rows)))
     groups = [(files[file], within) for file, within in places]
     return _read_groups(groups, columns, {path: pq.read_metadata(path) for path in {path for path, _ in groups}})

@@ -99,7 +99,7 @@ class Form:
             elif self.of_vertices:
                 if len(column) != graph.num_vertices:
                     raise ProofFailed(WRONG_VERTICES)
-                column = elementwise(column.__getitem__, graph.positions, dtype=column.dtype)
+                column = elementwise(column.take, graph.positions, dtype=column.dtype)
             read.append(column)
         return self.answer(AllVertices(graph, weight_type(graph.out)), read, source)
 
@@ -117,7 +117,7 @@ def _of_rows(answer: Any, rows: Array) -> Any:
     if isinstance(answer, ReachabilityIndex):
         node, labels = answer.condensation.node[rows], answer.labels
         return RowLabels(answer.condensation.names[node], labels.level[node], labels.low[:, node], labels.post[:, node])
-    return with_arrays(answer, lambda array: array[..., rows] if array.ndim else array)
+    return with_arrays(answer, lambda array: array.take(rows, axis=-1) if array.ndim else array)
 
 
 def require_known(ids: Array, rows: Array) -> None:
@@ -138,7 +138,8 @@ class AllVertices:
 
     def ids_of(self, rows: Array) -> Array:
         """See `Vertices.ids_of`."""
-        ids: Array = np.where(rows == NO_ROW, NO_ID, self._graph.ids[rows])
+        ids: Array = self._graph.ids.take(rows)  # the last one for NO_ROW
+        ids[rows == NO_ROW] = NO_ID
         return ids
 
     def rows_of(self, ids: Array) -> Array:
@@ -284,4 +285,4 @@ def form_of(stage: algorithm.Algorithm) -> Form:
 
 def _all_equal(values: Array, others: Array, places: Array) -> bool:
     """Whether `values` are `others[places]`."""
-    return bool(elementwise(lambda values, places: values == others[places], values, places, dtype=np.bool_).all())
+    return bool(elementwise(lambda values, places: values == others.take(places), values, places, dtype=np.bool_).all())

@@ -101,8 +101,7 @@ def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
             endpoint's id.
     """
     communicator = vertices.communicator
-    size, num_vertices = communicator.size, len(vertices.rows_by_id)
-    places = Owners(np.array([num_vertices * rank // size for rank in range(size + 1)], OFFSET), communicator)
+    places = Owners.evenly(len(vertices.rows_by_id), communicator)
     ranks = vertices.positions[src - vertices.first_row].astype(OFFSET)
     begins = np.ones_like(ranks, np.bool_)
     begins[1:] = ranks[1:] != ranks[:-1]

@@ -11,7 +11,7 @@ from kernels.derived import Derived
 from kernels.graph import NO_ROW, Array
 
 _ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
-_FEW = 16  # fewer ids than one for so many vertices are searched for: making the array would cost more
+_FEW = 16  # if there is less than one id per this number of vertices, they are searched for: making the array would take longer
 
 
 class Ids(Protocol):
@@ -41,6 +41,12 @@ def rows_of(graph: Ids, ids: Array) -> Array:
     return find(ids)
 
 
+def places_in(ascending: Array, values: Array) -> tuple[Array, Array]:
+    """The index of each value in an ascending array, and whether it is there: int64 and bool [n]."""
+    places = np.minimum(np.searchsorted(ascending, values), max(len(ascending) - 1, 0))
+    return places, ascending[places] == values if len(ascending) else np.zeros(len(values), np.bool_)
+
+
 def finder(graph: Ids) -> Callable[[Array], Array]:
     """`rows_of` for many ids: by an array from each id in the graph's range to its row, where this stays small."""
     return graph.numbering.get(finder, lambda: _new_finder(graph))
@@ -51,11 +57,13 @@ def _new_finder(graph: Ids) -> Callable[[Array], Array]:
     low, high = (int(ids[rows_by_id[end]]) for end in (0, -1)) if graph.num_vertices else (0, -1)
     if not 0 < high - low + 1 <= _ENTRIES * graph.num_vertices:
         return partial(_search, graph)
-    table = np.full_like(rows_by_id, NO_ROW, shape=(high - low + 2,))  # the last entry is for every other id
+    last = np.uint64(high - low + 1)
+    table = np.full_like(rows_by_id, NO_ROW, shape=(int(last) + 1,))  # the last entry is for every other id
     assign(table, ids - low, np.arange(len(ids), dtype=rows_by_id.dtype, like=rows_by_id))
 
     def find(ids: Array) -> Array:
-        found: Array = table[np.where((ids >= low) & (ids <= high), ids - low, high - low + 1)]
+        places = np.subtract(ids, low, dtype=np.int64).view(np.uint64)  # below `low`, also where it overflows: at least `last`
+        found: Array = table.take(np.minimum(places, last, out=places).view(np.int64))
         return found
 
     return lambda ids: elementwise(find, ids, dtype=table.dtype)
