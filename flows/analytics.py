@@ -81,9 +81,7 @@ def reachability(
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
         publish_as: Name of the link to the run; `latest` replaces that also if it is the result of other parameters.
     """
-    asked = {"pairs": pairs, "witness": witness}
-    given = {name: value for name, value in asked.items() if value is not None}
-    return analyse(run, given, needs_pairs=True, backend=backend, publish_as=publish_as)
+    return analyse(run, given(pairs=pairs, witness=witness), needs_pairs=True, backend=backend, publish_as=publish_as)
 
 
 @flow(name="graph-changes", flow_run_name=run_name, persist_result=False)
@@ -104,10 +102,14 @@ def graph_changes(
         backend: Where the run computes; it replaces the file's: `cpu`, `gpu`, or `auto`, the GPU if there is one.
         publish_as: Name of the link to the newest run, by default `latest`.
     """
-    asked: dict[str, Any] = {"backend": backend, "publish_as": publish_as}
-    given = {name: value for name, value in asked.items() if value is not None}
-    config = load_run(Path(run), {"changes": {"arrivals": arrivals}} if arrivals else None, **given)
+    more = given(backend=backend, publish_as=publish_as)
+    config = load_run(Path(run), {"changes": {"arrivals": arrivals}} if arrivals else None, **more)
     return apply_arrivals(config, as_task, _shown)
+
+
+def given(**values: Any) -> dict[str, Any]:
+    """The values that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: bool = False, **changes: Any) -> Folder:
@@ -116,8 +118,7 @@ def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: boo
     `queries` and those of `changes` that are not None replace the file's values. Raises BadConfig where `needs_pairs` and there
     are none; otherwise as `pipeline.run.run`.
     """
-    given = {name: value for name, value in changes.items() if value is not None}
-    config = load_run(Path(run), {"queries": queries} if queries else None, **given)
+    config = load_run(Path(run), {"queries": queries} if queries else None, **given(**changes))
     if needs_pairs and config.queries is None:
         raise BadConfig(f"{run}: has no pairs; name their file in table [queries], or pass it to the flow")
     return _shown(partial(run_steps, config, as_task))

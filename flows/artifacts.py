@@ -72,7 +72,7 @@ def summary(published: Folder) -> str:
 
 def _proof(table: str, proofs: dict[str, ProofFacts]) -> str:
     if table.endswith(SUFFIX):
-        return "makes the table of the one before"
+        return "turns the previous run's table into this one"
     proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
     if proof is None:
         return OTHERWISE.get(table, "")

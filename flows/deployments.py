@@ -63,7 +63,7 @@ def deploy(file: Path, notify: Path | None = None) -> None:
             _ready(client, pool)
         prefect = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file.absolute())]
         if subprocess.run(prefect, cwd=CLONE, check=False).returncode:
-            raise BadConfig(f"{file}: could not be deployed; Prefect says why above")
+            raise BadConfig(f"{file}: could not be deployed; Prefect printed the reason above")
         if notify:
             block = _block(notify)
             for automation in (found for pool in pools for found in automations(pool, block)):
@@ -113,7 +113,7 @@ def _block(notify: Path) -> UUID:
     except (OSError, UnicodeDecodeError) as error:
         raise BadConfig(f"{notify}: {getattr(error, 'strerror', None) or 'is not text'}") from None
     if "://" not in address or len(address.split()) != 1:
-        raise BadConfig(f"{notify}: does not hold one address, such as https://HOST/PATH or mailtos://USER:PASSWORD@HOST?to=WHOM")
+        raise BadConfig(f"{notify}: is not one address such as https://HOST/PATH or mailtos://USER:PASSWORD@HOST?to=ADDRESS")
     if address.startswith(("http://", "https://")):
         texts = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
         webhook = CustomWebhookNotificationBlock(name=BLOCK, url="{{address}}", json_data=texts, secrets={"address": address})

@@ -65,6 +65,7 @@ class GuardedServer(SubprocessASGIServer):
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": self.address,
             "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{PREFECT_HOME.value() / DATABASE}",
             "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",  # there are no deployments
+            "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",  # no flow uses one; a fifth of the start's CPU time
         }
 
     def stop(self) -> None:

@@ -1,15 +1,20 @@
 import os
+import shutil
+from importlib.metadata import version
+from pathlib import Path
 
-import pytest
+from tests.kept import CACHE
 
-os.environ.pop("PREFECT_API_URL", None)  # the tests' flows run on a server of their own
-import flows  # noqa: F401  sets Prefect's defaults before Prefect is imported
+# Without an address, the flows would load all of Prefect's server, in every process that collects tests.
+os.environ["PREFECT_API_URL"] = "http://127.0.0.1:9/api"
+import flows.tasks  # noqa: F401
+
+del os.environ["PREFECT_API_URL"]
+
+EMPTY = CACHE / f"prefect-{version('prefect')}.db"
 
 
-@pytest.fixture(scope="module")
-def prefect():
-    """One embedded server with an empty database for the flows of a file. It also works when idle, so it ends with them."""
-    from prefect.testing.utilities import prefect_test_harness
-
-    with prefect_test_harness(server_startup_timeout=120):
-        yield
+def give_database(database: Path) -> None:
+    """Begin with a server's empty database, which takes seconds to make; the flows of test_processes.py make it."""
+    if EMPTY.exists():
+        shutil.copy(EMPTY, database)

@@ -32,7 +32,7 @@ def alive(environment: dict[str, str]) -> list[psutil.Process]:
     return found
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
+def eventually(holds: Callable[[], bool], seconds: float = 60) -> bool:
     """Whether `holds` within `seconds`."""
     deadline = time.monotonic() + seconds
     while not holds():

@@ -44,10 +44,10 @@ def test_a_night_that_is_killed_goes_on_where_it_was(network, tmp_path):
     seen = []
     for line in process.stdout:
         seen.append(line)
-        if "2026-07-01.csv is the next of 1" in line:
+        if "2026-07-01.csv, the first of 1 waiting" in line:
             arrive(folder, "2026-07-02.csv")
             arrive(folder, "2026-07-03.csv")
-        if " - bfs: started" in line and any("2026-07-02.csv is the next of 2" in before for before in seen):
+        if " - bfs: started" in line and any("2026-07-02.csv, the first of 2 waiting" in before for before in seen):
             break
     else:
         pytest.fail("".join(seen))
@@ -87,7 +87,7 @@ def test_a_bad_file_fails_the_flow_and_stops_those_behind_it(network):
     arrive(folder, "2026-07-03.csv")
     state = graph_changes(str(run), return_state=True)
     assert state.is_failed() and "Stopped: BadInput: " in state.message
-    for words in ("2026-07-02.csv: line 2: ", "was not applied; 1 behind it wait; mend it or move it away, then start again"):
+    for words in ("2026-07-02.csv: line 2: ", "was not applied; 1 behind it wait; repair it or move it away, then start again"):
         assert words in state.message
     assert RunFacts.of(list_runs_of(out)[-1]).graph.state is None  # the run of the source
     (folder / "2026-07-02.csv").rename(folder.parent / "bad.csv")

@@ -1,0 +1,30 @@
+"""One server for all files here."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.flows.conftest import EMPTY, give_database
+from tests.kept import kept
+
+
+@pytest.fixture(scope="package")
+def prefect(tmp_path_factory):
+    """One embedded server for the flows of all files here. It also works when idle, so it ends with them."""
+    from prefect.testing import utilities
+
+    folder = tmp_path_factory.mktemp("prefect")
+    database = folder / "prefect-test.db"
+    give_database(database)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(utilities, "mkdtemp", lambda: str(folder))
+        with utilities.prefect_test_harness(server_startup_timeout=120):
+            kept(EMPTY, lambda path: keep_database(database, path))
+            yield
+
+
+def keep_database(database: Path, path: Path) -> None:
+    with closing(sqlite3.connect(database)) as found, closing(sqlite3.connect(path)) as copy:
+        found.backup(copy)
