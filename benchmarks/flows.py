@@ -21,7 +21,8 @@ from kernels.flow import max_flow
 from kernels.flow.capacities import capacities
 from kernels.flow.certificate import certify_flows
 from kernels.gpu.devices import obstacle
-from kernels.gpu.loader import to_device, to_host
+from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 
 RUNS = 3

@@ -3,7 +3,7 @@
 Graph500's parameters: 2^scale vertices, 16 edges per vertex, ids permuted; weights 1..999. `graphmill run --undirected` reads it.
 """
 
-import sys
+import argparse
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -35,9 +35,12 @@ def edges(scale: int) -> Iterator[pa.RecordBatch]:
 
 def main() -> None:
     """Write the file that the command line names."""
-    scale, path = int(sys.argv[1]), Path(sys.argv[2])
-    with pq.ParquetWriter(path, SCHEMA, compression="lz4") as writer:
-        for batch in edges(scale):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rmat_parquet", description=__doc__)
+    parser.add_argument("scale", type=int, help="the graph has 2^scale vertices; at least 16")
+    parser.add_argument("path", type=Path, help="the Parquet file")
+    asked = parser.parse_args()
+    with pq.ParquetWriter(asked.path, SCHEMA, compression="lz4") as writer:
+        for batch in edges(asked.scale):
             writer.write_batch(batch)
 
 

@@ -14,5 +14,10 @@ def schema_of(row: type[Any]) -> pa.Schema:
     return pa.schema([(field.name, _TYPES[_without_none(field.type)]) for field in fields(row)])
 
 
+def failure_of(error: BaseException) -> str:
+    """What a row says of a measurement that failed."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+
+
 def _without_none(stated: Any) -> type:
     return next((one for one in get_args(stated) if one is not NoneType), stated)

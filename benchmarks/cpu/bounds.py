@@ -3,6 +3,7 @@
 Tests do not assert times, because they also run on busy machines. Each line is a regression that was once measured.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -88,6 +89,7 @@ def _best(call: Callable[[], Any], runs: int = 3) -> float:
 
 def main() -> None:
     """Print a line for each bound."""
+    argparse.ArgumentParser(prog="python -m benchmarks.cpu.bounds", description=__doc__).parse_args()
     exceeded = False
     for what, seconds, limit in bounds():
         exceeded |= seconds > limit

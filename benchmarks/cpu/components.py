@@ -31,9 +31,9 @@ def contests(graph: Graph, peers: Peers) -> Iterator[Contest]:
     scipy_way = "strong" if graph.symmetric else "weak"
     weak = partial(_networkit, networkit.components.ConnectedComponents, undirected)
     strong = partial(_networkit, networkit.components.StronglyConnectedComponents, peers.networkit)
-    yield _contest(graph, peers, wcc, "wcc", scipy_way, "weak", weak)
+    yield _contest(graph, peers, wcc, scipy_way, "weak", weak)
     if not graph.symmetric:
-        yield _contest(graph, peers, scc, "scc", "strong", "strong", strong)
+        yield _contest(graph, peers, scc, "strong", "strong", strong)
     yield from requested(graph, peers)
 
 
@@ -70,9 +70,9 @@ def _summary(values: Sequence[float] | Array) -> Array:
     return np.array([float(f"{value:.4e}") for value in (found.sum(), (found**2).sum(), found.max())])
 
 
-def _contest(graph: Graph, peers: Peers, ours: Any, algorithm: str, scipy_way: str, igraph_way: str, theirs: Any) -> Contest:
+def _contest(graph: Graph, peers: Peers, ours: Any, scipy_way: str, igraph_way: str, theirs: Any) -> Contest:
     return Contest(
-        algorithm,
+        ours.__name__,
         (
             Contender(OURS, partial(ours, graph), lambda components: _smallest(components.labels)),
             Contender(

@@ -35,7 +35,7 @@ def measure(chosen: argparse.Namespace) -> Iterator[Row]:
 def main(arguments: list[str] | None = None) -> None:
     """Measure, print each row, and write the table."""
     gpu = on_gpu()
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.dynamic.bench", description=__doc__)
     parser.add_argument("--only", action="append", default=[], choices=PARTS, help="may be repeated")
     parser.add_argument("--structure", action="append", default=[], help="of the batches; may be repeated")
     parser.add_argument("--scale", type=int, default=22 if gpu else 14, help="of the R-MAT graph")

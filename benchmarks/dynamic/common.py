@@ -60,12 +60,6 @@ def milliseconds(call: Callable[[], Any], repeats: int = 3, warm_up: int = 1) ->
     return 1000 * (time.perf_counter() - start) / repeats
 
 
-def to_host(array: Array) -> Array:
-    """A NumPy array."""
-    found: Array = array.get() if hasattr(array, "get") else array
-    return found
-
-
 def without_weights(csr: Csr) -> Csr:
     """The same arcs."""
     return Csr(csr.offsets, csr.indices, None)

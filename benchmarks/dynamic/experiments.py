@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.dynamic.common import Row, milliseconds, on_gpu, require_same, to_host, wait, without_weights
+from benchmarks.dynamic.common import Row, milliseconds, on_gpu, require_same, wait, without_weights
 from kernels.answers import Paths
 from kernels.bfs import bfs as static_bfs
 from kernels.dynamic import Rules
@@ -17,6 +17,7 @@ from kernels.dynamic.pages.mirror import Mirror
 from kernels.dynamic.pages.store import PageStore
 from kernels.dynamic.searches import bfs, sssp
 from kernels.dynamic.structures.pages import SlottedPages
+from kernels.gpu.loader import to_host
 from kernels.graph import Csr, Graph
 from kernels.sssp import sssp as static_sssp
 
@@ -115,7 +116,7 @@ def _push(csr: Csr, source: int) -> Paths:
     import cupy
 
     from benchmarks.published import SOURCES
-    from kernels.dynamic.constants import SEARCH_THREADS, UNSEEN
+    from kernels.dynamic.constants import CONTROL_WORDS, SEARCH_THREADS, UNSEEN
     from kernels.dynamic.searches_cuda import NONE, answer
     from kernels.gpu.loader import launch
 
@@ -125,7 +126,7 @@ def _push(csr: Csr, source: int) -> Paths:
     predecessor.fill(NONE)
     levels[source], queue[0] = 0, source
     parts = [cupy.empty(len(csr.indices) // 509 + 1, np.int32) for _ in range(2)]
-    arguments = csr.offsets, csr.indices, levels, predecessor, queue, *parts, cupy.zeros(8, np.uint64)
+    arguments = csr.offsets, csr.indices, levels, predecessor, queue, *parts, cupy.zeros(CONTROL_WORDS, np.uint64)
     launch(f"{SOURCES}search_rows.cu", "search_rows", SEARCH_THREADS, None, *arguments)
     return answer(source, levels, predecessor)
 

@@ -23,6 +23,7 @@ from benchmarks.one_gpu.contests import KERNELS, Kernel, graph_bytes
 from benchmarks.one_gpu.graphs import WINDOW, Edges, rmat, road_like_grid, weight_of_endpoints
 from benchmarks.one_gpu.peers import Pylibcugraph
 from benchmarks.one_gpu.table import Row, merge, read, write
+from benchmarks.schema import failure_of
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import Graph
 from kernels.layout import rules
@@ -94,9 +95,9 @@ def measure(name: str, graph: Graph, kernels: list[Kernel], where: dict[str, Any
             continue
         row = replace(shape, kernel=kernel.name)
         try:
-            yield contest(row, kernel, graph, None, kernel.inputs(graph, CALLS), {}, peers)
+            yield contest(row, kernel, graph, None, kernel.inputs(graph, CALLS), peers)
         except Exception as wrong:  # a wrong answer or lack of memory becomes a row of the table
-            yield replace(row, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:200])
+            yield replace(row, failure=failure_of(wrong))
 
 
 def graph_of(edges: Edges) -> Graph:

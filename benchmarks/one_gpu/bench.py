@@ -18,12 +18,13 @@ import numpy as np
 from benchmarks.one_gpu import peers as gpu_peers
 from benchmarks.one_gpu.contests import KERNELS, Kernel, csr_bytes, graph_bytes, repeats, searches
 from benchmarks.one_gpu.double_graph import DoubleGraph, build
-from benchmarks.one_gpu.graphs import Edges, graphs, to_host
+from benchmarks.one_gpu.graphs import Edges, graphs
 from benchmarks.one_gpu.table import Row, merge, read, write
 from benchmarks.one_gpu.timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
+from benchmarks.schema import failure_of
 from kernels.answers import Scores
 from kernels.cpu.parallel import cores
-from kernels.gpu.loader import to_host as array_to_host
+from kernels.gpu.transfer import on_host
 from kernels.graph import Csr, Graph
 from kernels.sssp import sssp
 
@@ -89,7 +90,7 @@ def measure(
 ) -> Iterator[Row]:
     """Measure one graph and yield its rows."""
     graph = edges.graph()
-    host = to_host(graph)
+    host: Graph = on_host(graph)
     shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
     libraries = Libraries(graph, interfaces) if interfaces else None
     for kernel in kernels:
@@ -102,9 +103,9 @@ def measure(
                 print(f"{name}: {kernel.name} {row.method} skipped, the time limit is reached", file=sys.stderr)
                 continue
             try:
-                yield contest(row, kernel, graph, host, calls[:METHOD_CALLS] if method else calls, method, libraries)
+                yield contest(row, kernel, graph, host, calls[:METHOD_CALLS] if method else calls, libraries)
             except Exception as wrong:  # a wrong answer or lack of memory becomes a row of the table
-                yield replace(row, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:200])
+                yield replace(row, failure=failure_of(wrong))
 
 
 def contest(
@@ -113,10 +114,10 @@ def contest(
     graph: Graph,
     host: Graph | None,
     calls: list[tuple[Any, ...]],
-    method: dict[str, str],
     libraries: "Libraries | None",
 ) -> Row:
-    """Prove, compare and time one kernel and method; AssertionError if an answer is wrong. The CPU needs the `host` graph."""
+    """Prove, compare and time a kernel and the row's method; AssertionError if an answer is wrong. The CPU needs `host`."""
+    method = {"method": row.method} if row.method else {}
     solve = partial(kernel.solve, graph, **method)
     answer, arcs = prove(kernel, graph, solve, calls)
     row = replace(row, necessary_bytes=kernel.necessary_bytes(graph, calls[0], answer))
@@ -157,7 +158,7 @@ def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[t
 
 def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> float:
     """Compare an answer with the CPU kernel's; return the CPU kernel's milliseconds without compilation."""
-    call = tuple(map(array_to_host, call))
+    call = on_host(call)
     _compile(kernel, host, call)
     times: list[float] = []
     while len(times) < CPU_RUNS and sum(times) < CPU_SECONDS:

@@ -74,9 +74,8 @@ def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declare
     ids, arcs, _ = clean(src, dst, weights, Rules(declared, both, keep_self_loops=False, keep_parallel=False))
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
     rows = take_rows(arcs, order, inverse(order))
-    num_vertices = len(ids)
     del ids, arcs, order  # not counted in the peak while the vector extension is filled
-    return extend(rows, 0, num_vertices)
+    return extend(rows, 0)
 
 
 def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:

@@ -171,16 +171,6 @@ _FILES = {
 }
 
 
-def to_host(graph: Graph) -> Graph:
-    """The same graph with NumPy arrays, for the CPU's kernels."""
-
-    def csr(side: Csr) -> Csr:
-        return Csr(*(None if array is None else cp.asnumpy(array) for array in (side.offsets, side.indices, side.weights)))
-
-    out = csr(graph.out)
-    return Graph(cp.asnumpy(graph.ids), cp.asnumpy(graph.rows_by_id), out, out if graph.symmetric else csr(graph.into))
-
-
 def _distinct(src: Array, dst: Array, weights: Array | None, num_vertices: int) -> tuple[Array, Array | None]:
     """Ascending keys `src * num_vertices + dst` of the distinct arcs, and their least weights."""
     keys = (src * num_vertices + dst)[src != dst]

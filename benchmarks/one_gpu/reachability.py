@@ -1,10 +1,10 @@
-"""Time the reachability index on the GPU: `python -m benchmarks.one_gpu.reachability [FOLDER]` (docs/reachability.md).
+"""Time the reachability index on the GPU: `python -m benchmarks.one_gpu.reachability --help` (docs/reachability.md).
 
-FOLDER holds the GRAIL authors' graphs, `NAME.gra.gz`; without it those in `data/` are taken. Every index is proved before
-anything is timed, and answers to samples are compared with the CPU's, on graphs of up to 2^20 vertices the index too.
-The last two tables are the thesis's (gpu_thesis.py).
+The graphs are those of the GRAIL authors, `NAME.gra.gz`. Every index is proved before anything is timed, and answers to samples
+are compared with the CPU's, on graphs of up to 2^20 vertices the index too. The last two tables are the thesis's (thesis.py).
 """
 
+import argparse
 import gzip
 import signal
 import sys
@@ -17,7 +17,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.one_gpu.graphs import DATA, graph_of_arcs, to_host
+from benchmarks.one_gpu.graphs import DATA, graph_of_arcs
 from benchmarks.one_gpu.thesis import LABELS_HEAD, QUERIES_HEAD, labels_row, queries_row
 from benchmarks.one_gpu.timing import milliseconds, poison
 from kernels.answers import ReachabilityIndex, Reached
@@ -104,7 +104,7 @@ def check(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) ->
     assert certify_reachability(contest.graph, index).holds
     found, host = reach(index, src, dst), on_host(index)
     if contest.graph.num_vertices <= COMPARED:
-        host = reachability(to_host(contest.graph))
+        host = reachability(on_host(contest.graph))
         require_equal(index.condensation, host.condensation)
         require_equal(index.labels, host.labels)
     for decided in range(4):
@@ -177,8 +177,10 @@ def measure(contest: Contest, tables: list[list[str]]) -> None:
 
 def main() -> None:
     """Print five tables: builds, queries, widths of masks, and the thesis's of labels and of queries, with our figures."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.one_gpu.reachability", description=__doc__)
+    parser.add_argument("--graphs", type=Path, default=DATA, help="folder of .gra.gz files (default: data)")
+    folder = parser.parse_args().graphs
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # print the tables first
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
     builds = [
         "| graph | nodes / arcs | levels | condense | label | graph to index | label, dfs |",
         "|---|---|---|---|---|---|---|",

@@ -59,7 +59,7 @@ def measure(only: list[str], folder: Path | None) -> Iterator[Row]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure, and write the tables after each row."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.operators.bench", description=__doc__)
     parser.add_argument("--graphs", type=Path, help="folder of further graphs, of which cnr-2000 is used")
     parser.add_argument("--only", action="append", default=[], help="a graph's name; may be repeated")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))

@@ -10,7 +10,7 @@ import cupy
 import numpy as np
 
 from kernels.operators.gpu import bits
-from kernels.operators.gpu.programs import Program
+from kernels.operators.gpu.compiled import Program
 
 _BUSY = 150_000  # cycles for which the GPU is kept busy while a launch is prepared
 _spin = cupy.RawKernel(
@@ -18,12 +18,12 @@ _spin = cupy.RawKernel(
 )
 
 
-def kernel_milliseconds(call: Callable[[], Any], repeats: int = 9) -> float:
-    """Median over `repeats` of the time of all kernels that a call launches, without what the host does between them."""
+def kernel_milliseconds(call: Callable[[], Any]) -> float:
+    """Median over nine calls of the time of all kernels that a call launches, without what the host does between them."""
     call()
     times = []
     with _watched() as spans:
-        for _ in range(repeats):
+        for _ in range(9):
             spans.clear()
             call()
             cupy.cuda.Device().synchronize()
@@ -31,11 +31,11 @@ def kernel_milliseconds(call: Callable[[], Any], repeats: int = 9) -> float:
     return float(np.median(times))
 
 
-def call_milliseconds(call: Callable[[], Any], repeats: int = 5, at_once: int = 1) -> float:
+def call_milliseconds(call: Callable[[], Any], at_once: int = 1) -> float:
     """Median wall time of a call until the GPU is done; of `at_once` calls in a row, without waiting between them."""
     call()
     times = []
-    for _ in range(repeats):
+    for _ in range(5):
         cupy.cuda.Device().synchronize()
         start = time.perf_counter()
         for _ in range(at_once):

@@ -18,6 +18,7 @@ from kernels.bfs import bfs
 from kernels.graph import Array, Graph
 from kernels.operators.algorithms.paths import bellman_ford as all_arcs
 from kernels.operators.algorithms.paths.bellman_ford_partial import bellman_ford_partial
+from kernels.operators.algorithms.paths.delta_stepping import delta_stepping
 from kernels.operators.algorithms.paths.direction_optimising import direction_optimising
 from kernels.operators.algorithms.paths.top_down import top_down
 from kernels.sssp import sssp
@@ -49,6 +50,9 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     by_hand = of("lengths, hand-written, changed rows", lambda g, s: search(g, s, True), lengths, None)
     yield by_hand
     yield _beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
+    if graph.out.weights is not None:
+        delta = float(graph.out.weights.max()) / 2
+        yield of("lengths, delta_stepping", lambda g, s: delta_stepping(g, s, delta), lengths, None)
     rounds = _rounds(graph, source)
     if rounds * graph.num_arcs < 1 << 36:  # the method reads all arcs in each round
         num_bytes = rounds * (16.0 * graph.num_arcs + 16 * rows)

@@ -29,7 +29,7 @@ struct Vertices {
 extern "C" __global__ void number_arcs(
     const int64_t* offsets, const ROW* indices, const ROW* positions, const ROW* tails, const EDGE* first_edge, int64_t num_rows,
     EDGE* number) {
-    const Edges g = {offsets, indices, nullptr, positions, nullptr, tails, first_edge, nullptr, nullptr, num_rows, 0, 0};
+    const Edges g = {offsets, indices, nullptr, positions, nullptr, tails, first_edge, nullptr, nullptr, num_rows, 0};
     for (int64_t v = blockIdx.x; v < num_rows; v += gridDim.x) {
         for (int64_t arc = offsets[v] + threadIdx.x; arc < offsets[v + 1]; arc += blockDim.x) {
             number[arc] = (EDGE)edge_of(g, (ROW)v, indices[arc], arc - offsets[v]);

@@ -67,7 +67,7 @@ def _is_exception(index: ReachabilityIndex, u: Array, v: Array) -> Array:
 def _find(index: ReachabilityIndex) -> Array:
     num_nodes = index.condensation.num_nodes
     if num_nodes > LARGEST_LISTED:
-        raise ValueError(f"exceptions: {num_nodes} components, where {LARGEST_LISTED} are the most")
+        raise ValueError(f"exceptions: {num_nodes} components, more than the limit of {LARGEST_LISTED}")
     children, records = index.condensation.children, records_of(index)
     upwards = np.argsort(-index.labels.level, kind="stable")
     words = np.zeros((num_nodes, -(-num_nodes // 64)), np.uint64)

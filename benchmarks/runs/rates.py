@@ -1,9 +1,10 @@
-"""Compare `graphmill estimate` with real runs, and fit its rates: `python -m benchmarks.runs.rates [BACKEND [SCALE [SIDE]]]`.
+"""Compare `graphmill estimate` with real runs, and fit its rates: `python -m benchmarks.runs.rates --help`.
 
 Prints each estimate with what the run took, and rates fitted to the runs as `pipeline.inspection.rates` has them. The exit status
 is 1 if an estimate is farther from its run than `FACTORS`, which docs/operations.md states.
 """
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -63,17 +64,22 @@ def seconds_of(facts: RunFacts) -> dict[str, float]:
     return found
 
 
-def main(backend: str = "cpu", scale: str = "19", side: str = "1500") -> None:
+def main() -> None:
     """Print a line for each figure of each run, then the fitted rates."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.runs.rates", description=__doc__)
+    parser.add_argument("--backend", choices=("cpu", "gpu"), default="cpu", help="where the runs compute (default: cpu)")
+    parser.add_argument("--scale", type=int, default=19, help="of the largest Kronecker graph (default: 19)")
+    parser.add_argument("--side", type=int, default=1500, help="of the largest grid (default: 1500)")
+    asked = parser.parse_args()
     far, amounts, taken = False, list[tuple[float, float, float]](), list[dict[str, float]]()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for case, source, options in cases(folder, int(scale), int(side)):
+        for case, source, options in cases(folder, asked.scale, asked.side):
             out = folder / f"out {case}"
             asked = {"source": str(source), "directed": False if options else None}
-            found = estimate(run_config(case, graph=asked, output=out, backend=backend))
+            found = estimate(run_config(case, graph=asked, output=out, backend=asked.backend))
             ended, on_gpu = Event(), [0]
-            command = ["-m", "pipeline.cli", "run", str(source), *options, "--backend", backend, "--out"]
+            command = ["-m", "pipeline.cli", "run", str(source), *options, "--backend", asked.backend, "--out"]
             if not taken:
                 run([*command, str(folder / "compiled")], folder / "log")
             watcher = Thread(target=watch_gpu, args=(ended, on_gpu))
@@ -97,4 +103,4 @@ def main(backend: str = "cpu", scale: str = "19", side: str = "1500") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

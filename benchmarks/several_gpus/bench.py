@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.schema import failure_of
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus.shares import by_name, folder_of
 from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
@@ -135,7 +136,7 @@ def _shards(asked: Any, cluster: Cluster) -> None:
             measured = _row_of_kernel(replace(row, what=part), found)
         except Exception as wrong:
             traceback.print_exc()
-            measured = replace(row, what=part, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:300])
+            measured = replace(row, what=part, failure=failure_of(wrong))
         add(asked.work, measured)
         _log(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
 

@@ -9,6 +9,7 @@ from statistics import median
 from threading import Event, Thread
 from typing import Any
 
+from benchmarks.schema import failure_of
 from benchmarks.several_gpus.bench import edges_of
 from benchmarks.several_gpus.ranks import ITERATIONS
 from benchmarks.several_gpus.table import Row, add
@@ -112,7 +113,7 @@ def _time(
             print(f"cuGraph: {row.what} {times[-1]:.0f} ms", flush=True)
         return replace(row, median=median(times), least=min(times), most=max(times), runs=len(times), check=check, note=note)
     except Exception as wrong:
-        return replace(row, failure=" ".join(f"{type(wrong).__name__}: {wrong}".split())[:300])
+        return replace(row, failure=failure_of(wrong))
 
 
 def _distances(frame: Any) -> float:

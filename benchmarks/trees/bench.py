@@ -16,7 +16,8 @@ from benchmarks.trees.peers import Timed
 from kernels.answers import Hierarchy
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import current, name_of, obstacle
-from kernels.gpu.loader import to_device, to_host
+from kernels.gpu.loader import to_host
+from kernels.gpu.transfer import to_device
 from kernels.graph import Array, Graph
 from kernels.hierarchy import build_hierarchy, customise
 from kernels.reductions import measure as reduce
@@ -147,7 +148,7 @@ def _size(hierarchy: Hierarchy) -> str:
 def main(arguments: list[str] | None = None) -> None:
     """Measure, and write the table after each row."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trees.bench", description=__doc__)
-    parser.add_argument("--graphs", type=Path, help="folder of further networks: USA-road-d.NAME.gr.gz")
+    parser.add_argument("--graphs", type=Path, help="folder of further networks: USA-road-d.NAME.gr.gz, NAME.pace.gr.xz")
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="a network, such as 'grid 1024 x 1024'")
     parser.add_argument("--trees", type=int, action="append", default=[], help="trees of a batch; may be repeated")
     parser.add_argument("--sources", type=int, default=0, help="sources that are reduced (default: all, up to 300,000)")

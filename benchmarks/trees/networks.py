@@ -27,6 +27,14 @@ def challenge(folder: Path, name: str) -> Network:
     return graph, places.T
 
 
+def topology(path: Path) -> Network:
+    """Roads without weights and coordinates in the PACE format, such as Florida's, with weights 1..999 drawn for them."""
+    src, dst = np.loadtxt(path, np.int64, comments="p", unpack=True) - 1
+    size = int(max(src.max(), dst.max())) + 1
+    weights = np.random.default_rng(size).integers(1, 999, len(src), np.int32, endpoint=True)
+    return graph_of_edges(src, dst, weights, size), np.zeros((2, size), np.float32)
+
+
 def thin_grid(side: int, dropped: float = 0.35) -> Network:
     """Square grid, row by row, with a fraction of its edges removed, and weights 1..999.
 
@@ -46,12 +54,13 @@ def thin_grid(side: int, dropped: float = 0.35) -> Network:
 
 
 def networks(folder: Path | None) -> dict[str, Callable[[], Network]]:
-    """Networks by name: New York, thinned grids, and the challenge's networks in a folder."""
+    """Networks by name: New York, thinned grids, and the networks in a folder."""
     found = {f"grid {side} x {side}": partial(thin_grid, side) for side in (300, 1024, 2048, 4900)}
     paths = sorted(folder.glob("USA-road-d.*.gr.gz")) if folder else []
     names = [path.name.split(".")[1] for path in paths]
     return {
         "New York": partial(challenge, DATA, "NY"),
         **{name: partial(challenge, paths[0].parent, name) for name in names},
+        **{path.name.split(".")[0]: partial(topology, path) for path in (folder.glob("*.pace.gr.xz") if folder else [])},
         **found,
     }
