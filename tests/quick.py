@@ -24,7 +24,7 @@ AREAS = {
     "pipeline/tables": ["tests/pipeline/test_tables.py"],
     "pipeline/ending.py": ["tests/pipeline/test_ending.py"],
     "pipeline": ["tests/pipeline/test_pipeline.py"],
-    "flows": ["tests/flows/test_flows.py"],
+    "flows": ["tests/flows/served/test_flows.py"],
     "kernels/distributed": ["tests/sharded/test_shard.py", "tests/sharded/test_threads.py", "tests/sharded/test_searching.py"],
     "kernels/dynamic": ["tests/dynamic"],
     "kernels/layout": ["tests/layout/test_merging.py", "tests/layout/test_layout_graph.py"],

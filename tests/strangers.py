@@ -11,6 +11,7 @@ import websockets
 from distributed import rpc
 
 ELSEWHERE = "https://elsewhere.example"
+PATIENCE = 20.0  # seconds for one answer, on a busy machine
 # Prefect's API, its streams, Dask's pages and its metrics; a flow run with a command is what a page once made a worker execute.
 READS = ("api/admin/version", "api/admin/settings", "api/csrf-token?client=stranger", "info/main/workers.html", "status",
          "json/counts.json", "metrics", "api/v1/adaptive_target", "individual-workers", "jupyter")  # fmt: skip
@@ -45,17 +46,17 @@ def exposed(listeners: set[tuple[str, int]]) -> list[str]:
 
 def admitted(port: int) -> list[str]:
     """Everything that a stranger at `port` of loopback was not refused."""
-    found = [f"stream {path}" for path in ("events/in", "events/out", "logs/out") if asyncio.run(streams(port, path))]
-    found += ["Dask's protocol"] if asyncio.run(speaks_dask(port)) else []
-    found += ["TLS without a certificate"] if encrypts(port) else []
-    with suppress(httpx.TransportError):  # it does not speak HTTP
-        found += requests(port)
-    return found
+    try:
+        found = requests(port)
+    except httpx.TransportError:  # it does not speak HTTP, but perhaps one of these
+        found = ["Dask's protocol"] if asyncio.run(speaks_dask(port)) else []
+        return found + (["TLS without a certificate"] if encrypts(port) else [])
+    return found + [f"stream {path}" for path in ("events/in", "events/out", "logs/out") if asyncio.run(streams(port, path))]
 
 
 def requests(port: int) -> list[str]:
     """What a page from elsewhere in a browser, or a program without a password, may read or write by HTTP."""
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Origin": ELSEWHERE}, timeout=20) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Origin": ELSEWHERE}, timeout=PATIENCE) as client:
         unknown = client.get("/no-such-page").text  # Prefect's web interface answers every path with the same empty page
 
         def processed(answer: httpx.Response) -> bool:
@@ -74,9 +75,9 @@ async def streams(port: int, path: str) -> bool:
     for protocol in (None, ["prefect"]):
         with suppress(websockets.WebSocketException, OSError, EOFError):
             url = f"ws://127.0.0.1:{port}/api/{path}"
-            async with websockets.connect(url, subprotocols=protocol, proxy=None, open_timeout=20) as stream:
+            async with websockets.connect(url, subprotocols=protocol, proxy=None, open_timeout=PATIENCE) as stream:
                 await stream.send('{"type": "auth", "token": "graphmill:graphmill"}')
-                if "auth_success" in str(await asyncio.wait_for(stream.recv(), 20)):
+                if "auth_success" in str(await asyncio.wait_for(stream.recv(), PATIENCE)):
                     return True
     return False
 
@@ -84,8 +85,8 @@ async def streams(port: int, path: str) -> bool:
 async def speaks_dask(port: int) -> bool:
     """Whether Dask's protocol, in which any client can execute code, is answered without TLS."""
     with suppress(OSError, asyncio.TimeoutError):
-        async with rpc(f"tcp://127.0.0.1:{port}", timeout=2) as scheduler:
-            return bool(await asyncio.wait_for(scheduler.identity(), 2))
+        async with rpc(f"tcp://127.0.0.1:{port}", timeout=PATIENCE) as scheduler:
+            return bool(await asyncio.wait_for(scheduler.identity(), PATIENCE))
     return False
 
 
@@ -93,7 +94,7 @@ def encrypts(port: int) -> bool:
     """Whether a client without a certificate gets an answer; its handshake succeeds in TLS 1.3, the first read fails."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 2) as plain, context.wrap_socket(plain) as made:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), PATIENCE) as plain, context.wrap_socket(plain) as made:
         made.sendall(b"GET / HTTP/1.0\r\n\r\n")
         return bool(made.recv(1))
     return False

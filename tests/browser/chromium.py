@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import time
-from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -66,10 +65,6 @@ class Tab:
         text = {"text": key} if len(key) == 1 else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
-
-    def screenshot(self, path: Path, whole: bool = True) -> None:
-        """Write a PNG of the whole page, or of the window."""
-        path.write_bytes(b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=whole)["data"]))
 
 
 @contextmanager

@@ -220,7 +220,7 @@ def changed(answer, drawn):
     return replace(answer, **arrays)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(edge_lists(), changes, st.randoms(use_true_random=False))
 def test_an_answer_holds_if_and_only_if_nothing_is_changed(edges, drawn, random):
     order = random.sample(edges.ids, len(edges.ids))

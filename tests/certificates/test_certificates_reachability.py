@@ -5,6 +5,7 @@ An index is unique for its method, seed and dimensions, so each change of an arr
 
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -138,7 +139,10 @@ def test_a_giant_component_holds(method):
 
 class TestReasons:
     graph = graph_of(EdgeList("cross", ((10, 20), (10, 30), (20, 40), (30, 40), (40, 50), (50, 40))))
-    index = reachability(graph, 2)
+
+    @cached_property
+    def index(self) -> ReachabilityIndex:
+        return reachability(self.graph, 2)
 
     def reason(self, **changes: object) -> str:
         return certify_reachability(self.graph, replace(self.index, labels=replace(self.index.labels, **changes))).reason
@@ -167,7 +171,10 @@ class TestMalformed:
     """The certificate of a malformed index does not hold and has a reason; nothing is raised."""
 
     graph = graph_of(EdgeList("cross", ((1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 4))))
-    index = reachability(graph, 2)
+
+    @cached_property
+    def index(self) -> ReachabilityIndex:
+        return reachability(self.graph, 2)
 
     @pytest.mark.parametrize(
         "bad", [None, -7, "rows", [0, 1], np.int32(0), np.zeros(0), np.zeros((1, 4), np.int32), np.zeros(9, object)]

@@ -25,12 +25,13 @@ def test_the_runs_of_the_project_are_valid(path):
 def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):
     (tmp_path / "graphs").mkdir()
     (tmp_path / "graphs" / "g.toml").write_text('source = "g.csv"\ncoordinates = "https://example.org/g.co"\n')
-    (tmp_path / "run.toml").write_text('graph = "graphs/g.toml"\noutput = "out"\n')
+    (tmp_path / "run.toml").write_text('graph = "graphs/g.toml"\noutput = "out"\nmax_flow.pairs = "p.parquet"\n')
     config = load_run(tmp_path / "run.toml", {"layout": {"order": "windowed"}}, sources=(4,))
     assert Path(config.graph.source) == tmp_path / "graphs" / "g.csv"
     assert config.graph.coordinates == "https://example.org/g.co"
     assert config.graph.title == "g"
     assert config.output == tmp_path / "out"
+    assert Path(config.max_flow.pairs) == tmp_path / "p.parquet"
     assert config.layout.order == "windowed"
     assert config.sources == (4,)
 
@@ -48,13 +49,22 @@ def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):
         ({"output": "o", "graph": {"source": "g"}, "layout": {"symmetrise": "yes"}}, "layout.symmetrise: must be true or false"),
         ({"output": "o", "graph": {"source": "g"}, "queries": {"pairs": "p", "witness": "no"}}, "queries.witness: must be true"),
         ({"output": "o", "graph": {"source": "g", "limits": {"ratio": "5"}}}, "graph.limits.ratio"),
-        ({"output": "o", "graph": {"source": "g", "columns": {"weight": True}}}, "graph.columns.weight: is not a column's name"),
+        ({"output": "o", "graph": {"source": "g", "columns": {"weight": True}}}, "graph.columns.weight: is not the name"),
         ({"output": "o", "graph": {"source": "g", "delimiter": ",,"}}, "graph.delimiter: must be one ASCII character"),
         ({"output": "o", "graph": {"source": "g"}, "stages": ["pagernk"]}, "did you mean 'pagerank'?"),
         ({"output": "o", "graph": {"source": "g"}, "stages": []}, "stages"),
         ({"output": "o", "graph": {"source": "g"}, "stages": ["bfs", "dfs"]}, "dfs"),
         ({"output": "o", "graph": {"source": "g"}, "stages": ["wcc", "wcc"]}, "wcc is given twice"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [-3]}, "-3"),
+        ({"output": "o", "graph": {"source": "g"}, "isochrones": {"thresholds": [1], "sums": ["a", "a"]}}, "a is given twice"),
+        (
+            {"output": "o", "graph": {"source": "g"}, "isochrones": {"thresholds": [-1]}},
+            "thresholds.0: must be a number, at least 0",
+        ),
+        (
+            {"output": "o", "graph": {"source": "g"}, "closeness": {"sources": ""}},
+            "closeness.sources: String should have at least 1",
+        ),
         ({"output": "o", "graph": {"source": "g"}, "sources": [2**63]}, "sources.0"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [" "]}, "sources.0"),
         ({"output": "o", "graph": {"source": "g"}, "sources": [1, 1.7]}, "sources.1"),
@@ -83,7 +93,7 @@ def test_the_only_stage_if_wrong_is_one_error():
 
 @pytest.mark.parametrize("chain", ["", "simplecache::", "zip://g.gr::"])
 def test_a_password_in_a_url_is_refused_and_not_repeated(chain):
-    with pytest.raises(BadConfig, match=r"graph\.source: holds a password") as caught:
+    with pytest.raises(BadConfig, match=r"graph\.source: contains a password") as caught:
         run_config("run.toml", output="o", graph={"source": f"{chain}ftp://me:swordfish@example.org/g.gr"})
     assert "swordfish" not in str(caught.value)
 
@@ -178,8 +188,8 @@ STRANGE = {
     "keep = [\n" + "{a = " * 101: "line 2: has more than 100 brackets",
     f"keep = '{'x' * 2**20}'": "has more than 1048576 bytes, the limit for a configuration",
     'output = "a\\u0000b"': "has a null character",
-    'graph.columns = {src = "a", dst = "a"}': "graph.columns: src, dst and weight are different columns; 'a' is given twice",
-    'graph.columns.weight = "src"': "graph.columns: src, dst and weight are different columns; 'src' is given twice",
+    'graph.columns = {src = "a", dst = "a"}': "graph.columns: src, dst and weight must be different columns; 'a' is given twice",
+    'graph.columns.weight = "src"': "graph.columns: src, dst and weight must be different columns; 'src' is given twice",
 }
 
 
@@ -206,14 +216,14 @@ def test_sources_may_be_in_a_file(tmp_path):
     (tmp_path / "run.toml").write_text(
         'sources = "ids"\noutput = "out"\ngraph = {source = "g.csv", columns = {src = "a", dst = "b"}}\n'
     )
-    (tmp_path / "ids").write_text("# crossings\n5\n\n 3 # the station\n")
+    (tmp_path / "ids").write_text('\ufeff"5"\n# crossings\n\n 3 # the station\n"a ""b"" #1" # a name\n')
     config = load_run(tmp_path / "run.toml", {"graph": {"columns": {"src": "x"}}})
-    assert config.sources == ("5", "3")
+    assert config.sources == ("5", "3", 'a "b" #1')
     assert (config.graph.columns.src, config.graph.columns.dst) == ("x", "b")
     for text, words in (
         ("5\n9223372036854775808\n", "line 2: '9223372036854775808' is not in"),
         (b"5\n\xff\n".decode("latin-1"), "line 2: '.*' is not UTF-8"),
-        ("#\n", "has no source"),
+        ("#\n", "contains no source"),
         ("5\n5\n", "5 is given twice"),
     ):
         (tmp_path / "ids").write_text(text, encoding="latin-1")

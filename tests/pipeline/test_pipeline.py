@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.pagerank.certificate import FARTHEST
@@ -105,7 +105,7 @@ edge_lists = st.builds(
 )
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25))
 @given(edges=edge_lists, order=st.sampled_from(ORDERS), shards=st.integers(1, 3))
 def test_random_graphs_have_the_expected_tables(edges, order, shards, tmp_path_factory):
     work = tmp_path_factory.mktemp("random")

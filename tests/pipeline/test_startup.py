@@ -1,14 +1,16 @@
 """What the command imports: libraries that take long to load are loaded by the run that needs them."""
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from kernels.cpu.compiled import Compiled, njit
-from tests.project.test_layout import files
+from tests.project.test_layout import ROOT, files
 
 HEAVY = {"numba", "scipy", "cupy", "matplotlib", "PIL", "pandas", "dask", "distributed", "prefect"}
 
@@ -26,6 +28,18 @@ def test_a_run_with_nothing_changed_imports_nothing_that_computes(tmp_path):
     assert imported(*run) <= {"numba", "scipy"}  # neither pandas, which Arrow would import, nor matplotlib without a map
     assert not imported(*run)
     assert not imported(*run, "--cluster", "local")
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(1800)
+def test_a_first_run_compiles_no_kernel(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    subprocess.run([sys.executable, "-m", "kernels"], env=environment, check=True)
+    before = {*tmp_path.glob("compiled/*/*.nbc")}
+    for graph in ("USA-road-d.NY.gr.gz", "facebook_combined.txt.gz", "wiki-Vote.txt.gz"):
+        command = [sys.executable, "-m", "pipeline.cli", "run", ROOT / "data" / graph, "--out", tmp_path / graph]
+        subprocess.run(command, env=environment, check=True)
+    assert before and {path.name for path in tmp_path.glob("compiled/*/*.nbc")} == {path.name for path in before}
 
 
 def test_numba_is_imported_by_the_first_call_of_a_compiled_function():

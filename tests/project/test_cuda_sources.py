@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import cache
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -20,16 +21,18 @@ SOURCES = sorted([*(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.
 # What launchers of published methods give as macros.
 PUBLISHED_SIZES = {"bfs.cu": {"THREADS": 256}, "wcc.cu": {"THREADS": 512, "WARP_ROW": 32}}
 RMAT = Path(__file__).parents[1] / "gpu" / "rmat.cu"
-# Of each architecture the sizes that launchers derive from it (kernels/gpu/teams.py, paths/team.py, pagerank/tiles.py).
-SMALL = {"TEAM_BLOCKS": 1, "LIST_BYTES": 24576, "TILE_IN_SHARED": 0}
-LARGE = {"TEAM_BLOCKS": 16, "LIST_BYTES": 49152, "TILE_IN_SHARED": 1}
+# Of each architecture the sizes that launchers derive from it (kernels/gpu/teams.py, paths/team.py, pagerank/tiles.py,
+# dynamic/pages/batches/cuda.py), or from it and the free memory (betweenness/certificate/cuda.py).
+SMALL = {"TEAM_BLOCKS": 1, "LIST_BYTES": 24576, "TILE_IN_SHARED": 0, "WIDTH": 32, "GROUP_BLOCKS": 3, "PAGE_BLOCKS": 12}
+LARGE = {"TEAM_BLOCKS": 16, "LIST_BYTES": 49152, "TILE_IN_SHARED": 1, "WIDTH": 32, "GROUP_BLOCKS": 4, "PAGE_BLOCKS": 12}
+LITTLE_MEMORY = {"WIDTH": 8, "GROUP_BLOCKS": 2}
 SIZES = {
-    "sm_80": SMALL | {"TILE_IN_SHARED": 1},
+    "sm_80": SMALL | LITTLE_MEMORY | {"TILE_IN_SHARED": 1},
     "sm_86": SMALL,
     "sm_89": SMALL,
     "sm_90": LARGE,
-    "sm_100": LARGE,
-    "sm_120": SMALL | {"TEAM_BLOCKS": 8},
+    "sm_100": LARGE | {"PAGE_BLOCKS": 10},
+    "sm_120": LARGE | {"PAGE_BLOCKS": 10, "TEAM_BLOCKS": 8, "LIST_BYTES": 24576, "TILE_IN_SHARED": 0},
 }
 SPILL = re.compile(
     r"Function properties for (\w+)\s+(?:ptxas +\. +)?\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads"
@@ -41,6 +44,7 @@ INCLUDE = re.compile(r"""^\s*#\s*include\s*["<](.+)[">]""", re.MULTILINE)
 KEPT = CACHE / "nvrtc"
 
 
+@cache
 def whole(source: str) -> str:
     """The text of a source and of all that it includes; the compiler's own headers are no files."""
     text = (ROOT / source).read_text(encoding="utf-8")
@@ -65,11 +69,12 @@ def covers(types: dict[str, np.dtype]) -> bool:
     return any(all(kind == TYPES[macro][turn % len(TYPES[macro])] for macro, kind in types.items()) for turn in turns)
 
 
-def sizes_of(source: str, text: str, architecture: str) -> dict[str, int]:
+@cache
+def sizes_of(source: str, architecture: str) -> dict[str, int]:
     """The sizes that a source needs as macros."""
     if source.startswith(SOURCES_TO_COMPARE):
         return PUBLISHED_SIZES.get(source.removeprefix(SOURCES_TO_COMPARE), {})
-    return {name: size for name, size in SIZES[architecture].items() if re.search(rf"\b{name}\b", text)}
+    return {name: size for name, size in SIZES[architecture].items() if re.search(rf"\b{name}\b", whole(source))}
 
 
 def cases():
@@ -85,7 +90,7 @@ def cases():
             combinations = [types for all_sums in summed for types in all_sums]
         for number, (types, mark) in enumerate(zip(combinations, marks, strict=True)):
             for architecture in SIZES if number == 0 else ("sm_90",):
-                name, sizes = "-".join([source, architecture, *map(str, types.values())]), sizes_of(source, text, architecture)
+                name, sizes = "-".join([source, architecture, *map(str, types.values())]), sizes_of(source, architecture)
                 marked = mark if architecture == "sm_90" or sizes else pytest.mark.nightly
                 yield pytest.param(source, architecture, types | sizes, id=name, marks=marked)
 

@@ -49,7 +49,8 @@ def corner(folder, suffix):
 
 
 @pytest.mark.parametrize(
-    ("page", "least"), [("README.md", 3), ("docs/abstractions.md", 1), ("docs/dynamic-graphs.md", 1), ("docs/tables.md", 6)]
+    ("page", "least"),
+    [("README.md", 3), ("docs/abstractions.md", 1), ("docs/dynamic-graphs.md", 1), ("docs/tables.md", 6), ("docs/runs.md", 7)],
 )
 def test_the_blocks_of_a_page_run(demo_folder, page, least):
     assert run_page(ROOT / page, demo_folder) >= least

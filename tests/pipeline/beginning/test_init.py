@@ -118,7 +118,7 @@ def test_the_deployment_has_the_form_of_the_projects(people):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["data/people of 2024.csv", "--to", "my"], "people-of-2024.toml: exists"),
+        (["data/people of 2024.csv", "--to", "my"], "people-of-2024.toml: already exists"),
         (["my/people-of-2024.toml"], "is a configuration"),
         (["data/people of 2024.csv", "--at", "24:00"], "--at 24:00: is not a time of day"),
         (["data/people of 2024.csv", "--timezone", "Mars"], "--timezone Mars: is not a time zone"),

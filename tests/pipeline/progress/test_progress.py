@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -145,7 +146,9 @@ def test_a_terminal_shows_live_lines_and_keeps_the_log(tmp_path):
 
 
 def test_ctrl_c_ends_the_live_lines(tmp_path):
-    code, printed = in_terminal("run", NEW_YORK, "--backend", "cpu", "--out", tmp_path / "out", until="graph: ")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the request for the graph, and never answers
+        source = f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr"
+        code, printed = in_terminal("run", source, "--backend", "cpu", "--out", tmp_path / "out", until="edges: ")
     assert code == 128 + signal.SIGINT
     # The bar's colour may be reset between the cleared line and the message.
     assert re.search(r"\x1b\[2K(\x1b\[0m)?graphmill: ended by SIGINT; [^\x1b]*\r\n$", printed)

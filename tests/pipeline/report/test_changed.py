@@ -29,7 +29,7 @@ def test_rows_that_changed_are_counted_and_mapped(steps, changed):
     assert tuple(heads) == HEADS
     by_table = {row[0]: row for row in rows}
     assert by_table["sssp"][1:3] == ["288", "288"] and by_table["sssp"][-1].startswith("distance ")
-    assert "1 vertex reached only before, or only now" in page.text and "Not compared: scc, only the old run has it." in page.text
+    assert "1 vertex reached only before or only now" in page.text and "Not compared: scc, only the old run has it." in page.text
     assert {"Changes since the last run", "Changes of distance since the last run"} <= {word.strip() for word in page.words}
     assert len(page.attributes("img")) == 1 + len(image(changed.page()))
     (shown, *_) = json.loads(re.search('id="values">(.*?)</script>', page.html)[1])

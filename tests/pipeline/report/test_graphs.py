@@ -46,7 +46,7 @@ def test_a_report_of_some_stages(tmp_path):
     assert [row[0][:3] for row in page.table_under("Stages and their times")[1:]] == ["bfs", "wcc"]  # in the order of the stages
     assert "Oracle: did not run." in page.text
     assert len(page.attributes("img")) == 1  # hops, because no weights were asked for
-    assert "No map: no stage that has one ran." in run(tmp_path / "wcc", *grid(4), stages=("wcc",)).page().text
+    assert "No map: no stage with a map ran." in run(tmp_path / "wcc", *grid(4), stages=("wcc",)).page().text
 
 
 def test_a_stage_without_a_proof_is_not_called_proved(tmp_path):
