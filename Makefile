@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -27,14 +27,14 @@ help:
 	@echo "make quick            lint the changed files and test the changed areas, in less than a minute; BASE=main compares with a branch"
 	@echo "make kernel K=wcc     one algorithm's tests, on the CPU and on the emulated GPU"
 	@echo "make lint             lint and types only"
-	@echo "make nightly          long tests: workers and 2,000 runs killed, hosts cut off, millions of arcs, every combination of types"
+	@echo "make nightly          long tests: 2,000 killed runs, killed workers, hosts cut off, millions of arcs, every combination of types"
 	@echo "make emulated-test    the CUDA kernels' tests on the emulated GPU, several hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
 	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"
 	@echo "make gpu-test         on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
-	@echo "make bench            compare our kernels with cuGraph on a GPU, else with SciPy, igraph and NetworKit; BENCH=--help;"
+	@echo "make bench            compare our kernels with cuGraph on a GPU, otherwise with SciPy, igraph and NetworKit; BENCH=--help;"
 	@echo "                      on a GPU also the sweep over families of graphs; FAMILIES=--help;"
 	@echo "                      then whole runs with the scripts that a user would write instead; RUNS=--help"
-	@echo "make bounds           time the steps whose cost has a known bound, and what graphmill estimate says"
+	@echo "make bounds           compare the times of steps with their bounds, and graphmill estimate with runs"
 	@echo "make bench-reachability    compare the reachability index with the thesis's tables; GRAPHS=DIR of the GRAIL authors' .gra.gz files"
 	@echo "make bench-trees      measure many shortest-path trees on road networks, and products of them; TREES=--help"
 	@echo "make bench-flows      measure maximum flows of many pairs beside SciPy, and transitive closures; FLOWS=--help"
@@ -50,9 +50,16 @@ help:
 demo: $(VENV)/run
 	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml reachability conf/runs/wiki-vote.toml
 
-test: lint
+test: $(VENV)/dev
+	@$(MAKE) --no-print-directory --jobs 2 test-on-cpu test-on-emulator || { \
+	  echo "make test: lint, the tests or the emulated GPU's tests failed; each of them printed a summary" >&2; exit 1; }
+test-on-cpu: lint
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
-	EMULATED_GPU=1 $(BIN)/python -m pytest tests/emulator --numprocesses $(TEST_PROCESSES) --dist load
+# It runs beside lint and then, at low priority, in the time in which the other tests wait: a test that compiles may take long.
+# It prints its output when it ends.
+test-on-emulator: $(VENV)/dev
+	@output=$$(EMULATED_GPU=1 nice -n 10 $(BIN)/python -m pytest tests/emulator --timeout 3600 2>&1); \
+	status=$$?; printf '\n%s\n' "$$output"; exit $$status
 
 docs-configuration: $(VENV)/run
 	$(BIN)/python -m pipeline.config.reference
@@ -117,7 +124,7 @@ GRAPHS ?= data
 bench-reachability:
 	@$(MAKE) --no-print-directory bench-reachability-on-$$($(HAS_GPU) && echo gpu || echo cpu)
 bench-reachability-on-gpu: $(GPU_READY)
-	$(GPU_PYTHON) -m benchmarks.one_gpu.reachability $(GRAPHS)
+	$(GPU_PYTHON) -m benchmarks.one_gpu.reachability --graphs $(GRAPHS)
 bench-reachability-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.cpu.reachability --graphs $(GRAPHS)
 
