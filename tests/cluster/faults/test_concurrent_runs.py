@@ -92,4 +92,5 @@ def test_eight_runs_that_are_killed_at_random_end_right_or_with_one_error(rounds
     with started(config(workers), "cpu") as cluster:
         assert eventually(lambda: len(workers.scheduler.workers) == 2, 60)
         assert on_ranks(cluster, worker_tasks.add_up, 1, RANKS, "cpu") == [1, 1]
-        assert set(cluster._client.run(worker_tasks.open_sessions).values()) <= {0}
+        # Workers are returned after the results.
+        assert eventually(lambda: set(cluster._client.run(worker_tasks.open_sessions).values()) <= {0}, 60)
