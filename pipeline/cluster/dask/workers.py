@@ -1,9 +1,9 @@
 """Tasks on the workers of a Dask scheduler. A graph or an index is opened from its folder on each worker, never sent."""
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from pipeline.cluster.dask.groups import Groups
 from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place, Result, Task
+from pipeline.cluster.watch import Watch
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend, use_gpu
@@ -81,19 +82,12 @@ class Workers:
 
     def _watch(self) -> Callable[[], list[str]]:
         """Give a function that returns the workers' addresses; it raises ClusterLost if there is none for the deadline."""
-        last_seen = time.monotonic()
+        watch = Watch(self._ask_workers, self._address, self._deadline)
 
         def poll() -> list[str]:
-            nonlocal last_seen
             if self._client.status != "running":
                 raise ClusterLost(f"cluster: the connection to the scheduler {self._address} broke")
-            found = self._workers()
-            if found:
-                last_seen = time.monotonic()
-            elif time.monotonic() - last_seen > self._deadline:
-                silence = "did not answer" if found is None else "had no worker"
-                raise ClusterLost(f"cluster: the scheduler {self._address} {silence} for {self._deadline:g} s")
-            return found or []
+            return watch()
 
         return poll
 
@@ -101,18 +95,12 @@ class Workers:
         status: str = future.status
         return "cancelled" if status == "lost" or self._client.status != "running" else status
 
-    def _workers(self) -> list[str] | None:
-        """The addresses of the workers that the scheduler has; None if it does not answer."""
-
+    def _ask_workers(self) -> Future[list[str]]:
         async def ask() -> list[str]:
             scheduler = self._client.scheduler
-            return [*(await asyncio.wait_for(scheduler.ncores(), self._deadline))] if scheduler else []
+            return [*(await scheduler.ncores())] if scheduler else []
 
-        try:
-            found: list[str] = self._client.sync(ask)
-            return found
-        except OSError:
-            return None
+        return asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
 
 
 def _run_all(function: Callable[[Place, Task], Result], tasks: Sequence[Task], place: Place) -> list[Result]:
