@@ -69,12 +69,24 @@ def die_at(event: int) -> None:
     sys.addaudithook(count)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 240) -> None:
     """Return as soon as `condition()` holds; fail after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"not within {seconds} s"
         time.sleep(0.001)
+
+
+def stop_when(condition: Callable[[], object], process: int, later: float) -> None:
+    """Stop a child at a moment at which `condition()` holds: `later` seconds after it was seen to hold, or the next time."""
+    while True:
+        wait_for(condition)
+        time.sleep(later)
+        os.kill(process, signal.SIGSTOP)
+        os.waitid(os.P_PID, process, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if condition():
+            return
+        os.kill(process, signal.SIGCONT)
 
 
 def options(program: str, counted: str) -> ArgumentParser:

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pandas
@@ -21,7 +22,7 @@ from pipeline.errors import BadConfig
 from pipeline.steps.publish import open_run
 from pipeline.store.workspace import workspace
 from tests.counts import NIGHTLY, first_of_the_day
-from tests.faults.children import die_at, outcome, wait_for, working
+from tests.faults.children import die_at, outcome, stop_when, wait_for, working
 from tests.steps import STAGES, identity, path_steps
 
 STRIDE = 1 if NIGHTLY else 4  # of the moments at which a writer is killed
@@ -90,12 +91,12 @@ def test_a_writer_killed_during_publication_leaves_complete_runs(output, elsewhe
     torn, seen = 0, [check_runs(output)]
     for _ in range(kills):
         began = (output / "latest").readlink()
-        with working(lambda: publish_forever(output, runs)):
-            if chance.random() < 0.3:  # the others are killed in their first publication
+        with working(lambda: publish_forever(output, runs)) as writer:
+            if chance.random() < 0.3:  # the others are killed in a publication
                 wait_for(lambda began=began: (output / "latest").readlink() != began)
+                time.sleep(chance.uniform(0, 0.03))
             else:
-                wait_for(lambda: hidden(output))
-            signal.sigtimedwait([], chance.uniform(0, 0.03))
+                stop_when(lambda: hidden(output), writer, chance.uniform(0, 0.03))
         torn += bool(hidden(output))
         seen.append(check_runs(output))
     assert seen == sorted(seen)
@@ -140,18 +141,24 @@ def test_a_reader_always_sees_one_complete_run(elsewhere):
     runs = versions(elsewhere)
     runs[0].publish(output)
 
+    noted, note = os.pipe()
+
     def publish_50():
         for number in range(50):
+            if number % 5 == 4:
+                os.read(noted, 1)  # wait until the reader has seen another run
             with workspace(output):
                 runs[number % 3].publish(output)
 
-    seen = []
+    seen = [""]
     with working(publish_50) as writer:
         while os.waitid(os.P_PID, writer, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             seen.append(check_run(output / "latest"))
+            if seen[-1] != seen[-2]:
+                os.write(note, b".")
             pandas.read_parquet(output / "latest" / "wcc", columns=["labels"])
     assert seen == sorted(seen)
-    assert len(set(seen)) > 5
+    assert len(set(seen)) > 10
     assert len(list((output / "runs").iterdir())) == 51
 
 
