@@ -42,7 +42,7 @@ class Workers:
             with between_gpus(between, placement) as ranks:
                 return work(ranks)
 
-        return run_ranks(2, lambda between: self.threads[between.rank].submit(on_rank, between).result(), deadline=10)
+        return run_ranks(2, lambda between: self.threads[between.rank].submit(on_rank, between).result())
 
 
 @pytest.fixture
@@ -53,6 +53,7 @@ def fake_nccl(monkeypatch):
     monkeypatch.setattr(connection, "_SPIN", 0.001)  # all ranks share few cores
     monkeypatch.setattr(connection, "_CHECK", 0.1)
     monkeypatch.setattr(connection, "_GRACE", 0.1)
+    monkeypatch.setattr(connection, "_CLOSING", 240.0)  # a busy machine may stop this process
     yield install(monkeypatch)
     connection.library.cache_clear()
 
