@@ -157,7 +157,6 @@ def test_what_decided_follows_from_the_labels():
         assert set(expected.tolist()) == {SAME, FILTER, POSITIVE_CUT, SEARCH}
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_path_of_a_million_vertices(method):
     size = 1_000_000
