@@ -1,6 +1,6 @@
 """Dask's processes: local workers below this process, and separate schedulers and workers."""
 
-import socket
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 
 from tests.flows.processes import alive, clean_environment, end, eventually
+
+_SCHEDULER = re.compile(r"Scheduler at: +(\S+)\n")  # it takes a free port, which no other process can take first
 
 
 def local_workers() -> list[psutil.Process]:
@@ -34,7 +36,7 @@ def _is_worker(process: psutil.Process) -> bool:
 class Deployed:
     """A scheduler and workers on loopback, started as docs/clusters.md describes."""
 
-    address: str
+    protocol: str
     home: Path
     options: list[str]
     environment: dict[str, str]
@@ -42,11 +44,10 @@ class Deployed:
     workers: list[subprocess.Popen] = field(default_factory=list)
 
     def __post_init__(self):
-        port = self.address.rpartition(":")[2]
-        protocol = self.address.partition(":")[0]
-        where = ["--protocol", protocol, "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+        where = ["--protocol", self.protocol, "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
         self.scheduler = self._start("scheduler", *where)
-        assert eventually(lambda: self._answers(int(port)), 120)
+        assert eventually(lambda: _SCHEDULER.search(self._log("scheduler-0")))
+        self.address = _SCHEDULER.search(self._log("scheduler-0"))[1]
 
     def add_worker(self) -> subprocess.Popen:
         """Start a worker with one thread and without a nanny, which would restart it."""
@@ -56,28 +57,24 @@ class Deployed:
 
     def await_workers(self) -> None:
         """Wait until all workers have registered, which takes long on a busy machine."""
-        logs = [self.home / f"worker-{number}.log" for number in range(len(self.workers))]
-        assert eventually(lambda: all("Registered to:" in log.read_text() for log in logs), 120)
+        logs = [f"worker-{number}" for number in range(len(self.workers))]
+        assert eventually(lambda: all("Registered to:" in self._log(name) for name in logs))
 
     def _start(self, what: str, *options: str) -> subprocess.Popen:
         log = (self.home / f"{what}-{len(self.workers)}.log").open("wb")
         command = [sys.executable, "-m", "dask", what, *options, *self.options]
         return subprocess.Popen(command, env=self.environment, cwd=self.home, stdout=log, stderr=log)
 
-    def _answers(self, port: int) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
+    def _log(self, name: str) -> str:
+        return (self.home / f"{name}.log").read_text()
 
 
 @contextmanager
 def deployed(home: Path, workers: int, *options: str, protocol: str = "tcp") -> Iterator[Deployed]:
     """A scheduler with workers, ended at the end of the block. Every process gets `options`."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     environment = clean_environment(home)
     try:
-        found = Deployed(f"{protocol}://127.0.0.1:{port}", home, list(options), environment)
+        found = Deployed(protocol, home, list(options), environment)
         for _ in range(workers):
             found.add_worker()
         found.await_workers()

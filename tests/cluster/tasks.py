@@ -54,12 +54,19 @@ def die(place: Place, item: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def write_at_once(path: Path, text: str) -> None:
+    """Write a file that nobody sees empty."""
+    unfinished = path.with_name(f".{path.name}-{os.getpid()}")
+    unfinished.write_text(text)
+    unfinished.replace(path)
+
+
 def sleep_once(place: Place, item: Path) -> int:
-    """Hang the first time; later return at once."""
+    """Note the process id and hang the first time; later return at once."""
     if item.exists():
         return os.getpid()
-    item.write_text(str(os.getpid()))
-    time.sleep(300)
+    write_at_once(item, str(os.getpid()))
+    threading.Event().wait()
     raise AssertionError("this task was not ended")
 
 
@@ -79,7 +86,7 @@ def search(ranks: Communicator, graph: Graph) -> ShardAnswer[Any]:
 
 def linger(ranks: Communicator, folder: Path) -> int:
     """Write `begun-RANK`, and exchange with the other ranks until there is a file `go`."""
-    (folder / f"begun-{ranks.rank}").write_text(str(os.getpid()))
+    write_at_once(folder / f"begun-{ranks.rank}", str(os.getpid()))
     while not ranks.most(np.array([(folder / "go").exists()]))[0]:
         time.sleep(0.01)
     return os.getpid()

@@ -1,6 +1,5 @@
-"""Ranks on worker processes: exchanges, a search, and the loss of a peer within the deadline."""
+"""Ranks on worker processes: exchanges, a search, and the loss of a peer."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +14,7 @@ from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import on_ranks, results
 from tests.flows.processes import eventually
 
-THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0, deadline=12)
+THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0)
 
 
 @pytest.fixture(scope="module", params=["one machine", "as on several"])
@@ -54,11 +53,9 @@ def test_a_search_over_three_processes_equals_that_of_one(small, cluster):
         ("kill", ClusterLost, "workers lost during a stage over shards: 1, the limit is 0"),
     ],
 )
-def test_a_rank_that_ends_early_ends_all_in_time(ending, error, words, size, cluster):
-    begun = time.monotonic()
+def test_a_rank_that_ends_early_ends_all(ending, error, words, size, cluster):
     with pytest.raises(error, match=words):
         on_ranks(cluster, worker_tasks.swap, ending, size, "cpu")
-    assert time.monotonic() - begun < THREE.deadline + 15
     assert on_ranks(cluster, worker_tasks.swap, "go on", size, "cpu") == [sum(range(size))] * size
 
 
@@ -75,6 +72,7 @@ def test_an_unexpected_error_of_a_worker_is_not_a_lost_peer(cluster, tmp_path):
 
 
 def test_ranks_do_not_wait_for_dasks_slots(cluster, tmp_path):
+    assert eventually(lambda: len(cluster._client.nthreads()) == 3)  # all that the tests before have killed
     with ThreadPoolExecutor() as threads:
         tasks = threads.submit(results, cluster, worker_tasks.wait_for, [tmp_path] * 3)
         try:

@@ -32,8 +32,8 @@ def alive(environment: dict[str, str]) -> list[psutil.Process]:
     return found
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 60) -> bool:
-    """Whether `holds` within `seconds`."""
+def eventually(holds: Callable[[], object], seconds: float = 240) -> bool:
+    """Whether `holds` within `seconds`, of which a busy machine may take many."""
     deadline = time.monotonic() + seconds
     while not holds():
         if time.monotonic() > deadline:

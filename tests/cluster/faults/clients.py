@@ -15,7 +15,6 @@ from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from tests.cluster.calls import on_ranks
 
-DEADLINE = 12.0
 # A process that has imported everything, and that has no threads, starts the clients: each starts in a tenth of a second.
 FORKS = multiprocessing.get_context("forkserver")
 PRELOADED = [__name__, "pipeline.cluster.dask.client", "pipeline.cluster.dask.workers", "tests.cluster.tasks"]
@@ -24,26 +23,25 @@ PRELOADED = [__name__, "pipeline.cluster.dask.client", "pipeline.cluster.dask.wo
 class ClientProcess:
     """A run that starts `function` on `size` ranks, `times` times, and says how it ended: its results or one error."""
 
-    def __init__(self, scheduler: str, function: Callable[..., Any], task: Any, size: int, times: int = 1):
+    def __init__(self, cluster: ClusterConfig, function: Callable[..., Any], task: Any, size: int, times: int = 1):
         self._ended, there = FORKS.Pipe(duplex=False)
-        self.process: BaseProcess = FORKS.Process(target=_run, args=(there, scheduler, function, task, size, times), daemon=True)
+        self.process: BaseProcess = FORKS.Process(target=_run, args=(there, cluster, function, task, size, times), daemon=True)
         self.process.start()
         there.close()
 
-    def outcome(self, seconds: float) -> list[Any] | str:
+    def outcome(self) -> list[Any] | str:
         """The results of all times, or the error's text; waits for it. An empty string if the process was killed."""
-        assert self._ended.poll(seconds), "neither a result nor an error in time"
         try:
             found: list[Any] | str = self._ended.recv()
         except EOFError:
             return ""
-        self.process.join(60)
+        self.process.join()
         return found
 
 
-def _run(ended: Connection, scheduler: str, function: Callable[..., Any], task: Any, size: int, times: int) -> None:
+def _run(ended: Connection, config: ClusterConfig, function: Callable[..., Any], task: Any, size: int, times: int) -> None:
     try:
-        with started(ClusterConfig(scheduler=scheduler, deadline=DEADLINE), "cpu") as cluster:
+        with started(config, "cpu") as cluster:
             found = [on_ranks(cluster, function, task, size, "cpu") for _ in range(times)]
         ended.send(found)
     except Exception as error:

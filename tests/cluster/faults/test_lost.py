@@ -1,9 +1,8 @@
-"""Workers and schedulers that die, hang or are missing: the right answer after a retry, or one clear error in time."""
+"""Workers and schedulers that die, hang or are missing: the right answer after a retry, or one clear error."""
 
 import os
 import signal
-import threading
-import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -20,11 +19,11 @@ from pipeline.steps.verify import prove
 from pipeline.tables import files as tables
 from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import DeadlyWrites, results
+from tests.cluster.faults.meanwhile import meanwhile
 from tests.cluster.processes import deployed, local_workers
 from tests.flows.processes import eventually
 
-DEADLINE = 12.0
-MARGIN = 15.0  # for the poll under way and for closing
+DEADLINE = 12.0  # where silence is waited for; elsewhere it is longer than a busy machine may stop a process
 # What the fork server's Python loads first. Each file of the folder stands for a death: a worker removes one, and is killed.
 DIE_AT_START = """
 import os, signal, sys
@@ -85,55 +84,53 @@ def test_a_worker_that_is_killed_while_it_starts_is_replaced(deaths, ending, cap
 def test_a_task_of_a_hanging_worker_is_given_to_another(small, tmp_path):
     with started(ClusterConfig(scheduler="local", workers=2, deadline=DEADLINE), "cpu") as cluster:
         hung = tmp_path / "hung"
-        stopper = threading.Thread(target=lambda: (eventually(hung.exists), psutil.Process(_pid(hung)).suspend()))
-        stopper.start()
-        (found,) = results(cluster, worker_tasks.sleep_once, [hung])
-        stopper.join()
-        assert found != _pid(hung)
+
+        def stop():
+            assert eventually(hung.exists)
+            psutil.Process(int(hung.read_text())).suspend()
+
+        with meanwhile(stop):
+            (found,) = results(cluster, worker_tasks.sleep_once, [hung])
+        assert found != int(hung.read_text())
     assert eventually(lambda: not local_workers())
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_lost_scheduler_is_one_error_in_time(how, small, tmp_path):
-    with deployed(tmp_path, workers=1) as dask:
-        begun = []
-
-        def lose():
-            assert eventually((tmp_path / "hung").exists)
-            begun.append(time.monotonic())
-            dask.scheduler.send_signal(how)
-
-        loser = threading.Thread(target=lose)
-        loser.start()
-        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
-        with pytest.raises(ClusterLost, match="scheduler"), started(config, "cpu") as cluster:
-            results(cluster, worker_tasks.sleep_once, [tmp_path / "hung"], "cpu")
-        loser.join()
-        assert time.monotonic() - begun[0] < DEADLINE + MARGIN
+def test_a_lost_scheduler_is_one_error(how, tmp_path):
+    with (
+        deployed(tmp_path, workers=1) as dask,
+        pytest.raises(ClusterLost, match=r"scheduler .* (broke|not answer for 12 s)$"),
+    ):
+        _hang_until(partial(dask.scheduler.send_signal, how), dask.address, tmp_path / "hung")
 
 
-def test_a_scheduler_without_workers_is_one_error_in_time(small, tmp_path):
+def test_a_scheduler_without_workers_is_one_error(tmp_path):
     with deployed(tmp_path, workers=0) as dask:
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
-        begun = time.monotonic()
         with pytest.raises(ClusterLost, match="has no worker for 12 s"), started(config, "cpu"):
             pass
-        assert time.monotonic() - begun < DEADLINE + MARGIN
         worker = dask.add_worker()
         dask.await_workers()
-        killer = threading.Thread(target=lambda: (eventually((tmp_path / "hung").exists), worker.kill()))
-        killer.start()
-        with pytest.raises(ClusterLost, match="had no worker for 12 s"), started(config, "cpu") as cluster:
-            results(cluster, worker_tasks.sleep_once, [tmp_path / "hung"], "cpu")
-        killer.join()
+        with pytest.raises(ClusterLost, match="had no worker for 12 s"):
+            _hang_until(worker.kill, dask.address, tmp_path / "hung")
 
 
-def test_an_address_without_a_scheduler_is_one_error_in_time():
+def _hang_until(loses: Callable[[], None], address: str, hung: Path) -> None:
+    """Run a task that hangs, and call `loses` when it does."""
+
+    def lose():
+        assert eventually(hung.exists)
+        loses()
+
+    with started(ClusterConfig(scheduler=address), "cpu") as cluster, meanwhile(lose):
+        cluster._deadline = DEADLINE  # only from now on
+        results(cluster, worker_tasks.sleep_once, [hung])
+
+
+def test_an_address_without_a_scheduler_is_one_error():
     config = ClusterConfig(scheduler="tcp://127.0.0.1:9", deadline=DEADLINE)
-    begun = time.monotonic()
     with pytest.raises(ClusterLost, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"), started(config, "cpu"):
         pass
-    assert time.monotonic() - begun < DEADLINE + MARGIN
 
 
 def test_a_table_is_right_even_if_a_worker_of_a_running_scheduler_is_killed(grid, tmp_path):
@@ -141,15 +138,11 @@ def test_a_table_is_right_even_if_a_worker_of_a_running_scheduler_is_killed(grid
     for name in ("here", "there", "home"):
         (tmp_path / name).mkdir()
     expected = run_stage(grid, "bfs", sources, Runtime(tmp_path / "here"))
-    with (
-        deployed(tmp_path / "home", workers=2) as dask,
-        started(ClusterConfig(scheduler=dask.address, deadline=30), "cpu") as cluster,
-    ):
-        lost = threading.Thread(target=lambda: (eventually(lambda: _writes(dask.workers[0].pid)), dask.workers[0].kill()))
-        lost.start()
-        found = run_stage(grid, "bfs", sources, Runtime(tmp_path / "there", cluster=cluster))
-        lost.join()
-    assert dask.workers[0].wait() == -signal.SIGKILL
+    with deployed(tmp_path / "home", workers=2) as dask:
+        with started(ClusterConfig(scheduler=dask.address), "cpu") as cluster:
+            deadly = DeadlyWrites(cluster, tmp_path / "deaths", 1)
+            found = run_stage(grid, "bfs", sources, Runtime(tmp_path / "there", cluster=deadly))
+        assert eventually(lambda: [worker.poll() for worker in dask.workers].count(-signal.SIGKILL) == 1)
     assert found.manifest.files == expected.manifest.files
     assert [path.name for path in tables.files(found.path)] == [tables.file_name(number) for number in range(len(sources))]
 
@@ -158,7 +151,7 @@ def test_both_sides_must_present_certificates(small, tmp_path):
     made, other = _certificates(tmp_path / "made"), _certificates(tmp_path / "other")
     options = [f"--tls-{name.removeprefix('tls_')}={path}" for name, path in made.items()]
     with deployed(tmp_path, 1, *(option.replace("--tls-ca=", "--tls-ca-file=") for option in options), protocol="tls") as dask:
-        with started(ClusterConfig(scheduler=dask.address, deadline=30, **made), "cpu") as cluster:
+        with started(ClusterConfig(scheduler=dask.address, **made), "cpu") as cluster:
             assert len(results(cluster, partial(worker_tasks.where, small), range(4), "cpu")) == 4
         config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE, **other)
         with pytest.raises(ClusterLost, match="no scheduler answers"), started(config, "cpu"):
@@ -169,15 +162,6 @@ def test_both_sides_must_present_certificates(small, tmp_path):
     config = ClusterConfig(scheduler=dask.address, **made | {"tls_key": tmp_path / "absent"})
     with pytest.raises(BadConfig, match="absent: no such file"), started(config, "cpu"):
         pass
-
-
-def _pid(path: Path) -> int:
-    assert eventually(lambda: bool(path.read_text()))
-    return int(path.read_text())
-
-
-def _writes(process: int) -> bool:
-    return any("/attempts/" in file.path for file in psutil.Process(process).open_files())
 
 
 def _certificates(folder: Path) -> dict[str, Path]:
