@@ -2,6 +2,7 @@
 
 import tempfile
 from contextlib import ExitStack
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import psutil
@@ -49,6 +50,7 @@ def test_it_leaves_nothing_even_in_a_folder_with_a_long_path(tmp_path, monkeypat
     around = Path(tmp_path, "a" * 100)
     around.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(around))
+    resource_tracker.ensure_running()  # the interpreter's, which stays
     before = psutil.Process().children()
     with ExitStack() as stack:
         stack.enter_context(fork_server())

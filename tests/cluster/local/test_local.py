@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from threading import Barrier
 
 import dask
 import psutil
@@ -207,23 +208,26 @@ def test_a_worker_without_a_gpu_is_an_error(small, cluster):
 
 def test_a_gpu_runs_one_task_at_a_time(monkeypatch):
     monkeypatch.setattr(workers_module, "use_gpu", lambda: None)
-    under_way, most = [], []
+    all_at_once, under_way, most = Barrier(4, timeout=240), [], []
 
     def piece(place, item):
         under_way.append(item)
+        if place.backend == "cpu":
+            all_at_once.wait()
+        else:
+            time.sleep(0.01)
         most.append(len(under_way))
-        time.sleep(0.01)
         under_way.remove(item)
 
-    for backend, at_once in (("cpu", 4), ("gpu", 1)):
+    for backend in ("cpu", "gpu"):
         most.clear()
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(partial(workers_module._run, piece, backend, CodeVersion.of(Code(()))), range(8)))
-        assert max(most) == at_once
+    assert most == [1] * 8
 
 
 def test_a_worker_over_its_memory_is_logged(caplog):
-    config = ClusterConfig(scheduler="local", workers=1, memory="50 MB", deadline=12)
+    config = ClusterConfig(scheduler="local", workers=1, memory="50 MB")
     with suppress(ClusterLost), started(config, "cpu"):  # it may be killed before it registers
         eventually(lambda: "exceeded 95% memory budget" in caplog.text)
     assert "exceeded 95% memory budget" in caplog.text
@@ -233,10 +237,8 @@ def test_a_local_cluster_that_does_not_close_is_abandoned(monkeypatch, caplog):
     how = {"protocol": "tls", "security": dask_cluster._security(LOCAL), "dashboard_address": None}
     with LocalCluster(n_workers=0, processes=False, **how) as workers, monkeypatch.context() as patched:
         patched.setattr(dask_cluster, "_END", 0.5)
-        patched.setattr(LocalCluster, "_close", lambda cluster: asyncio.sleep(60))
-        begun = time.monotonic()
+        patched.setattr(LocalCluster, "_close", lambda cluster: asyncio.Event().wait())
         dask_cluster._end(workers)
-        assert time.monotonic() - begun < 30
     assert "a worker did not end in time" in caplog.text
 
 
@@ -271,13 +273,13 @@ def test_no_worker_outlives_the_run(end_by, status, wait, tmp_path):
             [sys.executable, "-m", "pipeline.cli", *command], env=environment, stderr=stderr, start_new_session=True
         )
     try:
-        assert eventually(lambda: len(alive(environment)) >= 3, 120)
+        assert eventually(lambda: len(alive(environment)) >= 3)
         time.sleep(wait)
         if end_by == signal.SIGINT:
             os.killpg(run.pid, end_by)  # as a terminal does
         else:
             run.send_signal(end_by)
-        assert run.wait(60) == status
+        assert run.wait() == status
         assert eventually(lambda: not alive(environment))
         assert "Traceback" not in (tmp_path / "stderr").read_text()
         assert end_by == signal.SIGKILL or not list((tmp_path / "tmp").iterdir())
