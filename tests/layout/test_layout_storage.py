@@ -53,7 +53,7 @@ def mapped_file(array: np.ndarray) -> Path:
 def test_one_shard_opens_as_read_only_maps_of_its_files(stored):
     allocated = pa.total_allocated_bytes()
     graph, shard = open_graph(stored), open_extended_shard(stored, 0)
-    assert pa.total_allocated_bytes() == allocated
+    assert pa.total_allocated_bytes() <= allocated  # a thread of Arrow may have freed something meanwhile
     for direction, csr, vect in (("out", graph.out, shard.out), ("in", graph.into, shard.into)):
         arrays = (
             csr.offsets, csr.indices, csr.weights, vect.segments, vect.segment_indices, vect.segment_weights,
