@@ -13,6 +13,19 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 MARK = "GRAPHMILL_TEST_MARK"
+# Stops the process when it logs the texts of STOP_AT, one after the other, so that nothing goes on while the test acts.
+STOPPING = """
+import logging, os, signal
+texts = os.environ["STOP_AT"].split("|")
+make = logging.getLogRecordFactory()
+def made(*arguments, **named):
+    record = make(*arguments, **named)
+    if texts and texts[0] in record.getMessage():
+        os.write(1, f"stopped: {texts.pop(0)}\\n".encode())
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return record
+logging.setLogRecordFactory(made)
+"""
 
 
 def clean_environment(home: Path, *paths: Path) -> dict[str, str]:
@@ -20,6 +33,25 @@ def clean_environment(home: Path, *paths: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PREFECT", "DO_NOT_TRACK"))}
     search = os.pathsep.join(map(str, (*paths, ROOT)))
     return kept | {"PREFECT_HOME": str(home), "PYTHONPATH": search, "PYTHONUNBUFFERED": "1", MARK: uuid.uuid4().hex}
+
+
+def stopping_at(folder: Path, *texts: str) -> dict[str, str]:
+    """Changes of an environment, with which its Python processes stop when they log these texts; `folder` is theirs."""
+    (folder / "sitecustomize.py").write_text(STOPPING)
+    search = os.pathsep.join(map(str, (folder, ROOT)))
+    return {"PYTHONPATH": search, "STOP_AT": "|".join(texts)}
+
+
+def await_stop(process: subprocess.Popen[str], text: str) -> None:
+    """Read what a process prints until it has stopped at a text."""
+    printed = []
+    for line in process.stdout:
+        printed.append(line)
+        if line == f"stopped: {text}\n":
+            # The line is printed before the signal is sent.
+            assert os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT).si_code == os.CLD_STOPPED
+            return
+    raise AssertionError(f"{text!r} was not logged:\n{''.join(printed)}")
 
 
 def alive(environment: dict[str, str]) -> list[psutil.Process]:

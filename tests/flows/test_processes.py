@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from pipeline.config.run import STAGES
 from pipeline.run import run as run_steps
 from pipeline.steps.publish import open_run
 from tests.counts import of_the_day
-from tests.flows.networks import road_run, social_run
-from tests.flows.processes import alive, clean_environment, end, eventually, flow_process
+from tests.flows.networks import road_run, roads, social_run
+from tests.flows.processes import alive, await_stop, clean_environment, end, eventually, flow_process, stopping_at
+from tests.flows.receivers import served
 from tests.strangers import exposed, listening
 
 # Every connection and look-up of every Python process of a run goes through this hook.
@@ -68,22 +70,45 @@ def both(audited, tmp_path_factory):
     environment, _ = audited
     folder = tmp_path_factory.mktemp("elsewhere")
     (Path(environment["PREFECT_HOME"]) / "prefect.db").write_text(OTHER)
-    process = flow_process(environment, folder, "road-network", road_run(folder), "social-network", social_run(folder))
     seen: set[tuple[str, int]] = set()
     faults: list[str] = []
+    looked = threading.Event()
+
+    class Roads(BaseHTTPRequestHandler):
+        """Serves the roads after the listening sockets were looked at, so that the flows do not end before."""
+
+        def do_GET(self):
+            looked.wait()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(roads())))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(roads().encode())
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
 
     def watch():
-        while process.poll() is None:
-            if fresh := listening(alive(environment)) - seen:
-                seen.update(fresh)
-                faults.extend(exposed(fresh))
-            time.sleep(1)  # looking at every process of the machine takes a while
+        try:
+            while process.poll() is None:
+                if fresh := listening(alive(environment)) - seen:
+                    seen.update(fresh)
+                    faults.extend(exposed(fresh))
+                    looked.set()
+                time.sleep(1)  # looking at every process of the machine takes a while
+        finally:
+            looked.set()
 
-    watching = threading.Thread(target=watch)
-    watching.start()
-    output, _ = process.communicate(timeout=200)
+    with served(ThreadingHTTPServer(("127.0.0.1", 0), Roads)) as port:
+        run = road_run(folder, source=f"http://127.0.0.1:{port}/roads.gr")
+        process = flow_process(environment, folder, "road-network", run, "social-network", social_run(folder))
+        watching = threading.Thread(target=watch)
+        watching.start()
+        output, _ = process.communicate()
+        watching.join()
     assert process.returncode == 0, output
-    watching.join()
     left = alive(environment)
     end(environment)
     return folder, output, (seen, faults), left
@@ -140,7 +165,7 @@ def test_an_ended_flow_leaves_no_process_and_no_half_written_step(both, environm
         assert len(alive(environment)) > 1
         process.send_signal(signal.Signals[name])
         output = process.stdout.read()
-        assert process.wait(timeout=60) == 128 + signal.Signals[name]
+        assert process.wait() == 128 + signal.Signals[name]
     last = f"flows: ended by {name}; no step is finished, so the next run starts with the source"
     assert f"\n{output}".endswith(f"\n{last}\n") and "Traceback" not in output and "---" not in output, output
     assert eventually(lambda: not alive(environment))
@@ -148,25 +173,23 @@ def test_an_ended_flow_leaves_no_process_and_no_half_written_step(both, environm
 
 
 def test_a_flow_killed_half_way_resumes(both, environment, tmp_path):
-    run = road_run(tmp_path)
-    process = flow_process(environment, tmp_path, "road-network", run)
-    for line in process.stdout:
-        if " - bfs: started" in line:
-            assert len(alive(environment)) > 1
-            process.kill()
-            break
-    process.wait(timeout=60)
+    run = road_run(tmp_path, settings='stages = ["bfs"]')
+    process = flow_process(environment | stopping_at(tmp_path, "bfs: started"), tmp_path, "road-network", run)
+    await_stop(process, "bfs: started")
+    assert len(alive(environment)) > 1
+    process.kill()
+    process.wait()
     process.stdout.close()
     assert eventually(lambda: not alive(environment))
     assert not (tmp_path / "out-roads" / "latest").exists()
     assert not list((tmp_path / "out-roads" / "runs").glob("*"))
     published = run_steps(load_run(run))  # which the next flow executes, too
     reused = {step for step, did in published.facts["steps"].items() if did["reused"]}
-    assert reused >= {"edges", "graph"} and not reused & {"mst", "report"}
+    assert reused >= {"edges", "graph"} and not reused & {"bfs", "report"}
 
 
 @pytest.mark.parametrize("arguments", [[], ["road-network"], ["rail-network", "run.toml"]])
 def test_a_wrong_command_line_shows_the_usage(environment, tmp_path, arguments):
     process = flow_process(environment, tmp_path, *arguments)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     assert process.returncode == 1 and output.startswith("usage: python -m flows ")

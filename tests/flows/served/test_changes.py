@@ -1,5 +1,6 @@
 """Flow `graph-changes`: files that arrive are applied in order, each once, also after a kill; a bad one stops the rest."""
 
+import signal
 from itertools import pairwise
 
 import pytest
@@ -13,7 +14,7 @@ from pipeline.store.digests import digest_of_file
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests.flows.networks import social_run
-from tests.flows.processes import alive, clean_environment, eventually, flow_process
+from tests.flows.processes import alive, await_stop, clean_environment, eventually, flow_process, stopping_at
 
 pytestmark = pytest.mark.usefixtures("prefect")
 NIGHTS = {"2026-07-01.csv": "delete,60,61\n", "2026-07-02.csv": "delete,200,201\n", "2026-07-03.csv": "insert,50,201\n"}
@@ -35,24 +36,20 @@ def network(tmp_path):
 
 
 def test_a_night_that_is_killed_goes_on_where_it_was(network, tmp_path):
-    """The second and the third file arrive during the run, which is killed while it applies the second."""
+    """The second and the third file arrive while the first is applied; the process is killed while it applies the second."""
     run, folder, out = network
     arrive(folder, "2026-07-01.csv")
     (folder / ".2026-07-02.csv").write_text("op,src")
+    first, second, step = "2026-07-01.csv, the first of 1 waiting", "2026-07-02.csv, the first of 2 waiting", "bfs: started"
     environment = clean_environment(tmp_path / "home") | {"PREFECT_API_URL": get_current_settings().api.url}
-    process = flow_process(environment, tmp_path, "graph-changes", run)
-    seen = []
-    for line in process.stdout:
-        seen.append(line)
-        if "2026-07-01.csv, the first of 1 waiting" in line:
+    process = flow_process(environment | stopping_at(tmp_path, first, second, step), tmp_path, "graph-changes", run)
+    for text in (first, second, step):
+        await_stop(process, text)
+        if text == first:
             arrive(folder, "2026-07-02.csv")
             arrive(folder, "2026-07-03.csv")
-        if " - bfs: started" in line and any("2026-07-02.csv, the first of 2 waiting" in before for before in seen):
-            break
-    else:
-        pytest.fail("".join(seen))
-    process.kill()
-    process.wait(60)
+        process.send_signal(signal.SIGKILL if text == step else signal.SIGCONT)
+    process.wait()
     process.stdout.close()
     assert eventually(lambda: not alive(environment))
     assert RunFacts.of(list_runs_of(out)[-1]).graph.state.files == ["2026-07-01.csv"]
