@@ -3,6 +3,7 @@
 import re
 import shutil
 import socket
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -22,6 +23,7 @@ from tests.flows.terminal import PAGE, PseudoTerminal, Terminal, make_clone
 from tests.project.docs import below
 from tests.strangers import exposed, listening
 
+PATIENCE = 240.0  # seconds for one answer, on a busy machine
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
@@ -41,18 +43,26 @@ def terminal(tmp_path_factory):
     )
     shutil.copytree(ROOT / "data" / "facebook-changes", clone / "data" / "facebook-changes")
     (clone / "data" / "wiki-Vote-pairs.parquet").symlink_to(clone / "conf" / "runs" / "pairs.parquet")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     home = clone / ".prefect"
     home.mkdir(mode=0o700)
     give_database(home / "prefect.db")
-    environment = clean_environment(home) | {"COLUMNS": "200"}
+    # On a busy machine a run may begin late, which would be reported, too.
+    environment = clean_environment(home) | {"COLUMNS": "200", "PREFECT_SERVER_SERVICES_LATE_RUNS_AFTER_SECONDS": "3600"}
     del environment["PYTHONPATH"]  # the deployments must find the clone themselves
-    with webhook() as (address, received):
+    with webhook() as (address, received), reserved_port() as port:
         shell = Terminal(clone, environment, port, replaced=(("https://chat.example.org/hooks/graphmill", address),))
         shell.received = received
         yield shell
         end(environment)
+
+
+@contextmanager
+def reserved_port():
+    """A port on which only a server that asks for it can listen: Linux allows that as long as no other socket does."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +71,7 @@ def api(terminal):
 
     def ask(method, path, **content):
         auth = tuple(terminal.log("auth").strip().split(":"))
-        return httpx.request(method, f"http://127.0.0.1:{terminal.port}/api/{path}", auth=auth, **content)
+        return httpx.request(method, f"http://127.0.0.1:{terminal.port}/api/{path}", auth=auth, timeout=PATIENCE, **content)
 
     return ask
 
@@ -83,7 +93,7 @@ def deployed(terminal):
 
 def test_the_server_is_protected_and_flows_are_deployed(terminal, deployed, api):
     assert (terminal.clone / ".prefect" / "auth").stat().st_mode & 0o777 == 0o600
-    assert httpx.get(f"http://127.0.0.1:{terminal.port}/api/admin/version").status_code == 401
+    assert httpx.get(f"http://127.0.0.1:{terminal.port}/api/admin/version", timeout=PATIENCE).status_code == 401
     allowed = api("POST", "flows/filter", json={})
     assert allowed.status_code == 403 and "CSRF" in allowed.text
     assert "graphmill" in deployed
@@ -99,10 +109,13 @@ def test_runs_started_now_are_published_and_shown(terminal):
     terminal.run("Nightly changes")
     changed = RunFacts.of(latest(terminal, "facebook-changes"))
     assert changed.graph.state.files == ["2026-07-01.csv", "2026-07-02.csv"] and changed.changes.tables["bfs"].changed
-    seen = terminal.run("Inspect runs")
+    # A run's process sends its last lines after its end is reported.
+    shown = []
+    assert eventually(lambda: shown.append(terminal.run("Inspect runs")) or "run: published as" in shown[-1])
+    seen = shown[-1]
     assert "road-network/nightly" in seen and "social-network/nightly" in seen and "reachability/nightly" in seen
     assert "new-york-summary" in seen
-    assert "bfs: started" in seen and "run: published as" in seen
+    assert "bfs: started" in seen
     assert "SCHEDULED" in seen
     assert not tracebacks(terminal.log("worker.log") + terminal.log("server.log"))
 
@@ -114,13 +127,26 @@ def user(terminal, deployed):
     window.run("The environment of every terminal")
     yield window
     window.shell.kill()  # an interactive shell ignores SIGTERM
-    window.shell.wait(30)
+    window.shell.wait()
+
+
+def reported(terminal, window, block):
+    """Type lines whose run fails; what they print, and its notification.
+
+    Prefect drops an event whose record SQLite refused four times in a row, as it does on a busy machine. Then the last line,
+    which starts the run, is typed again.
+    """
+    for typed in (block, *[block.strip().splitlines()[-1]] * 3):
+        before = len(terminal.received)
+        printed = window.type(typed)
+        if eventually(lambda before=before: len(terminal.received) > before, 60):
+            return printed, terminal.received[-1]
+    return pytest.fail(f"no notification:\n{printed}")
 
 
 @pytest.mark.nightly
 def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     """The tutorial, typed; the report in a browser; a failing night, its notification, and the recovery's."""
-    before = len(terminal.received)
     user.run("1. The file", page=TUTORIAL)
     found = user.run("2. Look at it", page=TUTORIAL)
     for line in (line for line in below(TUTORIAL, "2. Look at it", "text")[0].splitlines() if line):
@@ -148,23 +174,24 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     assert [schedule["schedule"]["cron"] for schedule in deployed["schedules"] if schedule["active"]] == ["15 2 * * *"]
 
     good, blocks = (mine / "latest").readlink(), below(TUTORIAL, "6. A bad night", "bash")
-    last = user.type(blocks[0]).strip().split("\n")[-2:]
+    printed, news = reported(terminal, user, blocks[0])
+    last = printed.strip().split("\n")[-2:]
     assert last[1] == "exit code 1" and last[0].startswith("flows: social-network/people: Failed: "), last
     assert "mine/people.csv: line 7: " in last[0]
     assert (mine / "latest").readlink() == good
-    assert eventually(lambda: len(terminal.received) == before + 1)
-    assert terminal.received[-1]["subject"] == "graphmill: social-network/people: Failed"
-    assert "mine/people.csv: line 7: " in terminal.received[-1]["body"] and "/runs/flow-run/" in terminal.received[-1]["text"]
+    assert news["subject"] == "graphmill: social-network/people: Failed"
+    assert "mine/people.csv: line 7: " in news["body"] and "/runs/flow-run/" in news["text"]
 
-    refused = user.type(blocks[1]).strip().split("\n")[-2:]
+    printed, news = reported(terminal, user, blocks[1])
+    refused = printed.strip().split("\n")[-2:]
     assert refused[1] == "exit code 1" and "Refused: " in refused[0] and "min_arcs" in refused[0], refused
     assert (mine / "latest").readlink() == good
-    assert eventually(lambda: len(terminal.received) == before + 2)
-    assert terminal.received[-1]["subject"] == "graphmill: social-network/people: Refused"
+    assert news["subject"] == "graphmill: social-network/people: Refused"
 
+    before = len(terminal.received)
     for block in (blocks[2], "python -m flows start social-network/people"):  # of two good nights only the first is news
         assert user.type(block).strip().endswith("\nsocial-network/people: published")
-    assert eventually(lambda: len(terminal.received) == before + 3)
+    assert eventually(lambda: len(terminal.received) == before + 1)
     assert terminal.received[-1]["subject"] == "graphmill: social-network/people: runs again"
     good = (mine / "latest").readlink()
     compared = user.run("7. Only what has changed", page=TUTORIAL)
@@ -175,11 +202,11 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
 @pytest.mark.usefixtures("deployed")
 def test_a_failed_run_is_reported_with_its_reason_and_a_cancelled_one_is_not(terminal, api):
     before = len(terminal.received)
-    last = terminal.type("python -m flows start road-network/nightly run=missing.toml || echo code $?").splitlines()[-2:]
+    printed, news = reported(terminal, terminal, "python -m flows start road-network/nightly run=missing.toml || echo code $?")
+    last = printed.splitlines()[-2:]
     assert last[1] == "code 1" and last[0].startswith("flows: road-network/nightly: Failed: ") and "missing.toml: " in last[0]
-    assert eventually(lambda: len(terminal.received) == before + 1)
-    assert terminal.received[-1]["subject"] == "graphmill: road-network/nightly: Failed"
-    assert "missing.toml: " in terminal.received[-1]["body"] and "/runs/flow-run/" in terminal.received[-1]["text"]
+    assert news["subject"] == "graphmill: road-network/nightly: Failed"
+    assert "missing.toml: " in news["body"] and "/runs/flow-run/" in news["text"]
     with socket.create_server(("127.0.0.1", 0)) as silent:
         run = road_run(terminal.clone / "conf" / "runs", "silent", f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
         printed = terminal.type(f"prefect deployment run road-network/nightly -p run={run}")
@@ -187,8 +214,8 @@ def test_a_failed_run_is_reported_with_its_reason_and_a_cancelled_one_is_not(ter
         silent.accept()
         assert api("GET", f"flow_runs/{running}").json()["state"]["name"] == "Running"
         terminal.type(f"prefect flow-run cancel {running}")
-        assert eventually(lambda: api("GET", f"flow_runs/{running}").json()["state"]["name"] == "Cancelled", 60)
-    assert len(terminal.received) == before + 1
+        assert eventually(lambda: api("GET", f"flow_runs/{running}").json()["state"]["name"] == "Cancelled")
+    assert {received["subject"] for received in terminal.received[before:]} == {news["subject"]}
 
 
 @pytest.mark.usefixtures("deployed")
@@ -203,10 +230,10 @@ def test_after_stop_upgrade_and_restart_a_scheduled_run_is_executed(terminal, ap
     published = terminal.clone / "conf" / "runs" / "out-new-york" / "latest"
     before = published.resolve()
     terminal.type("prefect deployment run road-network/nightly")  # a scheduled run, as those of the night
-    assert eventually(lambda: published.exists() and published.resolve() != before, 100)
+    assert eventually(lambda: published.exists() and published.resolve() != before)
     terminal.run("Stop")
     terminal.shell.stdin.close()
-    assert terminal.shell.wait(timeout=30) == 0
+    assert terminal.shell.wait() == 0
     assert eventually(lambda: not alive(terminal.environment))
 
 
