@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from functools import partial
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -41,6 +42,7 @@ def logging_on():
         while True:
             logging.getLogger().error("a file was removed")
 
+    logging.getLogger().error("a file was removed")
     for _ in range(3):
         threading.Thread(target=log, daemon=True).start()
     os.kill(os.getpid(), signal.SIGINT)
@@ -58,21 +60,21 @@ def hanging():
 def ended(work, monkeypatch):
     """The exit code and the lines on standard error of a forked command."""
     monkeypatch.setattr(ending, "PATIENCE", 1)
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            atexit._clear()
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            os.dup2(write, 2)
-            sys.stderr = os.fdopen(2, "w")
-            ending.run_command("graphmill", work)
-        finally:
-            os._exit(99)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        lines = pipe.read().splitlines()
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), lines
+    with TemporaryFile("w+") as errors:  # not a pipe, which fills while this process does not run
+        child = os.fork()
+        if child == 0:
+            try:
+                atexit._clear()
+                logging.root.handlers.clear()  # pytest's
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                os.dup2(errors.fileno(), 2)
+                sys.stderr = os.fdopen(2, "w")
+                ending.run_command("graphmill", work)
+            finally:
+                os._exit(99)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        errors.seek(0)
+        return status, errors.read().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,7 @@ def test_a_command_ends_with_at_most_one_line(work, status, lines, monkeypatch):
 def test_nothing_is_logged_after_a_signal(monkeypatch):
     status, lines = ended(logging_on, monkeypatch)
     assert (status, lines[-1]) == (130, "graphmill: ended by SIGINT")
+    assert "a file was removed" in lines
 
 
 def test_a_bug_shows_its_traceback_before_the_line(monkeypatch):
