@@ -173,9 +173,10 @@ def test_a_run_hashes_a_source_again_only_if_it_was_written(written, tmp_path, m
 def test_a_file_is_unwritten_if_it_is_old_and_keeps_its_times(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_text("a")
-    assert not Unwritten(path)  # the next write might come within one step of the clock
-    now = path.stat().st_ctime_ns + 10**10
+    now = path.stat().st_ctime_ns
     monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: now)
+    assert not Unwritten(path)  # the next write might come within one step of the clock
+    now += 10**10
     old = Unwritten(path)
     assert old
     os.utime(path)
