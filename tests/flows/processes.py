@@ -1,12 +1,13 @@
 """Start processes so that every descendant can be found again, also when its parents are gone."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -79,6 +80,15 @@ def end(environment: dict[str, str]) -> None:
     for process in alive(environment):
         with suppress(psutil.NoSuchProcess):
             process.kill()
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port on which only a server that asks for it can listen: Linux allows that as long as no other socket does."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
 
 
 def flow_process(environment: dict[str, str], cwd: Path, *arguments: str | Path) -> subprocess.Popen[str]:

@@ -3,7 +3,6 @@
 import re
 import shutil
 import socket
-from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -17,7 +16,7 @@ from pipeline.tables import files as tables
 from tests.browser.chromium import BROWSER, tab
 from tests.flows.conftest import give_database
 from tests.flows.networks import CROSSINGS, road_run, social_run, votes_run
-from tests.flows.processes import ROOT, alive, clean_environment, end, eventually
+from tests.flows.processes import ROOT, alive, clean_environment, end, eventually, reserved_port
 from tests.flows.receivers import webhook
 from tests.flows.terminal import PAGE, PseudoTerminal, Terminal, make_clone
 from tests.project.docs import below
@@ -54,15 +53,6 @@ def terminal(tmp_path_factory):
         shell.received = received
         yield shell
         end(environment)
-
-
-@contextmanager
-def reserved_port():
-    """A port on which only a server that asks for it can listen: Linux allows that as long as no other socket does."""
-    with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

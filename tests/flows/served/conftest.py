@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.conftest import EMPTY, give_database
+from tests.flows.processes import reserved_port
 from tests.kept import kept
 
 
@@ -18,9 +19,10 @@ def prefect(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prefect")
     database = folder / "prefect-test.db"
     give_database(database)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, reserved_port() as port:
+        patch.setattr(utilities, "_find_available_port", lambda: port)
         patch.setattr(utilities, "mkdtemp", lambda: str(folder))
-        with utilities.prefect_test_harness(server_startup_timeout=120):
+        with utilities.prefect_test_harness(server_startup_timeout=240):
             kept(EMPTY, lambda path: keep_database(database, path))
             yield
 

@@ -20,7 +20,10 @@ def notify(block, subject, body):
     async def send():
         async with get_client() as client:
             document = await client.read_block_document(block, include_secrets=True)
-        await Block._from_block_document(document).anotify(body=body, subject=subject)
+        made = Block._from_block_document(document)
+        if hasattr(made, "timeout"):
+            made.timeout = 240.0  # this process, which also answers, may be stopped for longer than the ten seconds of Prefect
+        await made.anotify(body=body, subject=subject)
 
     asyncio.run(send())
 
