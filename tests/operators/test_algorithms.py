@@ -199,3 +199,21 @@ def test_it_gives_the_oracles_answers_with_the_operators_of_the_table(name, monk
 def test_they_are_short(name):
     lines = inspect.getsource(algorithm(name)).splitlines()
     assert len([line for line in lines if line.strip() and '"""' not in line]) < 50
+
+
+def test_random_neighbour_joins_rows_whose_numbers_have_the_same_low_bits():
+    labels = algorithm("components.random_neighbour")(cases.graph_of_arcs([(0, 1 << 16)], (1 << 16) + 1))
+    assert labels[1 << 16] == 0 and np.count_nonzero(labels == 0) == 2
+
+
+def test_delta_stepping_ends_where_a_distance_absorbs_delta():
+    graph = cases.graph_of_arcs([(0, 1), (1, 2)], 3, np.int64)
+    graph.out.weights[:] = 2**60, 1
+    assert algorithm("paths.delta_stepping")(graph, 0, 3.0).tolist() == [0, 2**60, 2**60]
+
+
+def test_boruvka_compares_integers_that_are_the_same_as_doubles():
+    graph = cases.graph_of_arcs([(0, 1), (0, 2), (1, 2)], 3, np.int64)
+    graph.out.weights[:] = 2**53 + 1, 2**53, 2**53
+    chosen, ends = algorithm("weights.boruvka")(graph)
+    assert ends[:, chosen].T.tolist() == [[0, 2], [1, 2]]

@@ -1,7 +1,7 @@
 """Weak components: every root draws a side; roots of one side are hooked to a neighbouring root of the other side.
 
 Reif (1985), random mates. The sides are hashes of the row and the round, and of several neighbours the smallest is taken, so the
-answer is the same on every run.
+answer is the same on every run. All bits of a row's number take part: roots whose sides never differ would never be joined.
 """
 
 import numpy as np
@@ -21,7 +21,8 @@ def random_neighbour(graph: Graph) -> Array:
         least[row] = size
 
     def draw(row: int) -> None:
-        mate[row] = ((row * 2654435761 + turn * 40503 + 12345) * 2246822519 >> 15) & 1
+        mixed = (row * 2654435761 + turn) * 2685821657736338717
+        mate[row] = ((mixed ^ (mixed >> 32)) * 2246822519 >> 40) & 1
 
     def hook(row: int, neighbour: int) -> None:
         one = parent[row]

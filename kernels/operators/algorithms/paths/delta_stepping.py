@@ -47,7 +47,8 @@ def delta_stepping(graph: Graph, source: int, delta: float) -> Array:
     everything = Frontier.everything(graph)
     compute(everything, start)
     while (waiting := filter(everything, is_waiting)).size:
-        limit = (float(reduce(waiting, own_distance, "min")) // delta + 1) * delta
+        least = float(reduce(waiting, own_distance, "min"))
+        limit = max((least // delta + 1) * delta, float(np.nextafter(least, far)))  # also where the sum absorbs delta
         while (bucket := filter(everything, in_bucket)).size:
             compute(bucket, take)
             advance(bucket, relax_light, before=own_distance)

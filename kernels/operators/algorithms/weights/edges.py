@@ -8,9 +8,10 @@ from kernels.graph import Array, Csr, Graph
 def edges_of(graph: Graph) -> tuple[Array, Array, Array]:
     """Edges ascending by (weight, smaller row, larger row), each once: of every arc its edge's number, and the edges' rows."""
     tails, heads = _tails(graph), graph.out.indices.astype(np.int64)
-    weights = np.zeros(len(heads), np.float64, like=heads) if graph.out.weights is None else graph.out.weights.astype(np.float64)
-    low, high = np.minimum(tails, heads).astype(np.float64), np.maximum(tails, heads).astype(np.float64)
-    keys = np.stack([high, low, weights])
+    weights = np.zeros_like(heads) if graph.out.weights is None else graph.out.weights
+    wide = np.int64 if weights.dtype.kind == "i" else np.float64  # doubles do not tell integers from 2^53 apart; rows are smaller
+    low, high = np.minimum(tails, heads), np.maximum(tails, heads)
+    keys = np.stack([high.astype(wide), low.astype(wide), weights.astype(wide)])
     order = np.lexsort(keys)
     sorted_keys = keys[:, order]
     differs = np.zeros(len(heads), np.bool_, like=heads)
@@ -19,7 +20,7 @@ def edges_of(graph: Graph) -> tuple[Array, Array, Array]:
     ranks[order] = np.cumsum(differs)
     first = order[np.flatnonzero(differs)] if len(heads) else order
     first = np.concatenate([order[:1], first])
-    return ranks, low[first].astype(np.int64), high[first].astype(np.int64)
+    return ranks, low[first], high[first]
 
 
 def network_of(graph: Graph) -> tuple[Graph, Array, Array]:

@@ -19,10 +19,11 @@ def push_relabel(graph: Graph, source: int, target: int) -> tuple[int, Array]:
     highest = 1 << 62
 
     def saturate(row: int, neighbour: int, arc: int) -> None:
-        whole = capacity[arc]
-        capacity[arc] = 0
-        atomic_add(capacity, reverse[arc], whole)
-        atomic_add(excess, neighbour, whole)
+        if neighbour != row:  # a self-loop and its reverse would change each other
+            whole = capacity[arc]
+            capacity[arc] = 0
+            atomic_add(capacity, reverse[arc], whole)
+            atomic_add(excess, neighbour, whole)
 
     def is_active(row: int) -> bool:
         return excess[row] > 0 and row != source and row != target  # noqa: PLR1714  (the subset has no tuples)
