@@ -14,8 +14,10 @@ def communities(graph: Graph, answer: Components) -> None:
     """Count the votes again."""
     labels = require_labels(graph, answer.labels)
     rows, square = np.arange(len(labels)), (graph.num_vertices, graph.num_vertices)
-    arcs = csr_array((np.ones(graph.num_arcs, np.int64), graph.out.indices, graph.out.offsets), shape=square)
-    arcs.setdiag(0)
+    tails = np.repeat(rows, np.diff(graph.out.offsets))
+    between = np.flatnonzero(tails != graph.out.indices)
+    ends = tails[between], graph.out.indices[between]  # copies, because SciPy adds parallel arcs in place
+    arcs = csr_array((np.ones(len(between), np.int64), ends), shape=square)
     votes = csr_array((arcs + arcs.T) @ csr_array((np.ones(len(labels), np.int64), (rows, labels)), shape=square))
     if not votes.nnz:
         return

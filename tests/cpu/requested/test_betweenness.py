@@ -45,6 +45,14 @@ def test_networkx_gives_the_same_values(edges, weights):
         assert "is not SciPy's" in oracle(graph, "betweenness", answer, weights=weights).reason
 
 
+def test_the_oracle_does_not_compare_distances_that_a_double_rounds():
+    edges = EdgeList("long", ((0, 1, 2**54), (1, 3, 1), (0, 2, 2**54), (2, 3, 2)))
+    graph = graph_of(edges, dtype=np.int64)  # as doubles, both paths to 3 are equally long
+    answer = betweenness(graph)
+    assert answer.betweenness.tolist() == [0, 1, 0, 0]
+    assert oracle(graph, "betweenness", answer).holds
+
+
 @settings(max_examples=examples(25))
 @given(
     st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), st.sampled_from((1, 1, 2, 3))), min_size=1, max_size=40),

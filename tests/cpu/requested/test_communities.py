@@ -77,6 +77,15 @@ def test_named_graphs(edges, build):
     assert oracle(graph, "communities", answer).holds
 
 
+def test_the_oracle_only_reads_a_graph_with_parallel_self_loops():
+    graph = uncleaned(EdgeList("parallel", ((0, 1), (1, 1), (1, 1), (1, 2)), directed=True))
+    for array in (graph.out.offsets, graph.out.indices):
+        array.flags.writeable = False  # as those of a stored graph
+    before = graph.out.indices.tolist()
+    assert oracle(graph, "communities", communities(graph)).holds
+    assert graph.out.indices.tolist() == before
+
+
 @settings(max_examples=examples(40))
 @given(edge_lists)
 def test_random_graphs(edges):
