@@ -35,8 +35,8 @@ def measure(distances: Array) -> Measures:
     Args:
         distances (integer or float64 [k, V]): The source of each tree has distance 0.
 
-    Each float is cut off at the 62nd bit of the largest one, and the sum is rounded once. Raises OverflowError if a sum of
-    integers exceeds int64.
+    Each float is cut off at the 62nd bit of the largest one, or at 2^-1054 if that is larger, and the sum is rounded once. Raises
+    OverflowError if a sum of integers exceeds int64.
     """
     here, floats = _backend_of(distances), distances.dtype.kind == "f"
     reached, farthest, high, low = map(to_host, here.measure(distances))
@@ -53,7 +53,7 @@ def measure(distances: Array) -> Measures:
 
 def exponent_of(largest: Array) -> Array:
     """The exponent of the unit in which floats up to `largest`, float64 [n], are summed, int64 [n]."""
-    return np.maximum(np.frexp(largest)[1].astype(np.int64), -900)
+    return np.maximum(np.frexp(largest)[1].astype(np.int64), BITS - 1023)  # so that the scale is a float64
 
 
 def float_of(high: Any, low: Any, exponent: Any) -> float:

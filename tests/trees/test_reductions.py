@@ -42,6 +42,11 @@ def test_sums_of_floats_do_not_depend_on_an_order_and_are_exact():
     assert total == pytest.approx(float(sum(map(Fraction, distances[0].tolist()))), rel=1e-15)
 
 
+def test_sums_of_very_small_floats():
+    found = measure(np.array([[0, 1e-300, 3e-300, UNREACHED]]))
+    assert (found.total.tolist(), found.farthest.tolist()) == ([4e-300], [3e-300])
+
+
 def test_a_sum_beyond_int64_is_refused():
     with pytest.raises(OverflowError, match="13835058055282163712, and 9223372036854775807 is the largest"):
         measure(np.array([[2**62, 2**62, 2**62]]))
