@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.generators import grid_edges
+from pipeline.changes import change
 from pipeline.cluster.protocol import Place
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -23,7 +24,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph
 from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.hierarchy.facts import HierarchyFacts
-from pipeline.store.manifest import Folder
+from pipeline.store.manifest import Folder, read
 from tests.cpu.hierarchy.checks import require_hierarchy
 
 DATA = Path(__file__).parents[3] / "data"
@@ -65,6 +66,21 @@ def test_a_run_lists_its_hierarchy_among_its_steps(tmp_path, monkeypatch):
     for reused in (False, True):
         steps = run(config).facts["steps"]
         assert [steps[name]["reused"] for name in ("hierarchy_order", "hierarchy", "closeness")] == [reused] * 3
+
+
+def test_new_vertices_need_a_new_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "WORTH", 1)
+    laid_out(tmp_path, 3)
+    out, changes = tmp_path / "out", tmp_path / "changes.csv"
+    source = GraphConfig(source=str(tmp_path / "3.parquet"), directed=False)
+    run(RunConfig(graph=source, output=out, stages=["wcc"], closeness={}))
+    orders = []
+    for row in ("insert,0,500,5", "delete,0,500,"):  # the vertex stays
+        changes.write_text(f"op,src,dst,weight\n{row}\n")
+        published = change(out, changes)
+        orders.append(read(out / "steps" / "hierarchy").manifest.inputs["order"])
+        assert pq.read_table(published.path / "closeness").column("vertex").to_pylist() == [*range(144), 500]
+    assert orders[0] == orders[1]
 
 
 def test_an_order_that_does_not_suit_new_weights_is_not_used(tmp_path, monkeypatch):
