@@ -151,10 +151,11 @@ def _mark(
 def _ordered(column: pa.ChunkedArray) -> Array:
     """Numbers as int64 in the same order."""
     values = whole(column).to_numpy()
-    found: Array = values.astype(np.int64, copy=False)
-    if values.dtype.kind == "f":
-        found = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
-        found ^= found >> 63 & np.int64(2**63 - 1)
+    if values.dtype.kind != "f":
+        integers: Array = values.astype(np.int64, copy=False)
+        return integers
+    found: Array = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
+    found ^= found >> 63 & np.int64(2**63 - 1)
     return found
 
 

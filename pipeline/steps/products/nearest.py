@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.gpu.loader import to_host
-from kernels.graph import ID, UNREACHED, Array, distance_dtype
+from kernels.graph import ID, Array, distance_dtype
 from kernels.reductions import Nearest
 from pipeline import progress
 from pipeline.cluster.protocol import Place
@@ -94,8 +94,7 @@ def _write(folder: Path, graph: Folder, parts: Sequence[Array], most: int) -> in
             distance, facility = (np.concatenate([part[of][:, rows] for part in parts]) for of in range(2))
             distance = distance.view(kind)
             if len(parts) > 1:
-                last = np.inf if kind.kind == "f" else np.iinfo(kind).max
-                order = np.argsort(np.where(distance == UNREACHED, kind.type(last), distance), axis=0, kind="stable")[:most]
+                order = np.argsort(distance.view(np.uint64), axis=0, kind="stable")[:most]  # UNREACHED is negative, so last
                 distance, facility = (np.take_along_axis(values, order, 0) for values in (distance, facility))
             ranks = np.tile(np.arange(1, most + 1), len(rows))
             columns = [np.repeat(ids[rows], most), ranks, facility.T.ravel(), distance.T.ravel()]

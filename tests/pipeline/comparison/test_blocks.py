@@ -51,3 +51,10 @@ def test_a_fingerprint_depends_on_the_rows_alone():
     )
     assert prints.of(one) == prints.of(again) != prints.of(other)
     assert prints.of(one[:7]) + prints.of(one[7:]) - prints.of(one) in (0, 2**64)
+
+
+@pytest.mark.filterwarnings("error")
+def test_keys_that_are_floats_beyond_integers():
+    old, new = (pa.table({"key": [0.5, 1e300, last], "value": [1, 2, 3]}) for last in (2e300, 3e300))
+    found = compare_blocks(old, new, Columns(["key"], ["value"], set()), 0)
+    assert found.rows().column("key").to_pylist() == [2e300, 3e300]

@@ -15,7 +15,7 @@ from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfi
 from pipeline.errors import BadConfig, BadInput, ProofFailed, TooLarge
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
-from pipeline.steps.products import flows, space, sweeping
+from pipeline.steps.products import flows, nearest, space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.flows import tabulate_flows
 from pipeline.steps.products.isochrones import tabulate_isochrones, tabulate_reached
@@ -78,6 +78,16 @@ def test_nearest(published):
         for rank, (distance, facility) in enumerate(near + [(None, None)] * (3 - len(near)), 1):
             expected.append({"vertex": vertex, "rank": rank, "facility": facility, "distance": distance})
     assert found == expected
+
+
+def test_the_largest_distance_is_nearer_than_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(nearest, "PER_TASK", 1)
+    (tmp_path / "edges.csv").write_text(f"src,dst,weight\n1,9,{2**63 - 1}\n5,5,0\n")
+    (tmp_path / "facilities.csv").write_text("5\n9\n")
+    edges = ingest(GraphConfig(source=str(tmp_path / "edges.csv")), tmp_path)
+    graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path))
+    made = tabulate_nearest(edges, graph, NearestConfig(facilities=str(tmp_path / "facilities.csv")), Runtime(tmp_path))
+    assert pq.read_table(made.path).column("facility").to_pylist() == [9, 5, 9]
 
 
 def test_isochrones(published):
