@@ -217,3 +217,9 @@ def test_boruvka_compares_integers_that_are_the_same_as_doubles():
     graph.out.weights[:] = 2**53 + 1, 2**53, 2**53
     chosen, ends = algorithm("weights.boruvka")(graph)
     assert ends[:, chosen].T.tolist() == [[0, 2], [1, 2]]
+
+
+def test_communities_of_neighbours_whose_numbers_have_the_same_parity():
+    graph = cases.graph_of_arcs([(0, 2), (2, 0), (1, 3), (3, 1), (4, 6), (6, 4)], 7, np.int32)
+    labels = algorithm("components.communities")(graph)
+    assert stable(graph, labels) and labels[0] == labels[2] != labels[1] == labels[3]

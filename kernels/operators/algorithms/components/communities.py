@@ -1,7 +1,8 @@
 """Communities by label propagation: a row takes the label that most of its out-arcs lead to, of several the smallest.
 
-Raghavan, Albert, Kumara: Near Linear Time Algorithm to Detect Community Structures (2007). Here half of the rows move at a time,
-as their numbers and the round say, and a row whose label is among the most frequent keeps it, so that the rounds end.
+Raghavan, Albert, Kumara: Near Linear Time Algorithm to Detect Community Structures (2007). Here half of the rows move in a round,
+and the others in the next one. The halves are drawn again for each two rounds, because neighbours that move together may exchange
+their labels. A row whose label is among the most frequent keeps it, so that the rounds end if every arc has its reverse.
 """
 
 import numpy as np
@@ -27,7 +28,9 @@ def communities(graph: Graph, most_rounds: int = 100) -> Array:
         return (count + (label == labels[row])) * size + size - 1 - label
 
     def choose(row: int, total: int) -> bool:
-        best[row] = size - 1 - total % size if total >= 0 and row % 2 == turn % 2 else labels[row]
+        mixed = (row * 2654435761 + turn // 2) * 2685821657736338717
+        moves = ((mixed ^ (mixed >> 32)) * 2246822519 >> 40) & 1 == turn % 2
+        best[row] = size - 1 - total % size if total >= 0 and moves else labels[row]
         return best[row] != labels[row]
 
     def move(row: int) -> None:
@@ -40,6 +43,6 @@ def communities(graph: Graph, most_rounds: int = 100) -> Array:
         moving = advance(everything, votes, after=choose, collect="max")
         compute(moving, move)
         still = 0 if moving.size else still + 1
-        if still == 2:
+        if still == 3:  # two of these rounds have all rows
             break
     return labels
