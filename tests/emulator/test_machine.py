@@ -30,6 +30,16 @@ extern "C" __global__ void write_shared(int* out, int place) {
     out[0] = dynamic[place];
 }
 extern "C" __global__ void part_of_a_block_waits() {
+extern "C" __global__ void shift(int* out, int by) { out[0] = 1 << by; }
+extern "C" __global__ void convert(int* out, float number) { out[0] = (int)number; }
+extern "C" __global__ void load_four(int* out, long long place) { out[0] = (int)((const uint4*)(out + place))->x; }
+extern "C" __global__ void write_to_one_of_two(int* out, int place) {
+    __shared__ int two[2];
+    __shared__ int others[32];
+    two[place] = 1;
+    others[threadIdx.x] = two[place];
+    out[0] = others[0];
+}
     if (threadIdx.x < 16) {
         __syncthreads();
     }
@@ -203,8 +213,12 @@ def test_a_modules_shared_variables_are_its_own():
     ],
 )
 def test_faults(kernel, name, threads, arguments, what):
-    arrays = (ints(),) if name in {"divide", "write_at"} else ()
+    arrays = (ints(),) if name in {"divide", "write_at", "shift", "convert", "load_four", "write_to_one_of_two"} else ()
     with pytest.raises(EmulatedFault, match=what):
+        ("shift", 1, (np.int32(32),), "a shift by as many bits"),
+        ("convert", 1, (np.float32(3e9),), "a float that its integer type cannot hold"),
+        ("load_four", 1, (np.int64(1),), "no multiple of its type's alignment"),
+        ("write_to_one_of_two", 1, (np.int32(2),), r"an index outside of an array of fixed length at .*:\d"),
         kernel(name)((1,), (threads,), (*arrays, *arguments))
 
 

@@ -19,6 +19,9 @@ _FLAGS = (
     *("-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"),
     "-fno-gnu-unique",  # variables of equal names in two modules stay separate
 )
+_AS_HERE = "--fmad=false", "--ftz=false"  # NVRTC's options for what g++ does without any, or with those above
+# What a GPU does otherwise than this processor, or than the source says: sanitizer.cpp reports it.
+_CHECKS = "-fsanitize=shift-exponent,bounds,float-cast-overflow,alignment"
 
 
 def machine() -> Path:
@@ -29,13 +32,14 @@ def machine() -> Path:
 
 def module(code: str, options: Sequence[str]) -> Path:
     """The library of a CUDA source. Raises ValueError with the message of g++ or of the translation if they refuse it."""
-    defined = ["-D__CUDACC__", *(option for option in options if option != "--fmad=false")]  # as -ffp-contract=off
+    defined = ["-D__CUDACC__", *(option for option in options if option not in _AS_HERE)]
 
     def make(made: Path) -> None:
         preprocessed = _run(["g++", "-E", "-x", "c++", *defined, "-"], code)
-        _run(["g++", *_FLAGS, "-include", str(HERE / "cuda.h"), "-x", "c++", "-", "-o", str(made)], translate(preprocessed))
+        given = "-include", str(HERE / "cuda.h"), "-x", "c++", "-"
+        _run(["g++", *_FLAGS, _CHECKS, *given, "-o", str(made)], translate(preprocessed))
 
-    return kept(_place(code, *defined, *_headers(options)), make)
+    return kept(_place(code, _CHECKS, *defined, *_headers(options)), make)
 
 
 @cache

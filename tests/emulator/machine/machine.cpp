@@ -284,7 +284,7 @@ extern "C" const char* run_kernel(
     emulated::block_size = {block[0], block[1], block[2]};
     emulated::num_blocks = grid[0] * grid[1] * grid[2];
     emulated::dynamic_shared = (static_bytes + 127) / 128 * 128;
-    emulated::shared_bytes = emulated::dynamic_shared + (dynamic_bytes + 15) / 16 * 16;
+    emulated::shared_bytes = emulated::dynamic_shared + (dynamic_bytes + 31) / 32 * 32; /* it ends a page, and begins aligned */
     emulated::kernel = kernel;
     emulated::arguments = arguments;
     emulated::use_turns(seed, seconds);
