@@ -101,6 +101,19 @@ extern "C" __global__ void TEAM write_to_next(int* out) {
     team_barrier();
 }
 extern "C" __global__ void add_without_atomics(int* sum) {
+/* Lanes begin in different iterations. */
+extern "C" __global__ void append_once_or_twice(uint64_t* lengths, int queues) {
+    for (int turn = threadIdx.x / 16; turn < 2; ++turn) {
+        append(lengths + turn % queues);
+    }
+}
+extern "C" __global__ void count_active(int* out) {
+    if (threadIdx.x % 3 == 0) {
+        out[threadIdx.x] = __popc(__activemask());
+    } else {
+        out[threadIdx.x] = __popc(__activemask());
+    }
+}
     const int before = __ldcg(sum);
     __nanosleep(1);
     *sum = before + 1;
@@ -275,6 +288,25 @@ def test_a_cluster_shares_memory():
 def test_a_race_shows(kernel):
     total = ints(1)
     kernel("add_without_atomics")((1,), (32,), (total,))
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
+def test_active_lanes_are_at_the_same_place(kernel, monkeypatch, seed):
+    monkeypatch.setattr(machine, "SEED", seed)
+    active, lengths = ints(), cupy.zeros(1, np.uint64)
+    kernel("count_active")((1,), (32,), (active,))
+    third = np.arange(32) % 3 == 0
+    most = [active.get()[lanes].max() for lanes in (third, ~third)]
+    assert most == [11, 21] or (seed and 1 < most[0] <= 11 and 1 < most[1] <= 21)
+    kernel("append_once_or_twice")((1,), (32,), (lengths, np.int32(1)))
+    assert lengths.tolist() == [48]
+
+
+def test_a_queue_for_each_iteration_shows(kernel):
+    """Lanes of other iterations may be active, too, and the first lane's queue is then that of all."""
+    lengths = cupy.zeros(2, np.uint64)
+    kernel("append_once_or_twice")((1,), (32,), (lengths, np.int32(2)))
+    assert lengths.tolist() == [32, 16]
+
+
     assert int(total[0]) < 32
 
 

@@ -41,9 +41,12 @@ inline void __nanosleep(unsigned) {
     emulated::yield();
 }
 
-/* Warps. CUDA allows any set of converged lanes that contains this one; here it is this lane alone. */
-inline unsigned __activemask() {
-    return 1u << emulated::lane();
+/* Warps. The active lanes are those that are at the same place of the code, called from the same one, when this one continues. */
+__attribute__((always_inline)) inline unsigned __activemask() {
+    const void* place;
+    asm volatile("lea 0(%%rip), %0" : "=r"(place));
+    const long depth = (const char*)emulated::self - (const char*)__builtin_frame_address(0);
+    return emulated::converged(place, __builtin_return_address(0), depth);
 }
 inline unsigned __ballot_sync(unsigned mask, int value, HERE) {
     return (unsigned)emulated::exchange(emulated::VOTE, mask, value != 0, 0, file, line);

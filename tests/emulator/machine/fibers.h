@@ -35,10 +35,18 @@ struct Waiting {
     signed char from[WARP];
 };
 
+/* Lanes that have converged at a place of the code; the first one waits for others. */
+struct Converged {
+    const void *place, *caller;
+    long depth;
+    unsigned here;
+};
+
 struct Warp {
     unsigned alive;
     Fiber* lanes[WARP];
     std::vector<Waiting> waiting;
+    std::vector<Converged> converged;
 };
 
 struct Cluster {

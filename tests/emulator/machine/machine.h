@@ -24,6 +24,9 @@ extern unsigned long long dynamic_shared; /* offset of the dynamic part */
 enum Exchange { SYNC, VOTE, SHUFFLE, MATCH, ADD, LEAST, LEAST_SIGNED, GREATEST, GREATEST_SIGNED };
 unsigned long long exchange(Exchange kind, unsigned mask, unsigned long long value, int from, const char* file, int line);
 
+/* The lanes of the warp that arrive here, with the same arguments, before this one continues. */
+unsigned converged(const void* place, const void* caller, long depth);
+
 /* Barrier of all threads of the block that have not ended; returns the number of non-zero values. */
 unsigned block_barrier(bool value, const char* file, int line);
 void cluster_barrier();

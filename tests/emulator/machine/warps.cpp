@@ -118,4 +118,33 @@ unsigned long long exchange(Exchange kind, unsigned mask, unsigned long long val
     return running()->found;
 }
 
+/* The first lane of a group lets all other threads run once, and then continues with the lanes that have joined it. */
+unsigned converged(const void* place, const void* caller, long depth) {
+    Fiber* fiber = running();
+    Warp* warp = fiber->warp;
+    const auto same = [=](const Converged& other) {
+        return other.place == place && other.caller == caller && other.depth == depth;
+    };
+    const auto group = std::find_if(warp->converged.begin(), warp->converged.end(), same);
+    if (group != warp->converged.end()) {
+        group->here |= 1u << fiber->lane;
+        wait();
+        return (unsigned)running()->found;
+    }
+    warp->converged.push_back({place, caller, depth, 1u << fiber->lane});
+    yield();
+    fiber = running();
+    warp = fiber->warp;
+    const auto ours = std::find_if(warp->converged.begin(), warp->converged.end(), same);
+    const unsigned here = ours->here;
+    warp->converged.erase(ours);
+    for (int lane = WARP - 1; lane >= 0; --lane) {
+        if (here >> lane & 1 && lane != fiber->lane) {
+            warp->lanes[lane]->found = here;
+            ready.put_first(warp->lanes[lane]);
+        }
+    }
+    return here;
+}
+
 }
