@@ -94,6 +94,8 @@ def as_batch(like: Array, src: Any, dst: Any, weights: Any = None, dtype: Any = 
         with np.errstate(over="ignore", invalid="ignore"):
             kept = given.astype(dtype)
         held = (kept >= 0) & (np.isfinite(kept) if kept.dtype.kind == "f" else kept == given)
+        if kept.dtype.kind == "i" and given.dtype.kind == "f":  # a GPU converts larger ones to the largest integer
+            held &= given < 2.0 ** (8 * kept.itemsize - 1)
         if not held.all():
             raise ValueError(f"batch: weight {given[~held][0]} is not one of {kept.dtype}, 0 or more, and finite")
     return Batch(columns[0].astype(np.int32), columns[1].astype(np.int32), kept)

@@ -1,6 +1,7 @@
 """Random histories of all structures, against a replay of their arcs one by one."""
 
 import numpy as np
+import pytest
 
 from kernels.bfs import bfs as static_bfs
 from kernels.dynamic import STRUCTURES, Rules
@@ -71,3 +72,17 @@ def same(found, expected) -> None:
     for one, other in ((found.distance, expected.distance), (found.predecessor, expected.predecessor)):
         np.testing.assert_array_equal(host(one), host(other))
         assert one.dtype == other.dtype
+
+
+def refuse_batches(like) -> None:
+    """Batches in the memory of `like` that no graph takes."""
+    with pytest.raises(ValueError, match="different lengths"):
+        as_batch(like, [1], [1, 2])
+    with pytest.raises(ValueError, match=r"vertices -1\.\.-1 are not all in"):
+        as_batch(like, [1], [-1])
+    with pytest.raises(ValueError, match="vertices are float64, not integers"):
+        as_batch(like, [1.5], [2])
+    wrong = (2**40, np.int32), (1.5, np.int64), (-1, np.int32), (2.0**63, np.int64), (np.nan, np.float64), (1e300, np.float32)
+    for weight, dtype in wrong:
+        with pytest.raises(ValueError, match=f"is not one of {np.dtype(dtype)}, 0 or more, and finite"):
+            as_batch(like, [1], [2], np.array([weight]), dtype)

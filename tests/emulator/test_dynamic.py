@@ -7,6 +7,7 @@ pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 from tests.gpu.test_dynamic import (  # noqa: F401
     test_batches_in_pages,
     test_batches_in_pages_of_many_lists,
+    test_batches_that_are_refused,
     test_columns_of_batches_as_callers_hold_them,
     test_merged_changes,
     test_operators,

@@ -316,12 +316,20 @@ def test_host_arrays_are_refused_as_by_cupy(kernel):
         with pytest.raises(TypeError):
             mixed()
     with pytest.raises(TypeError, match="pass a numpy"):
+    with pytest.raises(TypeError, match="max has no keyword initial"):
+        array.max(initial=0)
         kernel("write_at")((1,), (1,), (np.zeros(2, np.int32), np.int64(0)))
     with pytest.raises(TypeError):
         np.full(3, 1, like=array)
     assert isinstance(np.zeros(3, like=array), cupy.ndarray)
     assert np.searchsorted(array[::-1], array, sorter=array[::-1]).tolist() == [0, 1, 2, 3]
     with pytest.raises(RuntimeError, match="several values at once"):
+def test_floats_that_an_integer_type_cannot_hold():
+    wrong = cupy.asarray([3e9, -3e9, np.nan])
+    assert wrong.astype(np.int32).tolist() == [2**31 - 1, -(2**31), 0]
+    assert cupy.asarray([2.0**63, -1e300, np.nan]).astype(np.int64).tolist() == [2**63 - 1, -(2**63), -(2**63)]
+
+
         array[cupy.asarray([1, 1])] = cupy.asarray([2, 3])
 
 

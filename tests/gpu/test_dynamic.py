@@ -47,6 +47,10 @@ def test_columns_of_batches_as_callers_hold_them():
         np.testing.assert_array_equal(found, expected)
 
 
+def test_batches_that_are_refused():
+    structures.refuse_batches(cupy.empty(0))
+
+
 def test_operators():
     for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.synced):
         case(cupy.empty(0))

@@ -85,7 +85,7 @@ class ndarray(NDArrayOperatorsMixin):
         self._host.fill(host(value) if isinstance(value, ndarray) else value)
 
     def astype(self, dtype, order="K", casting=None, subok=None, copy=True):
-        return self if not copy and np.dtype(dtype) == self.dtype else self._of(self._host.astype(dtype))
+        return self if not copy and np.dtype(dtype) == self.dtype else self._of(_converted(self._host, np.dtype(dtype)))
 
     def copy(self, order="C"):
         return self._of(self._host.copy())
@@ -197,6 +197,18 @@ def host(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(host(each) for each in value)
     return value
+
+
+def _converted(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The values in another type; a GPU makes a float that an integer type cannot hold the nearest integer that it can hold."""
+    with np.errstate(invalid="ignore"):
+        found = values.astype(dtype)
+    if values.dtype.kind == "f" and dtype.kind in "iu":
+        least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+        found[values <= np.float64(least)] = least
+        found[values >= np.float64(most)] = most
+        found[np.isnan(values)] = 0 if dtype.itemsize < 8 else 1 << 63 if dtype.kind == "u" else least
+    return found
 
 
 def _seen(data: Any, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None) -> np.ndarray:
