@@ -20,7 +20,9 @@ from kernels.graph import Array
 from kernels.preparing import preparing
 
 ROOT = Path(__file__).parent.parent
-OPTIONS = ("--std=c++17", f"-I{ROOT}")
+_FLUSHING, _EXACT = "-ftz=true", "--ftz=false"  # CuPy's option, and ours
+_COMPILE = "_compile_using_nvrtc_no_warning"  # CuPy's function that calls NVRTC
+OPTIONS = ("--std=c++17", _EXACT, f"-I{ROOT}")
 _INCLUDE = re.compile(r"""^\s*#\s*include\s*"(.+)\"""", re.MULTILINE)
 Macro = np.dtype[Any] | int
 C_NAMES = {
@@ -116,6 +118,7 @@ def load(source: str, cooperative: bool = True, generated: str = "", **macros: M
 
     require_supported()
     _ask_compiler_once()
+    _keep_small_floats()
     code = f"// headers {_headers()}\n" + generated + (ROOT / source).read_text(encoding="utf-8")
     chosen = (*options(source, **macros), *(["--fmad=false"] if generated else []))
     return cupy.RawModule(code=code, options=chosen, backend="nvrtc", enable_cooperative_groups=cooperative)
@@ -141,6 +144,22 @@ def _ask_compiler_once() -> None:
     for key, version in getattr(compiler, "_empty_file_preprocess_cache", {}).items():
         known[key] = version
     compiler._empty_file_preprocess_cache = known
+
+
+@cache
+def _keep_small_floats() -> None:
+    """Let a source overrule the last option that CuPy appends, with which a GPU takes any float32 below 2^-126 for 0."""
+    from cupy.cuda import compiler
+
+    compile_source = getattr(compiler, _COMPILE, None)
+    if compile_source is None:
+        return  # another CuPy; tests/gpu would show that it flushes
+
+    def compiled(source: str, options: tuple[str, ...] = (), *arguments: Any, **keywords: Any) -> Any:
+        kept = tuple(option for option in options if option != _FLUSHING) if _EXACT in options else options
+        return compile_source(source, kept, *arguments, **keywords)
+
+    setattr(compiler, _COMPILE, compiled)
 
 
 @cache

@@ -11,6 +11,7 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
 from kernels.distributed.gpu_threads import on_gpus
 from kernels.distributed.threads import run_ranks
+from kernels.gpu import loader
 from tests.emulator.machine import architectures
 from tests.emulator.machine import launch as machine
 from tests.emulator.machine.launch import EmulatedFault
@@ -29,7 +30,6 @@ extern "C" __global__ void write_shared(int* out, int place) {
     dynamic[place] = 1;
     out[0] = dynamic[place];
 }
-extern "C" __global__ void part_of_a_block_waits() {
 extern "C" __global__ void shift(int* out, int by) { out[0] = 1 << by; }
 extern "C" __global__ void convert(int* out, float number) { out[0] = (int)number; }
 extern "C" __global__ void load_four(int* out, long long place) { out[0] = (int)((const uint4*)(out + place))->x; }
@@ -40,6 +40,7 @@ extern "C" __global__ void write_to_one_of_two(int* out, int place) {
     others[threadIdx.x] = two[place];
     out[0] = others[0];
 }
+extern "C" __global__ void part_of_a_block_waits() {
     if (threadIdx.x < 16) {
         __syncthreads();
     }
@@ -100,7 +101,6 @@ extern "C" __global__ void TEAM write_to_next(int* out) {
     out[blockIdx.x] = held;
     team_barrier();
 }
-extern "C" __global__ void add_without_atomics(int* sum) {
 /* Lanes begin in different iterations. */
 extern "C" __global__ void append_once_or_twice(uint64_t* lengths, int queues) {
     for (int turn = threadIdx.x / 16; turn < 2; ++turn) {
@@ -114,6 +114,7 @@ extern "C" __global__ void count_active(int* out) {
         out[threadIdx.x] = __popc(__activemask());
     }
 }
+extern "C" __global__ void add_without_atomics(int* sum) {
     const int before = __ldcg(sum);
     __nanosleep(1);
     *sum = before + 1;
@@ -123,9 +124,7 @@ extern "C" __global__ void count_active(int* out) {
 
 @pytest.fixture(scope="module")
 def kernel():
-    from kernels.gpu.loader import OPTIONS
-
-    return cupy.RawModule(code=SOURCE, options=(*OPTIONS, "-DTEAM_BLOCKS=1"), enable_cooperative_groups=True).get_function
+    return cupy.RawModule(code=SOURCE, options=(*loader.OPTIONS, "-DTEAM_BLOCKS=1"), enable_cooperative_groups=True).get_function
 
 
 def ints(count=32):
@@ -216,6 +215,10 @@ def test_a_modules_shared_variables_are_its_own():
     ("name", "threads", "arguments", "what"),
     [
         ("divide", 1, (np.int32(0),), "division by zero"),
+        ("shift", 1, (np.int32(32),), "a shift by as many bits"),
+        ("convert", 1, (np.float32(3e9),), "a float that its integer type cannot hold"),
+        ("load_four", 1, (np.int64(1),), "no multiple of its type's alignment"),
+        ("write_to_one_of_two", 1, (np.int32(2),), r"an index outside of an array of fixed length at .*:\d"),
         ("part_of_a_block_waits", 64, (), "have ended, and others wait"),
         ("wait_in_two_places", 64, (np.int32(16),), "threads of a block wait at .* and at"),
         ("part_of_a_warp_waits", 32, (), "deadlock: 16 of the 32 threads of block 0"),
@@ -228,10 +231,6 @@ def test_a_modules_shared_variables_are_its_own():
 def test_faults(kernel, name, threads, arguments, what):
     arrays = (ints(),) if name in {"divide", "write_at", "shift", "convert", "load_four", "write_to_one_of_two"} else ()
     with pytest.raises(EmulatedFault, match=what):
-        ("shift", 1, (np.int32(32),), "a shift by as many bits"),
-        ("convert", 1, (np.float32(3e9),), "a float that its integer type cannot hold"),
-        ("load_four", 1, (np.int64(1),), "no multiple of its type's alignment"),
-        ("write_to_one_of_two", 1, (np.int32(2),), r"an index outside of an array of fixed length at .*:\d"),
         kernel(name)((1,), (threads,), (*arrays, *arguments))
 
 
@@ -268,11 +267,9 @@ def test_a_grid_barrier(kernel, monkeypatch, seed):
 
 
 def test_a_cluster_shares_memory():
-    from kernels.gpu.loader import OPTIONS
-
     def write(blocks):
         out = ints()
-        kernel = cupy.RawModule(code=SOURCE, options=(*OPTIONS, f"-DTEAM_BLOCKS={blocks}")).get_function("write_to_next")
+        kernel = cupy.RawModule(code=SOURCE, options=(*loader.OPTIONS, f"-DTEAM_BLOCKS={blocks}")).get_function("write_to_next")
         if blocks > 8:
             cupy.cuda.driver.funcSetAttribute(kernel.kernel.ptr, 14, 1)
         kernel((32,), (64,), (out,))
@@ -288,6 +285,9 @@ def test_a_cluster_shares_memory():
 def test_a_race_shows(kernel):
     total = ints(1)
     kernel("add_without_atomics")((1,), (32,), (total,))
+    assert int(total[0]) < 32
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_active_lanes_are_at_the_same_place(kernel, monkeypatch, seed):
     monkeypatch.setattr(machine, "SEED", seed)
@@ -307,30 +307,34 @@ def test_a_queue_for_each_iteration_shows(kernel):
     assert lengths.tolist() == [32, 16]
 
 
-    assert int(total[0]) < 32
-
-
 def test_host_arrays_are_refused_as_by_cupy(kernel):
     array = cupy.arange(4)
     for mixed in (lambda: array + np.arange(4), lambda: np.asarray(array), lambda: cupy.concatenate([array, np.arange(4)])):
         with pytest.raises(TypeError):
             mixed()
     with pytest.raises(TypeError, match="pass a numpy"):
-    with pytest.raises(TypeError, match="max has no keyword initial"):
-        array.max(initial=0)
         kernel("write_at")((1,), (1,), (np.zeros(2, np.int32), np.int64(0)))
     with pytest.raises(TypeError):
         np.full(3, 1, like=array)
+    with pytest.raises(TypeError, match="max has no keyword initial"):
+        array.max(initial=0)
     assert isinstance(np.zeros(3, like=array), cupy.ndarray)
     assert np.searchsorted(array[::-1], array, sorter=array[::-1]).tolist() == [0, 1, 2, 3]
     with pytest.raises(RuntimeError, match="several values at once"):
+        array[cupy.asarray([1, 1])] = cupy.asarray([2, 3])
+
+
 def test_floats_that_an_integer_type_cannot_hold():
     wrong = cupy.asarray([3e9, -3e9, np.nan])
     assert wrong.astype(np.int32).tolist() == [2**31 - 1, -(2**31), 0]
     assert cupy.asarray([2.0**63, -1e300, np.nan]).astype(np.int64).tolist() == [2**63 - 1, -(2**63), -(2**63)]
 
 
-        array[cupy.asarray([1, 1])] = cupy.asarray([2, 3])
+def test_sources_are_compiled_without_cupys_option_to_flush():
+    loader._keep_small_floats()
+    compile_source = cupy.cuda.compiler._compile_using_nvrtc_no_warning
+    assert compile_source("", (*loader.OPTIONS, "-ftz=true"), "90") == loader.OPTIONS
+    assert compile_source("", ("-ftz=true",)) == ("-ftz=true",)
 
 
 def test_unknown_ptx_is_refused():

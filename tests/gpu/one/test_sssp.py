@@ -55,6 +55,11 @@ def grid_edges(side: int, random: np.random.Generator, heaviest: int = 999) -> E
     return EdgeList("grid", tuple((a, b, w) for (a, b), w in zip(kept, weights, strict=True)), False, tuple(range(side * side)))
 
 
+def test_weights_below_the_least_normal_float() -> None:
+    edges = EdgeList("small", ((0, 1, 1e-40), (1, 2, 3e-40), (0, 2, 5e-40), (2, 3, 1e-45)), True)
+    check(graph_of(edges, edges.ids, np.float32), [0])
+
+
 @pytest.mark.parametrize("dtype", WEIGHTS)
 @pytest.mark.parametrize("edges", WEIGHTED, ids=lambda edges: edges.name)
 def test_named_graphs(edges: EdgeList, dtype: type) -> None:
