@@ -217,6 +217,7 @@ __device__ void follow(const Search& search, const Side& out, const Side& into, 
 }
 
 /* Add the dependencies of all sources to `totals`; there are `units` in 1. `distances` is null without weights. */
+// spills: at most four words on sm_100 and sm_120; a block of 1024 threads may have 64 registers each
 extern "C" __global__ void __launch_bounds__(1024) from_each(const int64_t* out_offsets, const ROW* out_indices,
     const WEIGHT* out_weights, const int64_t* into_offsets, const ROW* into_indices, const WEIGHT* into_weights,
     const int64_t* sources, int64_t num_sources, int64_t num_rows, const SUM* distances, Entry* entries, ROW* queues,

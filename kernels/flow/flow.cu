@@ -182,6 +182,7 @@ __device__ bool lift(const Pair& pair, const Team& team, int64_t count, uint32_t
 }
 
 /* All arrays but the network's have a slot for each of the `gridDim.x` pairs. */
+// spills: 25 words on sm_120; a block of THREADS leaves each thread 80 registers
 extern "C" __global__ void __launch_bounds__(THREADS)
 solve(const int64_t* offsets, const ROW* heads, const int64_t* capacity, const int64_t* back, int64_t num_rows, int64_t num_links,
       int width, const ROW* src, const ROW* dst, int64_t* left, int64_t* state, uint32_t* marks, ROW* lists, int64_t* value,

@@ -21,6 +21,7 @@ struct Side {
 
 /* Of each source: the sum of the mean weights, the largest logarithm, and the number of levels. The in-arcs are the
    out-arcs if the graph is symmetric. */
+// spills: at most four words on sm_80, sm_86, sm_89 and sm_120; a block of 1024 threads may have 64 registers each
 extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_t* offsets, const ROW* indices,
     const int64_t* into_offsets, const ROW* into_indices, const double* drawn, const int64_t* sources, int64_t num_sources,
     int64_t num_rows, Entry* entries, ROW* queue, double* weights, double* logarithms, int64_t* levels) {
