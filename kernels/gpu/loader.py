@@ -231,7 +231,8 @@ def launch(
     else:
         kernel, resident = cooperative(source, name, threads, device, shared, **macros)
     if blocks is None:
-        blocks = resident if items is None else max(1, min(resident, -(-items // threads)))
+        # Where no block fits, the launch of one fails; that of none would succeed.
+        blocks = max(1, resident if items is None else min(resident, -(-items // threads)))
     if blocks:
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
 

@@ -330,6 +330,12 @@ def test_floats_that_an_integer_type_cannot_hold():
     assert cupy.asarray([2.0**63, -1e300, np.nan]).astype(np.int64).tolist() == [2**63 - 1, -(2**63), -(2**63)]
 
 
+def test_a_kernel_of_which_no_block_fits_is_launched_and_fails():
+    keys, counts = cupy.zeros(1, np.uint64), cupy.zeros(2, np.int64)
+    with pytest.raises(EmulatedFault, match="the source allows at most 256 threads"):
+        loader.launch("layout/merging/pairs.cu", "count_newest", 4096, None, keys, np.int64(1), counts, ROW=np.dtype(np.int32))
+
+
 def test_sources_are_compiled_without_cupys_option_to_flush():
     loader._keep_small_floats()
     compile_source = cupy.cuda.compiler._compile_using_nvrtc_no_warning
