@@ -88,6 +88,19 @@ def test_depth_first_trees_with_more_paths_than_integers_count():
     equal(reachability(to_device(graph), 2, method="dfs"), index)
 
 
+@pytest.mark.parametrize("tops", [1, 2])
+def test_depth_first_trees_with_just_too_many_paths(tops):
+    """From the end of a chain 2^62 - 3 paths begin, and from each top, which has three more ends below it, 2^62 + 1."""
+    ways = [(3 * i, 3 * i + way) for i in range(60) for way in (1, 2)]
+    ways += [(way, 3 * (row // 3) + 3) for row, way in ways]
+    ways += [(200 + top, below) for top in range(tops) for below in (0, 190, 191, 192)]
+    ways += [(300, 200 + top) for top in range(tops)]
+    graph = graph_of(EdgeList("chain", tuple(ways)))
+    index = reachability(graph, 1, method="dfs")
+    assert index.labels.compared_paths == (True,)
+    equal(reachability(to_device(graph), 1, method="dfs"), index)
+
+
 def test_answers_no_are_searched_again():
     graph = layered(8, 12, 2)
     index, index_there = reachability(graph, 1), reachability(to_device(graph), 1)

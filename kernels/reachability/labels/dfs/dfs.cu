@@ -31,16 +31,16 @@ struct Paths {
     __device__ Sum nothing() const { return 0; }
     __device__ Seen see(ROW child, ROW) const { return load_relaxed(paths + child); }
     __device__ bool ready(Seen seen) const { return seen != 0; }
+    /* Both are at most LARGEST_PATH_SUM + 1, which stands for all that is more; two of these do not fit int64. */
     __device__ void add(Sum& sum, Seen seen) const {
-        sum += seen;
-        sum = sum > LARGEST_PATH_SUM ? LARGEST_PATH_SUM + 1 : sum;
+        sum = seen > LARGEST_PATH_SUM - sum ? LARGEST_PATH_SUM + 1 : sum + seen;
     }
     __device__ void merge(Sum& sum, Sum other) const { add(sum, other); }
     __device__ void store(ROW node, Sum sum) const {
         if (sum > LARGEST_PATH_SUM) {
             *overflow = 1;
         }
-        store_relaxed(paths + node, sum < LARGEST_PATH_SUM ? sum + 1 : LARGEST_PATH_SUM);
+        store_relaxed(paths + node, sum < LARGEST_PATH_SUM ? sum + 1 : LARGEST_PATH_SUM + 1);
     }
 };
 
