@@ -6,10 +6,25 @@
    Harris, Sengupta, Owens: Parallel Prefix Sum (Scan) with CUDA, GPU Gems 3 (2007), after Blelloch (1990). */
 #include "gpu/device.cuh"
 
+/* The type in which values are combined: sums and products of integers wrap around, as on a CPU. */
+template <typename Value>
+struct Wrapping {
+    typedef Value type;
+};
+template <>
+struct Wrapping<int32_t> {
+    typedef uint32_t type;
+};
+template <>
+struct Wrapping<int64_t> {
+    typedef uint64_t type;
+};
+typedef Wrapping<WEIGHT>::type Word;
+
 __device__ __forceinline__ WEIGHT combined(int how, WEIGHT left, WEIGHT right) {
     switch (how) {
-        case SCAN_SUM: return left + right;
-        case SCAN_PRODUCT: return left * right;
+        case SCAN_SUM: return (WEIGHT)((Word)left + (Word)right);
+        case SCAN_PRODUCT: return (WEIGHT)((Word)left * (Word)right);
         case SCAN_MAX: return left < right ? right : left;
         default: return right < left ? right : left;
     }

@@ -31,6 +31,7 @@ extern "C" __global__ void write_shared(int* out, int place) {
     out[0] = dynamic[place];
 }
 extern "C" __global__ void shift(int* out, int by) { out[0] = 1 << by; }
+extern "C" __global__ void add(int* out, int by) { out[0] = 0x7fffffff + by; }
 extern "C" __global__ void convert(int* out, float number) { out[0] = (int)number; }
 extern "C" __global__ void load_four(int* out, long long place) { out[0] = (int)((const uint4*)(out + place))->x; }
 extern "C" __global__ void write_to_one_of_two(int* out, int place) {
@@ -216,6 +217,7 @@ def test_a_modules_shared_variables_are_its_own():
     [
         ("divide", 1, (np.int32(0),), "division by zero"),
         ("shift", 1, (np.int32(32),), "a shift by as many bits"),
+        ("add", 1, (np.int32(1),), "a result that its signed type cannot hold"),
         ("convert", 1, (np.float32(3e9),), "a float that its integer type cannot hold"),
         ("load_four", 1, (np.int64(1),), "no multiple of its type's alignment"),
         ("write_to_one_of_two", 1, (np.int32(2),), r"an index outside of an array of fixed length at .*:\d"),
@@ -229,7 +231,7 @@ def test_a_modules_shared_variables_are_its_own():
     ],
 )
 def test_faults(kernel, name, threads, arguments, what):
-    arrays = (ints(),) if name in {"divide", "write_at", "shift", "convert", "load_four", "write_to_one_of_two"} else ()
+    arrays = (ints(),) if name in {"divide", "write_at", "shift", "add", "convert", "load_four", "write_to_one_of_two"} else ()
     with pytest.raises(EmulatedFault, match=what):
         kernel(name)((1,), (threads,), (*arrays, *arguments))
 

@@ -13,15 +13,15 @@ from tests.kept import kept
 
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("EMULATED_CACHE", KEPT / "emulator"))
-# Kernels rely on two's complement and on access through pointers of other types, as NVRTC allows.
+# Kernels rely on access through pointers of other types, as NVRTC allows.
 _FLAGS = (
     *("-std=c++17", "-O1", "-fPIC", "-shared", "-w", "-U_FORTIFY_SOURCE"),
-    *("-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"),
+    *("-fno-strict-aliasing", "-ffp-contract=off"),
     "-fno-gnu-unique",  # variables of equal names in two modules stay separate
 )
 _AS_HERE = "--fmad=false", "--ftz=false"  # NVRTC's options for what g++ does without any, or with those above
 # What a GPU does otherwise than this processor, or than the source says: sanitizer.cpp reports it.
-_CHECKS = "-fsanitize=shift-exponent,bounds,float-cast-overflow,alignment"
+_CHECKS = "-fsanitize=signed-integer-overflow,shift-exponent,bounds,float-cast-overflow,alignment"
 
 
 def machine() -> Path:

@@ -31,3 +31,13 @@ extern "C" void __ubsan_handle_float_cast_overflow(const void* place, unsigned l
 extern "C" void __ubsan_handle_type_mismatch_v1(const void* place, unsigned long) {
     fault("access to an address that is no multiple of its type's alignment,", place);
 }
+
+#define OVERFLOW(operation, ...)                                                                      \
+    extern "C" void __ubsan_handle_##operation##_overflow(const void* place, __VA_ARGS__) {          \
+        fault("a result that its signed type cannot hold", place);                                   \
+    }
+OVERFLOW(add, unsigned long, unsigned long)
+OVERFLOW(sub, unsigned long, unsigned long)
+OVERFLOW(mul, unsigned long, unsigned long)
+OVERFLOW(divrem, unsigned long, unsigned long)
+OVERFLOW(negate, unsigned long)
