@@ -175,14 +175,15 @@ def await_end(process: int, seconds: float) -> None:
 def await_handlers(process: int) -> None:
     """Wait until the command handles signals; Python prints a traceback when its own start is interrupted."""
     with suppress(FileNotFoundError, ProcessLookupError):
-        while not caught(process) >> (signal.SIGTERM - 1) & 1:
+        while not prepared(process, signal.SIGTERM):
             time.sleep(0.001)
 
 
-def caught(process: int) -> int:
-    """The set of signals that a process handles; all if it has ended."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next((int(line.split()[1], 16) for line in lines if line.startswith("SigCgt")), -1)
+def prepared(process: int, number: int) -> bool:
+    """Whether a process handles a signal, or ignores it, as a run does at its end, or has ended."""
+    status = dict(line.split(":\t") for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    signals = int(status["SigCgt"], 16) | int(status["SigIgn"], 16)
+    return status["State"].startswith("Z") or bool(signals >> (number - 1) & 1)
 
 
 def await_group(leader: int) -> None:
