@@ -1,5 +1,6 @@
 """A clone as an operator has it, and a shell in it that runs docs/operations.md."""
 
+import datetime as dt
 import os
 import pty
 import re
@@ -19,10 +20,17 @@ CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # colours and movements of the
 
 
 def make_clone(clone: Path) -> Path:
-    """The code, the environment and the deployments of this clone in a folder of their own, without `conf` and `data`."""
+    """The code, the environment and the deployments of this clone in a folder of their own, without `conf` and `data`.
+
+    The deployments run twelve hours from now: a scheduled run during a test would replace what it looks at.
+    """
     clone.mkdir(exist_ok=True)
-    for name in ("flows", "kernels", "pipeline", "prefect.yaml", "pyproject.toml"):
+    for name in ("flows", "kernels", "pipeline", "pyproject.toml"):
         (clone / name).symlink_to(ROOT / name)
+    hour = (dt.datetime.now(dt.UTC).hour + 12) % 24
+    deployments, count = re.subn(r'cron: "(\d+) \d+ ', rf'cron: "\1 {hour} ', (ROOT / "prefect.yaml").read_text())
+    assert count
+    (clone / "prefect.yaml").write_text(deployments)
     (clone / ".venv").symlink_to(sys.prefix)
     return clone
 
