@@ -62,7 +62,7 @@ def _by_tours(src: Array, dst: Array, labels: Array, num_vertices: int) -> tuple
     Euler tours of the trees (Tarjan and Vishkin, 1985): the arc behind (u, v) is the one that follows (v, u) around v. A tour
     ends before the first arc of its root. An arc that comes before its reverse leads to a deeper vertex.
     """
-    parent, edge, depth = (np.full_like(src, NO_ROW, shape=num_vertices) for _ in range(3))
+    parent, edge, depth = (np.full_like(src, NO_ROW, shape=(num_vertices,)) for _ in range(3))
     depth[...] = 0
     arcs, edges = 2 * len(src), len(src)
     if not arcs:

@@ -144,6 +144,7 @@ class AllVertices:
 
     def rows_of(self, ids: Array) -> Array:
         """See `Vertices.rows_of`."""
+        ids = np.asarray(ids, like=self.ids)  # of a table that is `beside`
         rows = rows_of(self._graph, ids)
         require_known(ids, rows)
         return rows
@@ -222,16 +223,18 @@ def _flow_columns(vertices: Vertices, flows: Flows) -> list[Any]:
 
 
 def _flows(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Flows:
-    query, src, dst, value, count, *cuts, asked, flow_begins, flow_arcs, amounts = columns
+    query, src, dst, value, count, cut_src, cut_dst, asked, *flow = columns  # in the host's memory
     if not (np.array_equal(query, np.arange(len(query))) and np.array_equal(np.stack([src, dst]), asked)):
         raise ProofFailed("max_flow: the pairs are not those that were asked for, in their order")
+    cuts = cut_src, cut_dst
     lengths = [np.array([len(one) for one in lists], np.int64) for lists in cuts]
     if not np.array_equal(lengths[0], lengths[1]):
         raise ProofFailed("max_flow: an arc of a cut has one end only")
     begins = np.concatenate([[0], np.cumsum(lengths[0])]).astype(np.int64)
-    rows = [vertices.rows_of(np.concatenate([np.empty(0, ID), *lists]).astype(ID)) for lists in cuts]
-    cut = begins, rows[0], rows[1]
-    return Flows(vertices.rows_of(src), vertices.rows_of(dst), value, count, *cut, flow_begins, flow_arcs, amounts)
+    ends = [np.concatenate([np.empty(0, ID), *lists]).astype(ID) for lists in cuts]
+    value, count, begins, *flow = (np.asarray(column, like=vertices.ids) for column in (value, count, begins, *flow))
+    rows = [vertices.rows_of(column) for column in (src, dst, *ends)]
+    return Flows(rows[0], rows[1], value, count, begins, rows[2], rows[3], *flow)
 
 
 def _value_columns(vertices: Vertices, values: Any) -> list[Array]:

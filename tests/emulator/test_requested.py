@@ -1,8 +1,9 @@
-"""Betweenness and communities on the emulated GPU, on the graphs of the other kernels, against the CPU's answers, to the byte."""
+"""Stages on request on the emulated GPU, on graphs of the other kernels and in runs, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from itertools import product
 
+import numpy as np
 import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
@@ -17,8 +18,12 @@ from kernels.gpu import loader
 from kernels.gpu.loader import launch
 from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
+from pipeline.config.loading import run_config
+from pipeline.run import run
 from tests.emulator.test_kernels import crowd, roads
 from tests.graphs import EdgeList, graph_of
+from tests.pipeline.changes.histories import differing
+from tests.pipeline.reach.inputs import write_pairs
 
 
 def tail() -> Graph:
@@ -99,3 +104,14 @@ def test_copies_of_a_graph_derive_again_where_they_are():
     copy = to_device(graph)
     assert isinstance(copy.positions, cupy.ndarray)
     assert on_host(copy).positions.tolist() == graph.positions.tolist()
+
+
+@pytest.mark.parametrize("arcs", ["1,2,3\n2,3,1\n1,3,2\n3,4,4\n4,2,1\n7,8,5\n", ""], ids=["arcs", "empty"])
+def test_tables_of_a_run(arcs, tmp_path):
+    (tmp_path / "arcs.csv").write_text(f"src,dst,weight\n{arcs}")
+    src, dst = np.array([(1, 4), (1, 7), (2, 4)] if arcs else [], np.int64).reshape(-1, 2).T
+    pairs = write_pairs(tmp_path / "pairs.parquet", src, dst)
+    asked = {"stages": ["mst", "betweenness", "communities", "closure", "max_flow"], "max_flow": {"pairs": pairs}}
+    source = {"source": str(tmp_path / "arcs.csv"), "ids": "integer"}
+    runs = [run(run_config("test", graph=source, output=tmp_path / on, backend=on, **asked)) for on in ("cpu", "gpu")]
+    assert differing(*(each.path for each in runs)) == []
