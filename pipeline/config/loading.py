@@ -36,7 +36,7 @@ def load_run(
         content.setdefault("output", default_output)
     if isinstance(content.get("output"), str) and not url_of(content["output"]):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
-    content |= {name: _anchored(table, path.parent) for name, table in content.items() if isinstance(table, dict)}
+    content |= {name: anchored(table, path.parent) for name, table in content.items() if isinstance(table, dict)}
     if isinstance(content.get("graph"), str):
         content["graph"] = _read_graph(path, path.parent / content["graph"])
     if isinstance(content.get("sources"), str):
@@ -60,7 +60,7 @@ def load_cluster(path: Path) -> ClusterConfig:
     table = read_toml(path).get("cluster", {})
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: cluster: is not a table")
-    return checked(ClusterConfig, f"{path}: cluster", **_anchored(table, path.parent))
+    return checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
@@ -119,12 +119,12 @@ def _shown(value: Any) -> str:
 def _read_graph(run: Path, path: Path) -> dict[str, Any]:
     """Read the TOML file that a run's `graph = "..."` names."""
     try:
-        return _anchored(read_toml(path), path.parent)
+        return anchored(read_toml(path), path.parent)
     except NotToml as error:
         raise BadConfig(f"{run}: graph: {error}; the graph's own file is `source` in table [graph]") from None
 
 
-def _anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+def anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Resolve the relative paths of a table against the folder of its file."""
     paths = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}

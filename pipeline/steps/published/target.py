@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pipeline.config.loading import anchored
 from pipeline.config.run import LINK, RunConfig
 from pipeline.errors import Damaged
 from pipeline.redaction import redacted
@@ -39,9 +40,8 @@ def target_of(config: RunConfig) -> Target:
     Raises:
         BadConfig: Something that is not a link to a run has the name.
     """
-    asked = ConfigurationFacts(
-        file=config.origin.file, changed=[*config.origin.changed], values=_without_secrets(config.model_dump(mode="json"))
-    )
+    values = _comparable(config.model_dump(mode="json"))
+    asked = ConfigurationFacts(file=config.origin.file, changed=[*config.origin.changed], values=values)
     link, why = config.publish_as, ""
     if link is None:
         link, why = _chosen(config, _facts(config.output / LATEST).get("configuration"))
@@ -66,7 +66,7 @@ def _chosen(config: RunConfig, before: Mapping[str, Any] | None) -> tuple[str, s
             return LATEST, ""
         name = file if LINK.fullmatch(file) else MANUAL
         return name, f"it is the result of {before['file']}.toml, not of {file}.toml"
-    now, then = (_without_secrets(RunConfig.content_of(values)) for values in (config.model_dump(mode="json"), before["values"]))
+    now, then = (_comparable(RunConfig.content_of(values)) for values in (config.model_dump(mode="json"), before["values"]))
     fewer = not set(then["stages"] or ()) <= set(now["stages"])
     differing = [key for key in now if key != "stages" and _differ(now[key], then[key])] + ["stages"] * fewer
     return (MANUAL, f"this run differs from it in {', '.join(differing)}") if differing else (LATEST, "")
@@ -85,6 +85,12 @@ def _facts(link: Path) -> Mapping[str, Any]:
     except Damaged as damage:
         log.warning("%s; nothing is compared with this run", damage)
         return {}
+
+
+def _comparable(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a configuration as JSON without secrets, with absolute paths, so that they mean the same in any folder."""
+    tables = {key: anchored(value, Path.cwd()) if isinstance(value, dict) else value for key, value in values.items()}
+    return {key: _without_secrets(value) for key, value in tables.items()}
 
 
 def _without_secrets(value: Any) -> Any:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.changes import change
 from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig, Refused
 from pipeline.run import run
@@ -185,3 +186,20 @@ def test_an_empty_file_of_pairs_does_not_replace_answers(nightly):
     with pytest.raises(Refused, match=r"expect\.empty: table reached has no rows, the previous one had 1"):
         run(load_run(nightly))
     assert links(nightly.parent) == {"latest": first}
+
+
+def test_paths_of_options_mean_the_same_in_another_folder(nightly, monkeypatch):
+    folder, lists = nightly.parent, nightly.parent / "lists"
+    lists.mkdir()
+    (lists / "places.csv").write_text("1\n")
+    runs = []
+    for here, up in ((lists, ".."), (folder, ".")):
+        monkeypatch.chdir(here)
+        asked = {"nearest": {"facilities": f"{up}/lists/places.csv"}, "output": folder / "out", "stages": ["wcc"]}
+        graph = {"source": f"{up}/roads.csv", "columns": {"src": "from", "dst": "to", "weight": "km"}}
+        runs.append(published(run_config("options", graph=graph, **asked)))
+        assert links(folder) == {"latest": runs[-1]}
+    monkeypatch.chdir("/")
+    (folder / "changes.csv").write_text("op,src,dst,weight\ninsert,1,77,5\n")
+    changed = change(folder / "out", folder / "changes.csv")
+    assert RunFacts.of(changed).tables["nearest"].rows == RunFacts.of(changed).graph.vertices
