@@ -117,4 +117,5 @@ class _Reading:
     def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""
         weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
-        return self.snapshot or len(read_changes(self.source, digest, config.graph, weight, named).ops) > 0
+        of_bytes = digest if self.source.local else None  # that of a remote file is not that of its bytes
+        return self.snapshot or len(read_changes(self.source, of_bytes, config.graph, weight, named).ops) > 0

@@ -4,6 +4,7 @@ What was applied is known from the published state alone: the names and digests 
 """
 
 import logging
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -139,7 +140,7 @@ def _digest_of(source: Source, digests: Remembered) -> str:
 
 
 def arrived(folder: str) -> list[Source]:
-    """The complete files in a folder, by name. Raises BadConfig if there is none, and Stopped for a name that is not UTF-8."""
+    """The complete files in a folder, by name. Raises BadConfig if there is none, and Stopped for a name that cannot be used."""
     url = url_of(folder)
     with reading(Source(folder, None, "")):
         fs, root = fsspec.core.url_to_fs(url) if url else (LocalFileSystem(), folder)
@@ -157,4 +158,6 @@ def arrived(folder: str) -> list[Source]:
     complete = [name for name in names if not name.startswith(".") and not name.endswith(UNFINISHED)]
     if wrong := next((name for name in complete if not is_utf8(name)), None):
         raise Stopped(f"{folder}: the name {wrong!a} is not UTF-8{_ADVICE}")
+    if url and (wrong := next((name for name in complete if re.search("[?#]|::", name)), None)):
+        raise Stopped(f"{folder}: the name {wrong!r} has ?, # or ::, which have a meaning in URLs{_ADVICE}")
     return [Source(f"{folder.rstrip('/')}/{name}", fs, f"{root.rstrip('/')}/{name}") for name in complete]

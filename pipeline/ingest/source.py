@@ -66,7 +66,7 @@ def locate(url: str) -> Source:
             redacted(url.split(maxsplit=1)[0]),
             "has white space in a URL with a query, a fragment or user information; write it as %20",
         )
-    if "://" not in url and "::" not in url:
+    if "://" not in url and ("::" not in url or Path(url).exists()):
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
         with reading(Source(shown, None, "")):

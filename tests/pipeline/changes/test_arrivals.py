@@ -61,6 +61,27 @@ def test_each_file_is_applied_once_and_in_order(network):
     assert applied(config) == ["1.csv", "3.csv", "4.csv"]
 
 
+def test_names_that_have_a_meaning_in_urls(network):
+    folder, config = network
+    (folder / "4::00.csv").write_text("op,src,dst\ninsert,1,94\n")
+    assert applied(config) == ["1.csv", "3.csv", "4::00.csv"]
+    storage = fsspec.filesystem("memory")
+    for name in ("5#1.csv", "5?a=1.csv", "5::00.csv"):
+        storage.pipe_file(f"/names/{name}", b"op,src,dst\n")
+        with pytest.raises(Stopped, match=r"memory://names: the name '5.*csv' has \?, # or ::, which have a meaning in URLs"):
+            arrived("memory://names")
+        storage.rm_file(f"/names/{name}")
+
+
+def test_a_remote_file_is_applied_once(network):
+    _, config = network
+    run(config)
+    fsspec.filesystem("memory").pipe_file("/once/1.csv", b"op,src,dst\ninsert,1,91\n")
+    change(config.output, "memory://once/1.csv")
+    with pytest.raises(AlreadyApplied, match="was already applied, as file 1 of 1"):
+        change(config.output, "memory://once/1.csv")
+
+
 def test_what_was_applied_may_neither_change_nor_come_again(network):
     folder, config = network
     assert applied(config) == ["1.csv", "3.csv"]
