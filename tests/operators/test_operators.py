@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kernels.cpu.compiled import Compiled
 from kernels.operators import Frontier, Rules, UserFunctionError, advance, compute, filter, reduce, repeat_advance
+from kernels.operators.cpu.orders import COMBINE, folding
 from kernels.operators.plan import _PLANS as plans
 from tests.counts import examples
 from tests.operators import cases
@@ -159,6 +160,19 @@ def test_what_was_compiled_for_a_function_is_kept(monkeypatch, tmp_path):
         return marks[0], sum(plan.program.dispatcher.stats.cache_misses.values())
 
     assert [found(function) for function in (mark, mark, mark_otherwise, mark)] == [(1, 1), (1, 0), (2, 1), (1, 0)]
+
+
+def test_what_was_compiled_to_combine_chunks_is_kept(monkeypatch, tmp_path):
+    """Every process compiled it again, for 2 s."""
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
+
+    def misses():
+        folding.cache_clear()
+        loop = folding(COMBINE["sum"])
+        assert loop(np.ones(3), 0.0) == 3
+        return sum(loop.dispatcher.stats.cache_misses.values())
+
+    assert [misses(), misses()] == [1, 0]
 
 
 def test_rounds_end(monkeypatch):

@@ -4,6 +4,7 @@ The order of n values: 32 lanes, lane i of which combines the values i, i + 32, 
 are combined, 16, 8, 4, 2 and 1 lanes at a time.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -75,17 +76,23 @@ def fold_lanes(lanes: Array, combine: Any) -> Any:
     return lanes[0]
 
 
-@njit(**ALLOCATING)
-def fold(values: Array, start: Any, combine: Any) -> Any:
-    """Combine chunks of CHUNK values, then their results in the same way, until one is left."""
-    lanes = np.empty(32, values.dtype)
-    while True:
-        made = np.empty(max(1, (len(values) + CHUNK - 1) // CHUNK), values.dtype)
-        for chunk in range(len(made)):
-            lanes[:] = start
-            for place in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(values))):
-                lanes[place & 31] = combine(lanes[place & 31], values[place])
-            made[chunk] = fold_lanes(lanes, combine)
-        values = made
-        if len(values) == 1:
-            return values[0]
+@cache
+def folding(combine: Any) -> Any:
+    """Compiled loop: combine chunks of CHUNK values, then their results in the same way, until one is left."""
+
+    # Made for `combine`, and not called with it: Numba keeps no code for a type that is one process's function.
+    @njit(**ALLOCATING, cache=True)
+    def fold(values: Array, start: Any) -> Any:
+        lanes = np.empty(32, values.dtype)
+        while True:
+            made = np.empty(max(1, (len(values) + CHUNK - 1) // CHUNK), values.dtype)
+            for chunk in range(len(made)):
+                lanes[:] = start
+                for place in range(CHUNK * chunk, min(CHUNK * chunk + CHUNK, len(values))):
+                    lanes[place & 31] = combine(lanes[place & 31], values[place])
+                made[chunk] = fold_lanes(lanes, combine)
+            values = made
+            if len(values) == 1:
+                return values[0]
+
+    return fold

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.arrays import frozen
 from kernels.operators.constants import CHUNK, DENSE, SPARSE
-from kernels.operators.cpu.orders import COMBINE, fold, identity, ordered
+from kernels.operators.cpu.orders import COMBINE, folding, identity, ordered
 from kernels.operators.cpu.running import even_cuts, items_of, over
 from kernels.operators.cpu.vertices import computing, filtering, reducing
 from kernels.operators.frontier import Frontier, made
@@ -65,7 +65,7 @@ def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
     parts = np.empty(chunks, start.dtype)
     cuts = even_cuts(chunks, count)
     over(cuts, plan.functions, lambda begin, end, fault: plan.program(*items, offsets, begin, end, captured, fault, parts))
-    return start if chunks == 0 else parts[0] if chunks == 1 else fold(parts, start, COMBINE[how])
+    return start if chunks == 0 else parts[0] if chunks == 1 else folding(COMBINE[how])(parts, start)
 
 
 def _type(function: Function) -> str:
