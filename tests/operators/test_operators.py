@@ -134,7 +134,9 @@ def texts_of(loop):
 def test_loops_count_no_references():
     """Counts of references to arrays took two thirds of the time of a search."""
     graph = cases.GRAPHS["path"]()
+    plans.clear()  # those of other tests, whose loops would be compiled again, too
     cases.updated(graph)
+    cases.on_vertices(graph)
     loops = [plan.program for (operator, *_), plan in plans.items() if operator[0] == "compute"]
     texts = [text for loop in loops if isinstance(loop, Compiled) for text in texts_of(loop)]
     assert texts
