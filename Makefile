@@ -11,9 +11,9 @@ endif
 HAS_GPU = nvidia-smi -L >/dev/null 2>&1
 HAS_TWO_GPUS = [ "$$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')" -ge 2 ]
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# One process more than there are cores, because many tests wait for servers, workers and deadlines. There are too few long files for
-# more than eight.
-TEST_PROCESSES ?= $(shell cores=$$(nproc); echo $$((cores < 8 ? cores + 1 : 8)))
+# Two processes more than there are cores, because half of them begin with tests that wait for servers, workers and deadlines
+# (tests/conftest.py). There are too few long files for more than eight.
+TEST_PROCESSES ?= $(shell cores=$$(nproc); echo $$((cores < 6 ? cores + 2 : 8)))
 # Tests start hundreds of processes; without byte code each would compile the same sources.
 test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.

@@ -22,21 +22,33 @@ settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCh
 settings.load_profile("busy")
 
 FIRST = ("flows", "cluster", "project", "faults", "sharded")
+# Folders whose tests wait for servers, workers and deadlines for most of their time.
+WAITING = ("tests/flows/", "tests/cluster/")
 # Folders whose files use one server, or workers, which one process starts once.
 TOGETHER = ("tests/flows/served/", "tests/cluster/local/")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | None:
-    """Give the files of each folder of `TOGETHER` to one process, as `--dist loadfile` does the tests of a file."""
+    """Give the files of each folder of `TOGETHER` to one process, as `--dist loadfile` does the tests of a file.
+
+    Every second process begins with files that wait and the others with files that compute, so that no core is idle.
+    """
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
+    from xdist.workermanage import WorkerController
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file: str = super()._split_scope(nodeid)
             return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+        def _assign_work_unit(self, node: WorkerController) -> None:
+            waits = int(node.gateway.id.removeprefix("gw")) % 2 == 0
+            if scope := next((scope for scope in self.workqueue if scope.startswith(WAITING) == waits), None):
+                self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return Together(config, log)
 
