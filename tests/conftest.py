@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import atexit
 import gc
 import os
 import signal
@@ -80,4 +81,5 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    gc.unfreeze()
+    """When the interpreter ends, and not before: pytest still searches several times."""
+    atexit.register(gc.unfreeze)  # otherwise extensions print what has leaked

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -83,8 +84,15 @@ def test_labels_of_random_graphs_are_as_defined(size, degree, acyclic, seed, met
 class TestTheThesisFigure:
     """The labels in the thesis's figures 2.2, 2.3 and 4.x."""
 
-    condensation = condense(graph_of(FIGURE))
-    roots, order = np.zeros(1, np.int32), sort_by_level(condensation)[2]
+    roots = np.zeros(1, np.int32)
+
+    @cached_property
+    def condensation(self) -> Condensation:
+        return condense(graph_of(FIGURE))
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        return sort_by_level(self.condensation)[2]
 
     def forest(self, children: Rows) -> tuple[dfs.Sizes, np.ndarray, np.ndarray]:
         sizes = dfs.count_paths(children, self.order)
@@ -284,8 +292,6 @@ def test_the_exceptions_do_not_grow_with_the_dimensions(method):
 
 
 class TestArguments:
-    condensation = condense(graph_of(FIGURE))
-
     @pytest.mark.parametrize(
         ("arguments", "reason"),
         [
@@ -297,7 +303,7 @@ class TestArguments:
     )
     def test_wrong_arguments(self, arguments, reason):
         with pytest.raises(ValueError, match=reason):
-            label(self.condensation, **arguments)
+            label(condense(graph_of(FIGURE)), **arguments)
 
     def test_the_largest_seed(self):
-        assert label(self.condensation, seed=2**64 - 1).seed == 2**64 - 1
+        assert label(condense(graph_of(FIGURE)), seed=2**64 - 1).seed == 2**64 - 1

@@ -51,6 +51,12 @@ def whole(source: str) -> str:
     return text + "".join(whole(header) for header in INCLUDE.findall(text) if (ROOT / header).exists())
 
 
+@cache
+def words(source: str) -> frozenset[str]:
+    """The words of a source and of all that it includes."""
+    return frozenset(re.findall(r"\w+", whole(source)))
+
+
 def excused(kernel: str, text: str) -> bool:
     """Whether a line `// spills: REASON` stands above the kernel."""
     return re.search(rf"^// spills: \S.*\n(?:.*\n)?.*\b{kernel}\(", text, re.MULTILINE) is not None
@@ -74,17 +80,16 @@ def sizes_of(source: str, architecture: str) -> dict[str, int]:
     """The sizes that a source needs as macros."""
     if source.startswith(SOURCES_TO_COMPARE):
         return PUBLISHED_SIZES.get(source.removeprefix(SOURCES_TO_COMPARE), {})
-    return {name: size for name, size in SIZES[architecture].items() if re.search(rf"\b{name}\b", whole(source))}
+    return {name: size for name, size in SIZES[architecture].items() if name in words(source)}
 
 
 def cases():
     """Every type on sm_90, and sources with sizes on every architecture; by night all sources, and all combinations of types."""
     for source in SOURCES:
-        text = whole(source)
-        macros = [macro for macro in TYPES if re.search(rf"\b{macro}\b", text)]
+        macros = [macro for macro in TYPES if macro in words(source)]
         combinations = [dict(zip(macros, kinds, strict=True)) for kinds in product(*(TYPES[macro] for macro in macros))]
         marks = [() if covers(types) else pytest.mark.nightly for types in combinations]
-        if re.search(r"\bSUM\b", text):
+        if "SUM" in words(source):
             summed = [[types | {"SUM": kind} for kind in sums(source, types["WEIGHT"])] for types in combinations]
             marks = [mark for mark, all_sums in zip(marks, summed, strict=True) for _ in all_sums]
             combinations = [types for all_sums in summed for types in all_sums]
