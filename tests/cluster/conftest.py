@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.generators import grid_edges
+from pipeline.cluster.fork_server import fork_server
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
@@ -19,6 +20,13 @@ from pipeline.tables import files as tables
 from tests.kept import kept
 
 WIDTH, HEIGHT = 1500, 1400
+
+
+@pytest.fixture(scope="module")
+def kept_fork_server():
+    """One fork server for all clusters of a file; each would start its own, for a second of CPU time."""
+    with fork_server():
+        yield
 
 
 @pytest.fixture(scope="session")

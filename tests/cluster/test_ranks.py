@@ -18,7 +18,7 @@ THREE = ClusterConfig(scheduler="local", workers=3, lost_workers=0)
 
 
 @pytest.fixture(scope="module", params=["one machine", "as on several"])
-def cluster(request):
+def cluster(request, kept_fork_server):
     """Workers whose ranks use local sockets, and workers whose ranks use Dask's connections."""
     with started(THREE, "cpu") as cluster:
         if request.param != "one machine":

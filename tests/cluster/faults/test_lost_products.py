@@ -15,6 +15,7 @@ from tests.cluster.processes import local_workers
 
 ROME = str(Path(__file__).parents[3] / "data" / "rome99.gr.gz")
 SOURCES = 1300  # of a table with two files
+pytestmark = pytest.mark.usefixtures("kept_fork_server")
 
 
 @pytest.fixture
