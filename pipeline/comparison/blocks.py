@@ -1,6 +1,5 @@
 """Compare two blocks with the same range of keys: rows that were added, removed or changed."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,13 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kernels.arrays import frozen
-from kernels.cpu.compiled import njit
 from kernels.graph import Array
-from pipeline.comparison.fingerprints import bits, has_bits, whole
+from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 KINDS = ("added", "removed", "changed")
+_DENSE = 16  # numbers for each row, up to which a table of all numbers is faster than a search for each row
 
 
 @dataclass(frozen=True)
@@ -25,16 +23,12 @@ class Columns:
     values: list[str]
     ids: set[str]  # columns of ids, whose differences have no size
 
-    def of(self, rows: pa.Table) -> pa.Table:
-        """The keys, then the values."""
-        return rows.select([*self.keys, *self.values])
-
 
 @dataclass
 class BlockDifference:
     """The differences between two blocks.
 
-    `places` are the rows of the old and of the new block that differ, in the order of their keys: int32 [n] each, -1 where the
+    `places` are the rows of the old and of the new block that differ, in the order of their keys: int64 [n] each, -1 where the
     block has not the key; `kinds` int8 [n] are numbers of `KINDS`.
     """
 
@@ -61,7 +55,7 @@ class BlockDifference:
             found[name] = pc.coalesce(new, old) if new.null_count else new
         for name in self.names.values:
             found |= {mark + name: values for mark, values in zip((OLD, NEW), self.taken(name), strict=True)}
-        return pa.table(found | {KIND.name: pa.array(KINDS).take(pa.array(self.kinds))})
+        return pa.table(found | {KIND.name: pa.DictionaryArray.from_arrays(self.kinds, KINDS)})
 
     def taken(self, name: str) -> tuple[pa.Array, pa.Array]:
         """The values of a column in the old and in the new block, at the rows that differ; null where a block lacks the key."""
@@ -72,14 +66,17 @@ class BlockDifference:
 
 
 def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) -> BlockDifference:
-    """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind."""
-    left, right = joined(*([_ordered(side[key]) for key in names.keys] for side in (old, new)))
-    one, both = (left < 0) | (right < 0), (left, right)
+    """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind.
+
+    Raises ValueError if the keys do not ascend, each once.
+    """
+    before, after = key_numbers(*([whole(side[key]) for key in names.keys] for side in (old, new)))
+    both = shared(before, after)
     differs = {name: _differs(whole(old[name]), whole(new[name]), *both) for name in names.values}
-    places = np.flatnonzero(np.logical_or.reduce([one, *differs.values()]))
-    left, right = left[places], right[places]
-    kinds = np.where(left < 0, 0, np.where(right < 0, 1, 2)).astype(np.int8)
-    found = BlockDifference((old, new), names, (left, right), kinds)
+    changed = np.logical_or.reduce([np.zeros(_count(before, after, both), np.bool_), *differs.values()])
+    places = _differing_rows(before, after, both, changed)
+    kinds = np.where(places[0] < 0, 0, np.where(places[1] < 0, 1, 2)).astype(np.int8)
+    found = BlockDifference((old, new), names, places, kinds)
     for name, rows in differs.items():
         if count := int(np.count_nonzero(rows)):
             found.columns[name] = count
@@ -87,76 +84,70 @@ def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) 
                 found.largest[name] = most
     if examples:
         few = [np.flatnonzero(kinds == kind)[:examples] for kind in range(len(KINDS))]
-        added, removed = (side.select(names.keys).take(at) for side, at in ((new, right[few[0]]), (old, left[few[1]])))
-        shown = [side.take(at[few[2]]).to_pylist() for side, at in ((old, left), (new, right))]
-        pairs = zip(places[few[2]].tolist(), *shown, strict=True)
-        changed = [
-            {key: before[key] for key in names.keys}
-            | {name: [_shown(before[name]), _shown(after[name])] for name in names.values if differs[name][row]}
-            for row, before, after in pairs
+        added, removed = (
+            side.select(names.keys).take(rows[at]) for side, rows, at in ((new, places[1], few[0]), (old, places[0], few[1]))
+        )
+        shown = [side.take(rows[few[2]]).to_pylist() for side, rows in zip((old, new), places, strict=True)]
+        pairs = zip(np.flatnonzero(changed)[:examples].tolist(), *shown, strict=True)
+        rows_changed = [
+            {key: was[key] for key in names.keys}
+            | {name: [_shown(was[name]), _shown(now[name])] for name in names.values if differs[name][row]}
+            for row, was, now in pairs
         ]
-        found.examples = dict(zip(KINDS, (added.to_pylist(), removed.to_pylist(), changed), strict=True))
+        found.examples = dict(zip(KINDS, (added.to_pylist(), removed.to_pylist(), rows_changed), strict=True))
     return found
 
 
-def joined(old: Sequence[Array], new: Sequence[Array]) -> tuple[Array, Array]:
-    """The rows of both blocks for each key of either, in the order of the keys: int32, -1 if a block lacks the key.
+Rows = tuple[Array | None, Array | None]  # of an old and a new block; None: all rows
+
+
+def shared(old: Array, new: Array) -> Rows:
+    """The rows of the keys that both blocks have, in the order of the keys: int64 [n] each, or None for all rows.
 
     Args:
-        old, new (int64 [n], [m]): The columns of the keys, by which each block is sorted.
+        old, new (int64 [n], [m]): The numbers of the keys. Raises ValueError unless they are equal or ascend, each once.
     """
-    while len(old) > 1 and len(old[0]) and len(new[0]) and old[0][0] == old[0][-1] == new[0][0] == new[0][-1]:
-        old, new = old[1:], new[1:]  # a key that all rows have
-    left, right = (np.empty(len(old[0]) + len(new[0]), np.int32) for _ in range(2))
-    count = _join(*(frozen(np.stack(side) if len(side) > 1 else side[0][None]) for side in (old, new)), left, right)
-    return left[:count], right[:count]
+    if np.array_equal(old, new):
+        return None, None
+    if not (ascend(old) and ascend(new)):
+        raise ValueError("the keys do not ascend, each once")
+    if not (len(old) and len(new)):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    low, high = min(old[0], new[0]), max(old[-1], new[-1])
+    if int(high) - int(low) < _DENSE * (len(old) + len(new)):
+        offsets = old - low, new - low
+        has = np.zeros((2, high - low + 1), np.bool_)
+        for flags, of_side in zip(has, offsets, strict=True):
+            flags[of_side] = True
+        rows = [np.flatnonzero(flags[of_side]) for flags, of_side in zip(has[::-1], offsets, strict=True)]
+    else:
+        at = np.minimum(np.searchsorted(old, new), len(old) - 1)
+        found = np.flatnonzero(old[at] == new)
+        rows = [at[found], found]
+    left, right = (None if len(of) == len(numbers) else of for of, numbers in zip(rows, (old, new), strict=True))
+    return left, right
 
 
-@njit(cache=True, nogil=True)
-def _join(old: Array, new: Array, left: Array, right: Array) -> int:
-    (keys, old_rows), new_rows = old.shape, new.shape[1]
-    first = second = count = 0
-    while first < old_rows or second < new_rows:
-        order = 0
-        if first == old_rows or second == new_rows:
-            order = 1 if first == old_rows else -1
-        else:
-            for key in range(keys):
-                if old[key, first] != new[key, second]:
-                    order = -1 if old[key, first] < new[key, second] else 1
-                    break
-        left[count] = first if order <= 0 else -1
-        right[count] = second if order >= 0 else -1
-        first += order <= 0
-        second += order >= 0
-        count += 1
-    return count
+def _count(old: Array, new: Array, both: Rows) -> int:
+    """Number of keys that both blocks have."""
+    return min(len(numbers if rows is None else rows) for numbers, rows in zip((old, new), both, strict=True))
 
 
-@njit(cache=True, nogil=True)
-def _mark(
-    old: Array, old_valid: Array, old_first: int, new: Array, new_valid: Array, new_first: int, left: Array, right: Array,
-    differs: Array,
-) -> None:  # fmt: skip
-    """Mark the rows of both blocks whose values (`Bits`) differ; a null equals a null only."""
-    for row in range(len(left)):
-        first, second = left[row], right[row]
-        if first >= 0 and second >= 0:
-            one, other = old_first + first, new_first + second
-            is_value = not len(old_valid) or old_valid[one >> 3] >> (one & 7) & 1
-            was_value = not len(new_valid) or new_valid[other >> 3] >> (other & 7) & 1
-            differs[row] = bool(is_value) != bool(was_value) or (bool(is_value) and old[first] != new[second])
-
-
-def _ordered(column: pa.ChunkedArray) -> Array:
-    """Numbers as int64 in the same order."""
-    values = whole(column).to_numpy()
-    if values.dtype.kind != "f":
-        integers: Array = values.astype(np.int64, copy=False)
-        return integers
-    found: Array = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
-    found ^= found >> 63 & np.int64(2**63 - 1)
-    return found
+def _differing_rows(old: Array, new: Array, both: Rows, changed: Array) -> tuple[Array, Array]:
+    """`BlockDifference.places` by the numbers of the keys; `changed`, bool [n], are those of the rows that both blocks have."""
+    if both[0] is None and both[1] is None:
+        left = np.flatnonzero(changed)
+        return left, left
+    left, right = (np.arange(len(of)) if rows is None else rows for of, rows in zip((old, new), both, strict=True))
+    differs, before = np.ones(len(new), np.bool_), np.full(len(new), -1)
+    differs[right], before[right] = changed, left
+    rows_of_new = np.flatnonzero(differs)
+    rows_of_old = before[rows_of_new]
+    gone = np.ones(len(old), np.bool_)
+    gone[left] = False
+    removed = np.flatnonzero(gone)
+    at = np.searchsorted(new[rows_of_new], old[removed])
+    return np.insert(rows_of_old, at, removed), np.insert(rows_of_new, at, -1)
 
 
 def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
@@ -168,18 +159,11 @@ def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
     return values.take(pa.array(places, mask=missing if missing.any() else None))
 
 
-def _differs(old: pa.Array, new: pa.Array, left: Array, right: Array) -> Array:
-    """Whether the values of the rows of both blocks differ, bool [n]; False where one block lacks the row.
-
-    A null equals a null only, and floats are compared by their bits.
-    """
-    differs = np.zeros(len(left), bool)
+def _differs(old: pa.Array, new: pa.Array, left: Array | None, right: Array | None) -> Array:
+    """As `differing`, for columns of any types."""
     if old.type == new.type and has_bits(old.type):
-        _mark(*bits(old), *bits(new), left, right, differs)
-        return differs
-    both = np.flatnonzero((left >= 0) & (right >= 0))
-    differs[both] = _others_differ(old.take(left[both]), new.take(right[both]))
-    return differs
+        return differing(old, new, left, right)
+    return _others_differ(*(of if rows is None else of.take(rows) for of, rows in ((old, left), (new, right))))
 
 
 def _others_differ(old: pa.Array, new: pa.Array) -> Array:

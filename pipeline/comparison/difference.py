@@ -4,6 +4,7 @@ Both versions of a table are sorted by its keys, so they are merged range by ran
 Memory does not grow with them, but for two numbers of each vertex if ids are strings (`pipeline.comparison.numbers`).
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,11 +13,11 @@ import pyarrow as pa
 
 from kernels.cpu.parallel import cores
 from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
-from pipeline.comparison.fingerprints import Fingerprints
 from pipeline.comparison.merging import Key, Side, aligned, ranges
 from pipeline.comparison.numbers import Numbers, numbers_of
+from pipeline.comparison.replay import replays
 from pipeline.comparison.versions import Version, of_run
-from pipeline.errors import Damaged
+from pipeline.errors import Damaged, ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
@@ -101,12 +102,12 @@ def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: N
 class Part:
     """The differences in a range of keys; `found.rows` are those of the range.
 
-    With fingerprints: the rows of the change table, and by how much the fingerprint of the new rows differs from that of the old.
+    If a change table is wanted: its rows, proved, with the kinds as a dictionary; and the seconds of the proof.
     """
 
     found: TableDifference
     rows: list[pa.Table] = field(default_factory=list)
-    moved: int = 0
+    seconds: float = 0.0
 
 
 class Comparison:
@@ -114,18 +115,16 @@ class Comparison:
 
     Attributes:
         columns: Those of both.
-        prints: Fingerprints of the rows, if change tables are wanted.
-        moved: By how much the fingerprint of the new rows taken so far differs from that of the old ones.
     """
 
     def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None = None, tabulated: bool = False) -> None:
-        self.name, self.numbers, self._versions, self.moved = name, numbers, (old, new), 0
+        """`tabulated`: the rows of a change table are wanted."""
+        self.name, self.numbers, self._versions, self._tabulated = name, numbers, (old, new), tabulated
         named = numbers is not None
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
         shared = [column for column in present[0] if column in present[1]]
         keys = changes.keys(name)
         self.columns = Columns(keys, [column for column in shared if column not in keys], changes.ids(name))
-        self.prints = Fingerprints(len(keys) + len(self.columns.values)) if tabulated else None
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
         self._sides = [Side(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
         same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]
@@ -138,18 +137,21 @@ class Comparison:
         return [] if self._same else ranges(*self._sides)
 
     def part(self, keys: tuple[Key, Key], examples: int) -> Part:
-        """Compare a range of keys; list up to this many rows of each kind."""
+        """Compare a range of keys; list up to this many rows of each kind. Raises Damaged and ProofFailed."""
         part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
-            found = TableDifference((len(old), len(new)))
-            if not (len(old) == len(new) and old.equals(new)):
-                if self.prints:
-                    sides = ((-1, old), (1, new))
-                    part.moved += sum(sign * self.prints.of(self.columns.of(side)) for sign, side in sides if len(side))
+            try:
                 block = compare_blocks(old, new, self.columns, examples)
-                found = TableDifference(found.rows, *block.counts, block.columns, block.largest, block.examples or found.examples)
-                if self.prints and any(block.counts):
-                    part.rows.append(block.rows())
+            except ValueError as error:
+                raise Damaged(f"{next(iter(self._versions[1].files)).parent}: {error}") from None
+            if self._tabulated:
+                rows, started = block.rows(), time.perf_counter()
+                if not replays(old, new, rows, self.columns):
+                    raise ProofFailed(f"{self.name}{changes.SUFFIX}: does not turn the old table into the new one")
+                part.seconds += time.perf_counter() - started
+                part.rows += [rows] if len(rows) else []
+            found = TableDifference((len(old), len(new)), *block.counts, block.columns, block.largest)
+            found.examples |= block.examples
             part.found.absorb(found, examples)
             part.found.rows = part.found.rows[0] + len(old), part.found.rows[1] + len(new)
         return part
@@ -158,7 +160,6 @@ class Comparison:
         """Add the part of the next range."""
         self._found.absorb(part.found, examples)
         self._read = [done + more for done, more in zip(self._read, part.found.rows, strict=True)]
-        self.moved += part.moved
 
     def result(self) -> TableDifference:
         """The differences, after the parts of all ranges. Raises Damaged unless the parts have every row once."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.comparison.fingerprints import whole
+from pipeline.comparison.values import whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import Damaged
 from pipeline.tables import files as tables

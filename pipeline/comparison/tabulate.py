@@ -1,7 +1,6 @@
 """Change tables: beside each table of a run, the rows by which it differs from the same table of an earlier run.
 
-Each is read back and proved: its keys ascend, and what it removes, changes and adds makes the new table of the old one, by
-fingerprints of both.
+Each is proved: block by block, its rows turn the old table into the new one, bit by bit, and the files are read back.
 """
 
 import shutil
@@ -15,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
-from pipeline.comparison.fingerprints import whole
 from pipeline.comparison.numbers import Numbers, numbers_of
+from pipeline.comparison.replay import codes
+from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.store.digests import digest_of_file
@@ -30,12 +29,14 @@ from pipeline.store.facts import ChangedFacts, ChangesFacts, CheckFacts
 from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables
+from pipeline.tables.changes import KIND
 from pipeline.tables.coordinates import write_coordinates
 
 STEP = "change_tables"
 RULES = (
     "its keys ascend, each once, and its rows are added, removed or changed",
-    "its removed, changed and added rows turn the old table into the new one: equal fingerprints of 64 bits",
+    "its removed, changed and added rows turn the old table into the new one, bit by bit",
+    "its files, read back, have these rows",
 )
 Versions = Mapping[str, Version]
 
@@ -111,8 +112,8 @@ class _File(NamedTuple):
     """A file of a change table, read back."""
 
     path: Path
-    moved: int  # by how much its rows move the fingerprint of the table
-    ends: list[tuple[Any, ...]]  # its first and last key; two equal ones if its keys do not ascend
+    rows: int
+    ends: list[tuple[Any, ...]]  # its first and last key
     seconds: float  # of reading it
 
 
@@ -137,7 +138,8 @@ class _Changes:
         """Write the rows of all parts; a file is in memory until it is encoded."""
         for part in parts:
             self.comparison.take(part)
-            self._held += [self._ids(rows, Numbers.named).select(self._schema.names).cast(self._schema) for rows in part.rows]
+            self.seconds += part.seconds
+            self._held += part.rows
             while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
                 self._put(tables.ROWS_PER_GROUP)
         self._put()
@@ -146,7 +148,7 @@ class _Changes:
         """Wait for the files, and name them. Raises ProofFailed unless they make the new table of the old one."""
         found, files = self.comparison.result(), [file.result() for file in self._files]
         self._require(found, files)
-        self.seconds = sum(file.seconds for file in files)
+        self.seconds += sum(file.seconds for file in files)
         # The files of several are named as by `pipeline.tables.files.published_names`.
         mark = f"-{digest_of([[*side.files.values()] for side in self._versions])[:16]}" if len(files) > 1 else ""
         for number, file in enumerate(files):
@@ -174,37 +176,32 @@ class _Changes:
             self._files.append(self._threads.submit(self._write, self._folder / f"{len(self._files)}", rows[:most]))
 
     def _write(self, path: Path, rows: pa.Table) -> _File:
-        tables.write_rows(path, self._schema, changes.keys(self._name), rows.combine_chunks().to_batches())
-        del rows
+        rows = rows.select(self._schema.names).combine_chunks()
+        named = self._ids(rows, Numbers.named).cast(self._schema)
+        tables.write_rows(path, self._schema, changes.keys(self._name), named.to_batches())
+        del named
         started = time.perf_counter()
-        moved, ends = self._read(path)
-        return _File(path, moved, ends, time.perf_counter() - started)
+        if not self._has(path, rows):
+            raise ProofFailed(f"{self._folder.name}: its rows, read back, are not those that were written")
+        keys = [whole(rows[key]) for key in changes.keys(self._name)]
+        if not ascend(*key_numbers(keys)):
+            raise ProofFailed(f"{self._folder.name}: its keys do not ascend")
+        return _File(path, len(rows), [tuple(key[at].as_py() for key in keys) for at in (0, -1)], time.perf_counter() - started)
+
+    def _has(self, path: Path, rows: pa.Table) -> bool:
+        """Whether a file, read back, has these rows, whose ids are numbers."""
+        with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=[KIND.name]) as file:
+            read = self._ids(file.read(use_threads=False), Numbers.numbered)
+        return (
+            read.schema.names == rows.schema.names
+            and np.array_equal(codes(read[KIND.name]), codes(rows[KIND.name]))
+            and all(same(whole(read[name]), whole(rows[name])) for name in rows.schema.names if name != KIND.name)
+        )
 
     def _require(self, found: TableDifference, files: list[_File]) -> None:
-        """Raise ProofFailed unless the files make the new table of the old one."""
-        ends = [end for file in files for end in file.ends]
+        """Raise ProofFailed unless the files together have the proved rows of all ranges, each once."""
+        ends = [end for file in files for end in (file.ends if file.rows > 1 else file.ends[:1])]
         if not all(below < above for below, above in pairwise(ends)) or (
-            found.rows[0] - found.removed + found.added != found.rows[1]
+            sum(file.rows for file in files) != found.added + found.removed + found.changed
         ):
             raise ProofFailed(f"{self._folder.name}: its keys do not ascend, or its rows are not those of the two tables")
-        if (sum(file.moved for file in files) - self.comparison.moved) % 2**64:
-            raise ProofFailed(f"{self._folder.name}: does not turn the old table into the new one")
-
-    def _read(self, path: Path) -> tuple[int, list[tuple[Any, ...]]]:
-        """The change of the fingerprint by a file, and its first and last key; both are equal if its keys do not ascend."""
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            rows = self._ids(file.read(use_threads=False), Numbers.numbered)
-        keys = [rows[key].to_numpy() for key in changes.keys(self._name)]
-        less, equal = np.zeros(len(rows) - 1, bool), np.ones(len(rows) - 1, bool)
-        for key in keys:
-            less |= equal & (key[:-1] < key[1:])
-            equal &= key[:-1] == key[1:]
-        ends = [tuple(key[at] for key in keys) for at in ((0, -1) if len(rows) > 1 else (0,))]
-        prints, moved = self.comparison.prints, 0
-        assert prints, "without fingerprints nothing is proved"
-        for sign, mark, kind in ((-1, changes.OLD, "removed"), (1, changes.NEW, "added")):
-            wanted = pc.is_in(rows["kind"], pa.array([kind, "changed"]))
-            chosen = rows if pc.all(wanted).as_py() else rows.filter(wanted)
-            names = [name for name in rows.schema.names if name in changes.keys(self._name) or name.startswith(mark)]
-            moved += sign * prints.of(chosen.select(names)) if len(chosen) else 0
-        return moved, ends if less.all() else [ends[0], ends[0]]

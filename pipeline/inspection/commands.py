@@ -124,9 +124,11 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     from pipeline.config.changes import DiffOptions
     from pipeline.config.loading import checked
     from pipeline.inspection.runs import run_before
+    from pipeline.runtime.early import hide_pandas
     from pipeline.steps.destination import flushed, prepare
     from pipeline.steps.published.lookup import find_run
 
+    hide_pandas()
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
     written = None

@@ -30,6 +30,16 @@ def test_a_run_with_nothing_changed_imports_nothing_that_computes(tmp_path):
     assert not imported(*run, "--cluster", "local")
 
 
+def test_change_tables_import_nothing_that_compiles(tmp_path):
+    """On a GPU, a night of changes loaded Numba for nothing else."""
+    for number, weight in enumerate((1, 5)):
+        (tmp_path / "roads.csv").write_text(f"src,dst,weight\n1,2,5\n2,3,{weight}\n3,1,4\n")
+        run = ("run", tmp_path / "roads.csv", "--out", tmp_path / str(number), "--stages", "sssp", "--source", "1")
+        imported(*run, "--backend", "cpu")
+    assert not imported("diff", *(tmp_path / str(number) / "latest" for number in range(2)), "--out", tmp_path / "changes")
+    assert [*tmp_path.glob("changes/sssp_changes/*.parquet")]
+
+
 @pytest.mark.nightly
 @pytest.mark.timeout(1800)
 def test_a_first_run_compiles_no_kernel(tmp_path):

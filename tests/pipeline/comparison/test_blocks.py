@@ -1,11 +1,12 @@
-"""Two blocks compared where Arrow has them: slices, nulls and every type, against Python's values."""
+"""Two blocks compared where Arrow has them: slices, nulls and every type, against Python's values, and the proof."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.comparison.blocks import Columns, compare_blocks
-from pipeline.comparison.fingerprints import Fingerprints
+from pipeline.comparison.blocks import KINDS, Columns, compare_blocks, shared
+from pipeline.comparison.replay import replays
+from pipeline.comparison.values import key_numbers
 
 VALUES = {
     "long": lambda random, n: random.integers(0, 3, n),
@@ -16,10 +17,11 @@ VALUES = {
     "time": lambda random, n: random.integers(0, 3, n).astype("datetime64[s]"),
     "text": lambda random, n: random.choice(["", "a", "ab"], n).astype(object),
 }
+NAMES = Columns(["key"], [*VALUES], set())
 
 
-def block(random):
-    keys = np.flatnonzero(random.random(60) < 0.6)
+def block(random, apart=1):
+    keys = np.flatnonzero(random.random(60) < 0.6) * apart
     columns = {
         name: pa.array(draw(random, len(keys)), mask=random.random(len(keys)) < 0.3, from_pandas=False)
         for name, draw in VALUES.items()
@@ -30,8 +32,9 @@ def block(random):
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_that_differ_are_those_of_python(seed):
     random = np.random.default_rng(seed)
-    old, new = block(random), block(random)
-    found = compare_blocks(old, new, Columns(["key"], [*VALUES], set()), 0)
+    apart = 1 if seed % 2 else 1000  # numbers for each row, which decide how keys are found
+    old, new = block(random, apart), block(random, apart)
+    found = compare_blocks(old, new, NAMES, 0)
     before, after = ({row["key"]: {name: repr(row[name]) for name in VALUES} for row in side.to_pylist()} for side in (old, new))
     added, removed = after.keys() - before, before.keys() - after
     changed = {key for key in before.keys() & after.keys() if before[key] != after[key]}
@@ -41,16 +44,50 @@ def test_rows_that_differ_are_those_of_python(seed):
     for row in rows:
         for mark, side in (("old_", before), ("new_", after)):
             assert {name: repr(row[mark + name]) for name in VALUES} == side.get(row["key"], dict.fromkeys(VALUES, "None"))
+    assert replays(old, new, found.rows(), NAMES)
 
 
-def test_a_fingerprint_depends_on_the_rows_alone():
-    one, other = (block(np.random.default_rng(seed)) for seed in (1, 2))
-    prints = Fingerprints(len(one.schema.names))
-    again = pa.table(
-        {name: pa.chunked_array([one[name][:5].combine_chunks(), one[name][5:].combine_chunks()]) for name in one.schema.names}
-    )
-    assert prints.of(one) == prints.of(again) != prints.of(other)
-    assert prints.of(one[:7]) + prints.of(one[7:]) - prints.of(one) in (0, 2**64)
+def spoilt(rows, random):
+    """The rows of a change table in which one value, one kind, or the number of rows is wrong."""
+    row, way = int(random.integers(len(rows))), int(random.integers(4))
+    if way == 0:
+        return pa.concat_tables([rows[:row], rows[row + 1 :]])
+    if way == 1:
+        return pa.concat_tables([rows[: row + 1], rows[row:]])
+    if way == 2:
+        kinds = rows["kind"].to_pylist()
+        kinds[row] = str(random.choice([kind for kind in KINDS if kind != kinds[row]]))
+        return rows.set_column(len(rows.schema) - 1, "kind", pa.array(kinds).dictionary_encode())
+    name = str(random.choice(rows.schema.names[:-1]))
+    values = rows[name].to_pylist()
+    true, other = values[row], [value for value in (*values, None) if repr(value) != repr(values[row])]
+    values[row] = 61 * 1000 if name == "key" else other[int(random.integers(len(other)))]
+    assert repr(values[row]) != repr(true)
+    return rows.set_column(rows.schema.get_field_index(name), name, pa.array(values, rows.schema.field(name).type))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_other_rows_turn_a_block_into_another_one(seed):
+    random = np.random.default_rng(seed)
+    old, new = block(random), block(random)
+    rows = compare_blocks(old, new, NAMES, 0).rows()
+    assert replays(old, new, rows, NAMES) and not replays(old, new, spoilt(rows, random), NAMES)
+    assert not replays(old, old, rows, NAMES) and replays(old, old, rows[:0], NAMES) and not replays(old, new, rows[:0], NAMES)
+
+
+@pytest.mark.parametrize("most", [5, 2**40, 2**62])
+def test_numbers_of_several_keys_have_their_order(most):
+    random = np.random.default_rng(most)
+    sides = [sorted((int(a), int(b)) for a, b in random.integers(-most, most, (40, 2))) for _ in range(3)]
+    sides[1] = sorted(sides[1] + sides[0][:20])
+    found = key_numbers(*([pa.array(column) for column in zip(*side, strict=True)] for side in sides))
+    pairs, numbers = [pair for side in sides for pair in side], np.concatenate(found)
+    assert all((one < other) == (numbers[i] < numbers[j]) for i, one in enumerate(pairs) for j, other in enumerate(pairs))
+
+
+def test_keys_that_do_not_ascend_are_refused():
+    with pytest.raises(ValueError, match="the keys do not ascend, each once"):
+        shared(np.array([1, 3, 2]), np.array([1, 2, 3]))
 
 
 @pytest.mark.filterwarnings("error")

@@ -122,6 +122,27 @@ def test_tables_without_values_and_with_polygons_are_compared(tmp_path, table):
     json.dumps(difference.compare(table, versions[0][table], versions[1][table], 3).examples)
 
 
+def test_a_zero_of_another_sign_is_a_change(tmp_path):
+    """A block that differed in nothing else was taken for equal, though its bytes differ."""
+    columns = {"source": [1, 1], "vertex": [1, 2], "predecessor": [None, 1]}
+    versions = [
+        {
+            "sssp": version(
+                tmp_path / str(side),
+                "sssp",
+                pa.table({**columns, "distance": [zero, 1.5]})
+                .select(["source", "vertex", "distance", "predecessor"])
+                .cast(tables.schema("sssp", "double")),
+                1,
+            )
+        }
+        for side, zero in enumerate((0.0, -0.0))
+    ]
+    found = tabulate_changes(tmp_path / "out", *versions)
+    rows = tables.read(found.path / "sssp_changes").to_pylist()
+    assert [(row["vertex"], str(row["old_distance"]), str(row["new_distance"])) for row in rows] == [(1, "0.0", "-0.0")]
+
+
 ROADS = "src,dst,weight\n1,2,2\n2,3,1\n3,4,1\n4,5,{}\n"
 
 

@@ -1,0 +1,63 @@
+"""The proof of the rows of a change table: they turn an old block of a table into the new one, compared bit by bit."""
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import Array
+from pipeline.comparison.blocks import KINDS, Columns
+from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, valid, whole
+from pipeline.tables.changes import KIND, NEW, OLD
+
+
+def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> bool:
+    """Whether the keys of these rows ascend, each once, and the rows are all by which `new` differs from `old`.
+
+    Args:
+        old, new: Two sorted blocks with the same range of keys, and the same types.
+        rows: Those of the change table in this range; their column `kind` is a dictionary.
+    """
+    *of_sides, wanted = key_numbers(*([whole(block[key]) for key in names.keys] for block in (old, new, rows)))
+    kinds = codes(rows[KIND.name])
+    if not ascend(wanted) or kinds.min(initial=0) < 0:
+        return False
+    kept = []
+    for block, numbers, mark, lacking in ((old, of_sides[0], OLD, "added"), (new, of_sides[1], NEW, "removed")):
+        here = np.flatnonzero(kinds != KINDS.index(lacking))
+        places = np.searchsorted(numbers, wanted[here]) if len(here) < len(numbers) else np.arange(len(numbers))
+        if not np.array_equal(numbers[np.minimum(places, len(numbers) - 1)], wanted[here]):
+            return False
+        if not all(_shows(rows[mark + name], here, block[name], places) for name in names.values):
+            return False
+        others = np.ones(len(block), np.bool_)
+        others[places] = False
+        kept.append(others)
+    counts = [np.count_nonzero(others) for others in kept]
+    every = all(others.all() for others in kept)
+    return counts[0] == counts[1] and all(
+        _equal(whole(old[name]), whole(new[name]), *([None, None] if every else kept)) for name in (*names.keys, *names.values)
+    )
+
+
+def codes(kinds: pa.ChunkedArray) -> Array:
+    """The numbers in `KINDS` of a column of kinds, which is a dictionary; -1 for any other text."""
+    column = whole(kinds)
+    known = [KINDS.index(kind) if kind in KINDS else -1 for kind in column.dictionary.to_pylist()]
+    found: Array = np.array([*known, -1], np.int8)[column.indices.to_numpy()]
+    return found
+
+
+def _shows(shown: pa.ChunkedArray, here: Array, values: pa.ChunkedArray, places: Array) -> bool:
+    """Whether a column of the change table has the values of a block at these places in its rows `here`, and nulls elsewhere."""
+    column = whole(shown)
+    present = valid(column)
+    if len(here) < len(column) and (present is None or np.count_nonzero(present) != np.count_nonzero(present[here])):
+        return False
+    return _equal(column, whole(values), here if len(here) < len(column) else None, places if len(places) < len(values) else None)
+
+
+def _equal(one: pa.Array, other: pa.Array, left: Array | None, right: Array | None) -> bool:
+    """Whether rows of two columns of one type, as of `differing`, are equal."""
+    if has_bits(one.type):
+        return not differing(one, other, left, right).any()
+    chosen = (of if rows is None else of.take(pa.array(np.arange(len(of))[rows])) for of, rows in ((one, left), (other, right)))
+    return bool(next(chosen).equals(next(chosen)))

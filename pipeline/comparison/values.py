@@ -1,0 +1,108 @@
+"""Values of columns where Arrow has them, compared bit by bit, and the keys of rows as numbers.
+
+This uses NumPy and Arrow only: a run on a GPU compares tables, and would load Numba for nothing else.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import Array
+
+
+def whole(column: pa.ChunkedArray) -> pa.Array:
+    """The column as one array, without a copy if it is one already."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    found = column.combine_chunks()
+    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+
+
+def has_bits(kind: pa.DataType) -> bool:
+    """Whether values of this type are numbers, which are equal if and only if their `words` are equal."""
+    return bool(
+        pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_temporal(kind) or pa.types.is_floating(kind)
+    )
+
+
+def words(column: pa.Array) -> Array:
+    """The bits of each value of a type that `has_bits`, as unsigned integers [n]; any number where the value is null."""
+    numbers = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column
+    width = numbers.type.bit_width // 8
+    return np.frombuffer(numbers.buffers()[1] or b"", f"u{width}")[numbers.offset :][: len(numbers)]
+
+
+def valid(column: pa.Array) -> Array | None:
+    """Which values are not null, bool [n]; None if no value is null."""
+    if not column.null_count:
+        return None
+    bits = np.frombuffer(column.buffers()[0], np.uint8)[column.offset >> 3 :]
+    first = column.offset & 7
+    return np.unpackbits(bits, count=first + len(column), bitorder="little")[first:].view(np.bool_)
+
+
+def differing(old: pa.Array, new: pa.Array, left: Array | None = None, right: Array | None = None) -> Array:
+    """Whether values of two columns of one type, which `has_bits`, differ, bool [n].
+
+    A null equals a null only, and floats are compared by their bits.
+
+    Args:
+        left, right (int64 [n] or bool): The rows of both columns that are compared; None for all rows.
+    """
+    found: Array = _at(words(old), left) != _at(words(new), right)
+    flags = [valid(side) for side in (old, new)]
+    if flags[0] is not None or flags[1] is not None:
+        one, other = (True if of is None else _at(of, rows) for of, rows in zip(flags, (left, right), strict=True))
+        found &= np.logical_and(one, other)
+        found |= np.not_equal(one, other)
+    return found
+
+
+def _at(values: Array, rows: Array | None) -> Array:
+    return values if rows is None else values[rows]
+
+
+def same(old: pa.Array, new: pa.Array) -> bool:
+    """Whether two columns of one type have the same values; floats are compared by their bits."""
+    return len(old) == len(new) and not differing(old, new).any() if has_bits(old.type) else bool(old.equals(new))
+
+
+def key_numbers(*sides: Sequence[pa.Array]) -> list[Array]:
+    """For each of several sets of rows, a number of each row, int64 [n], in the order of the keys: equal ones for equal keys.
+
+    Args:
+        sides: For each set of rows the columns of the keys, of which the first one counts most.
+    """
+    columns = [[_ordered(column) for column in of_one] for of_one in zip(*sides, strict=True)]
+    while len(columns) > 1 and len({of[end] for of in columns[0] if len(of) for end in (0, -1)}) < 2:
+        columns = columns[1:]  # all rows have the same key, for they are sorted
+    if len(columns) == 1:
+        return columns[0]
+    least = [min((int(side.min()) for side in of_key if len(side)), default=0) for of_key in columns]
+    most = [max((int(side.max()) for side in of_key if len(side)), default=0) for of_key in columns]
+    spans = [high - low + 1 for low, high in zip(least, most, strict=True)]
+    if np.prod(spans, dtype=object) >= 2**63:  # places among the values of all sets instead
+        lengths = np.cumsum([len(side) for side in columns[0]])[:-1]
+        columns = [np.split(np.unique(np.concatenate(of_key), return_inverse=True)[1], lengths) for of_key in columns]
+        least, spans = [0] * len(columns), [1 + max(int(side.max()) for side in of_key if len(side)) for of_key in columns]
+    found = [side - least[0] for side in columns[0]]
+    for of_key, low, span in zip(columns[1:], least[1:], spans[1:], strict=True):
+        found = [numbers * span + (side - low) for numbers, side in zip(found, of_key, strict=True)]
+    return found
+
+
+def ascend(numbers: Array) -> bool:
+    """Whether numbers ascend, each once."""
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _ordered(column: pa.Array) -> Array:
+    """Numbers as int64 in the same order."""
+    values = column.to_numpy()
+    if values.dtype.kind != "f":
+        integers: Array = values.astype(np.int64, copy=False)
+        return integers
+    found: Array = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
+    found ^= found >> 63 & np.int64(2**63 - 1)
+    return found
