@@ -134,7 +134,10 @@ class Comparison:
 
     def ranges(self) -> list[tuple[Key, Key]]:
         """The ranges of keys to compare; none if both versions have the same bytes."""
-        return [] if self._same else ranges(*self._sides)
+        found = [] if self._same else ranges(*self._sides)
+        for side in self._sides:
+            side.share(found)
+        return found
 
     def part(self, keys: tuple[Key, Key], examples: int) -> Part:
         """Compare a range of keys; list up to this many rows of each kind. Raises Damaged and ProofFailed."""

@@ -1,13 +1,16 @@
 """Two versions of a sorted table, read together: in ranges of keys for all cores, each block by block.
 
-Memory does not grow with the tables.
+Memory holds a row group or two of each version for each core, and does not grow with the tables.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,7 @@ from pipeline.errors import Damaged
 from pipeline.tables import files as tables
 from pipeline.tables.changes import ROW
 
-ROWS = 2**18  # rows of each table in memory, at least, for each core
+ROWS = 2**18  # rows of a block, so that a core's cache holds a column or two
 Key = tuple[Any, ...] | None  # None: beyond all keys
 
 
@@ -50,6 +53,9 @@ class Side:
                 self.groups.append(_Group(path, number, rows, self.rows))
                 self.rows += rows
         self._first: dict[int, tuple[Any, ...]] = {}
+        self._uses = Counter[int]()  # how many ranges still have to read a row group that several have in common
+        self._held = dict[int, pa.Table]()
+        self._locks = [Lock() for _ in self.groups]
 
     def empty(self) -> pa.Table:
         """A block without rows."""
@@ -77,43 +83,65 @@ class Side:
         return tuple(found)
 
     def _read_first(self, group: _Group) -> tuple[Any, ...]:
-        (rows,) = self._read([group], [key for key in self.keys if key != ROW], most=1)
+        with self._opened(group) as file:
+            columns = [key for key in self.keys if key != ROW]
+            first = next(file.iter_batches(1, row_groups=[group.number], columns=columns, use_threads=False))
+            rows = self._completed(pa.Table.from_batches([first]), group.before)
         return tuple(rows[key][0].as_py() for key in self.keys)
 
     def between(self, begin: Key, end: Key) -> Iterator[pa.Table]:
-        """The rows from key `begin` up to and without `end`, block by block."""
-        places = range(len(self.groups))
-        low = max(bisect_right(places, begin, key=self.first) - 1, 0) if begin else 0
-        high = bisect_left(places, end, key=self.first) if end else len(self.groups)
-        for block in self._read(self.groups[low:high], self._columns):
-            last = below(block, self.keys, end)[0] if end else len(block)
-            first = below(block, self.keys, begin)[0] if begin else 0
+        """The rows from key `begin` up to and without `end`, row group by row group."""
+        for number in self._within(begin, end):
+            rows = self._rows(number)
+            last = below(rows, self.keys, end)[0] if end else len(rows)
+            first = below(rows, self.keys, begin)[0] if begin else 0
             if first < last:
-                yield block[first:last]
-            if last < len(block):
+                yield rows[first:last]
+            if last < len(rows):
                 return
 
-    def _read(self, groups: list[_Group], columns: list[str], most: int | None = None) -> Iterator[pa.Table]:
-        """Blocks of row groups; with `most`, the first rows of the first one."""
-        for path, of_file in groupby(groups, lambda group: group.path):
-            here = [*of_file]
-            row = here[0].before
-            try:
-                with pq.ParquetFile(path, metadata=self._version.footers[path], page_checksum_verification=True) as file:
-                    numbers = [group.number for group in here]
-                    for batch in file.iter_batches(most or ROWS, row_groups=numbers, columns=columns, use_threads=False):
-                        table = pa.Table.from_batches([batch])
-                        if self.keys == [ROW]:
-                            table = table.append_column(ROW, pa.array(np.arange(row, row + batch.num_rows)))
-                        row += batch.num_rows
-                        for name in self._numbers.keys() & {*columns}:
-                            renumbered = _renumbered(table[name].combine_chunks(), self._numbers[name])
-                            table = table.set_column(columns.index(name), name, renumbered)
-                        yield table
-                        if most:
-                            return
-            except (OSError, pa.ArrowException) as error:
-                raise Damaged(f"{path}: {error}") from None
+    def share(self, ranges: Sequence[tuple[Key, Key]]) -> None:
+        """Decode a row group once if several of these ranges, of which each will be read once, have it in common."""
+        self._uses = Counter(number for keys in ranges for number in self._within(*keys))
+
+    def _within(self, begin: Key, end: Key) -> range:
+        """The row groups with keys from `begin` up to and without `end`."""
+        places = range(len(self.groups))
+        low = max(bisect_right(places, begin, key=self.first) - 1, 0) if begin else 0
+        return places[low : bisect_left(places, end, key=self.first) if end else len(self.groups)]
+
+    def _rows(self, number: int) -> pa.Table:
+        """The rows of a row group, which is held until all ranges that share it have them."""
+        group = self.groups[number]
+        with self._locks[number]:
+            rows = self._held.pop(number, None)
+            if rows is None:
+                with self._opened(group) as file:
+                    read = file.read_row_group(group.number, self._columns, use_threads=False)
+                rows = self._completed(read, group.before)
+            self._uses[number] -= 1
+            if self._uses[number] > 0:
+                self._held[number] = rows
+        return rows
+
+    @contextmanager
+    def _opened(self, group: _Group) -> Iterator[pq.ParquetFile]:
+        """The file of a row group. Raises Damaged if it cannot be read."""
+        try:
+            footer = self._version.footers[group.path]
+            with pq.ParquetFile(group.path, metadata=footer, page_checksum_verification=True) as file:
+                yield file
+        except (OSError, pa.ArrowException) as error:
+            raise Damaged(f"{group.path}: {error}") from None
+
+    def _completed(self, rows: pa.Table, before: int) -> pa.Table:
+        """Rows, before which the table has others, with the column `ROW` if it is the key, and with other numbers of vertices."""
+        if self.keys == [ROW]:
+            rows = rows.append_column(ROW, pa.array(np.arange(before, before + len(rows))))
+        for place, name in enumerate(rows.schema.names):
+            if name in self._numbers:
+                rows = rows.set_column(place, name, _renumbered(rows[name].combine_chunks(), self._numbers[name]))
+        return rows
 
 
 def below(table: pa.Table, keys: list[str], limit: tuple[Any, ...]) -> tuple[int, int]:
@@ -139,7 +167,7 @@ def ranges(old: Side, new: Side) -> list[tuple[Key, Key]]:
 
 
 def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Pairs of blocks of both versions in a range; both blocks of a pair have the same range of keys."""
+    """Pairs of blocks of up to `ROWS` rows of both versions in a range; both blocks of a pair have the same range of keys."""
     keys, read = sides[0].keys, [side.between(begin, end) for side in sides]
     held = [side.empty() for side in sides]
     while True:
@@ -147,7 +175,7 @@ def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterat
         present = [rows for rows in held if len(rows)]
         if not present:
             return
-        limit = min(tuple(rows[key][-1].as_py() for key in keys) for rows in present)
+        limit = min(tuple(rows[key][min(ROWS, len(rows)) - 1].as_py() for key in keys) for rows in present)
         ends = [below(rows, keys, limit)[1] if len(rows) else 0 for rows in held]
         yield held[0][: ends[0]], held[1][: ends[1]]
         held = [rows[end:] for rows, end in zip(held, ends, strict=True)]

@@ -30,12 +30,8 @@ def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> boo
             return False
         others = np.ones(len(block), np.bool_)
         others[places] = False
-        kept.append(others)
-    counts = [np.count_nonzero(others) for others in kept]
-    every = all(others.all() for others in kept)
-    return counts[0] == counts[1] and all(
-        _equal(whole(old[name]), whole(new[name]), *([None, None] if every else kept)) for name in (*names.keys, *names.values)
-    )
+        kept.append(np.flatnonzero(others) if len(places) else None)
+    return all(_equal(whole(old[name]), whole(new[name]), *kept) for name in (*names.keys, *names.values))
 
 
 def codes(kinds: pa.ChunkedArray) -> Array:
@@ -56,8 +52,9 @@ def _shows(shown: pa.ChunkedArray, here: Array, values: pa.ChunkedArray, places:
 
 
 def _equal(one: pa.Array, other: pa.Array, left: Array | None, right: Array | None) -> bool:
-    """Whether rows of two columns of one type, as of `differing`, are equal."""
-    if has_bits(one.type):
-        return not differing(one, other, left, right).any()
-    chosen = (of if rows is None else of.take(pa.array(np.arange(len(of))[rows])) for of, rows in ((one, left), (other, right)))
-    return bool(next(chosen).equals(next(chosen)))
+    """Whether rows of two columns of one type, as of `differing`, are equal, and equally many."""
+    counts = [len(of) if rows is None else len(rows) for of, rows in ((one, left), (other, right))]
+    if counts[0] != counts[1] or has_bits(one.type):
+        return counts[0] == counts[1] and not differing(one, other, left, right).any()
+    chosen = [of if rows is None else of.take(rows) for of, rows in ((one, left), (other, right))]
+    return bool(chosen[0].equals(chosen[1]))

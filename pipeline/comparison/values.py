@@ -48,7 +48,7 @@ def differing(old: pa.Array, new: pa.Array, left: Array | None = None, right: Ar
     A null equals a null only, and floats are compared by their bits.
 
     Args:
-        left, right (int64 [n] or bool): The rows of both columns that are compared; None for all rows.
+        left, right (int64 [n]): The rows of both columns that are compared; None for all rows.
     """
     found: Array = _at(words(old), left) != _at(words(new), right)
     flags = [valid(side) for side in (old, new)]
@@ -60,7 +60,7 @@ def differing(old: pa.Array, new: pa.Array, left: Array | None = None, right: Ar
 
 
 def _at(values: Array, rows: Array | None) -> Array:
-    return values if rows is None else values[rows]
+    return values if rows is None else values.take(rows)
 
 
 def same(old: pa.Array, new: pa.Array) -> bool:

@@ -80,6 +80,28 @@ def test_a_change_table_replays_to_the_same_bytes_on_any_number_of_cores(tmp_pat
     assert {kind: counts[kind] for kind in ("added", "removed", "changed")} == {"added": 0, "removed": 0, "changed": 0} | kinds
 
 
+@pytest.mark.parametrize("cores", [1, 3])
+def test_a_row_group_in_several_ranges_is_decoded_once(tmp_path, monkeypatch, cores):
+    """With added rows, ranges begin within the row groups of the old version; these were decoded for each range."""
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 10)
+    monkeypatch.setattr(difference, "cores", lambda: cores)
+    ids = np.arange(200)
+    old, new = (
+        version(tmp_path / str(len(of)), "wcc", pa.table({"vertex": of, "labels": of}).cast(tables.schema("wcc", None)))
+        for of in (ids[ids % 7 > 0], ids)
+    )
+    decoded, true = [], pq.ParquetFile.read_row_group
+
+    def counted(file: pq.ParquetFile, group: int, *args: object, **options: object) -> pa.Table:
+        decoded.append(group)
+        return true(file, group, *args, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
+    assert difference.compare("wcc", old, new).added == 200 - old.rows
+    groups = sum(footer.num_row_groups for side in (old, new) for footer in side.footers.values())
+    assert len(decoded) == groups
+
+
 @pytest.mark.parametrize("wrong", ["a change is missed", "a value is wrong", "a row comes twice"])
 def test_a_wrong_change_table_is_not_written(tmp_path, monkeypatch, wrong):
     rows = pa.table({"vertex": np.arange(50), "labels": np.arange(50)})

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.command import app
-from pipeline.comparison import difference, merging
+from pipeline.comparison import difference
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError, NoPath
@@ -176,7 +176,7 @@ def test_two_runs_are_compared(output, capsys):
 @pytest.mark.parametrize("rows", [1, 1000])
 def test_vertices_whose_ids_are_strings_are_compared_by_them(tmp_path, capsys, monkeypatch, rows):
     """With the new vertex `abe`, all others have other numbers."""
-    monkeypatch.setattr(merging, "ROWS", rows)
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", rows)
     asked = {"output": tmp_path / "out", "stages": ["sssp", "wcc"], "sources": ["ana"], "backend": "cpu"}
     for lines in ("ana,bob,2\nbob,cem,1\ncem,dora,1\n", "ana,bob,2\nbob,cem,5\nabe,cem,1\nana,abe,1\n"):
         (tmp_path / "people.csv").write_text(f"src,dst,weight\n{lines}")
@@ -212,7 +212,7 @@ def compared(folder: Path, table: str, old: pa.Table, new: pa.Table) -> differen
 @pytest.mark.parametrize("rows", [1, 3, 64])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_difference_is_that_of_an_outer_join(tmp_path, monkeypatch, rows, seed):
-    monkeypatch.setattr(merging, "ROWS", rows)
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", rows)
     random = np.random.default_rng(seed)
 
     def forest(count: int) -> pd.DataFrame:
@@ -247,13 +247,12 @@ def test_rows_without_keys_nulls_and_lists_are_compared(tmp_path):
 
 
 def test_a_difference_takes_no_memory_for_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr(difference, "cores", lambda: 2)  # each has a range of both tables in memory
+    monkeypatch.setattr(difference, "cores", lambda: 2)  # each has up to three row groups in memory
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 2**18)
     vertices = np.arange(5_000_000)
     tables_of = [pa.table({"vertex": vertices, "labels": vertices // 7 * 7 + (vertices % 1000 == n)}) for n in (0, 1)]
     old, new = (stored(tmp_path / str(n), "wcc", table) for n, table in enumerate(tables_of))
     size = tables_of[0].nbytes
-    few = [stored(tmp_path / f"few-{n}", "wcc", table[:2]) for n, table in enumerate(tables_of)]
-    assert difference.compare("wcc", *few).changed  # Numba is loaded
     with allocated() as most:
         found = difference.compare("wcc", old, new, 3)
         assert 0 < most() < size  # of one of both
