@@ -223,3 +223,9 @@ def test_communities_of_neighbours_whose_numbers_have_the_same_parity():
     graph = cases.graph_of_arcs([(0, 2), (2, 0), (1, 3), (3, 1), (4, 6), (6, 4)], 7, np.int32)
     labels = algorithm("components.communities")(graph)
     assert stable(graph, labels) and labels[0] == labels[2] != labels[1] == labels[3]
+
+
+@pytest.mark.parametrize("name", ["weights.push_relabel", "weights.flow_by_search"])
+def test_a_flow_needs_two_rows(name):
+    with pytest.raises(ValueError, match="source and target are the same row, 1"):  # a search for a shortest path would not end
+        algorithm(name)(cases.GRAPHS["path"](), 1, 1)

@@ -12,7 +12,12 @@ from kernels.operators.algorithms.weights.edges import network_of
 
 
 def flow_by_search(graph: Graph, source: int, target: int) -> tuple[int, Array]:
-    """The maximum flow between two rows, and what each arc of `network_of(graph)` can still carry, int64 [2 A]."""
+    """The maximum flow between two rows, and what each arc of `network_of(graph)` can still carry, int64 [2 A].
+
+    Raises ValueError if source and target are the same row.
+    """
+    if source == target:
+        raise ValueError(f"source and target are the same row, {source}")
     network, capacity, reverse = network_of(graph)
     hops, through = (np.empty(graph.num_vertices, np.int64, like=graph.ids) for _ in range(2))
     on_path: Array = np.zeros(graph.num_vertices, np.bool_, like=graph.ids)
