@@ -30,7 +30,7 @@ from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside, foreseen
 from pipeline.steps.derived.forest import root
-from pipeline.steps.derived.hierarchy import stored_steps
+from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products.asked import products_of
@@ -179,9 +179,9 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
             paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
             results = replace(results, reached=reached, paths=paths)
-        before = stored_steps(graph, work)
+        before = stored_steps(work)
         products = [call(name, step, runtime) for name, step in products_of(config, edges, graph)]
-        hierarchies = [replace(step, reused=step in before) for step in stored_steps(graph, work)] if products else []
+        hierarchies = [replace(step, reused=step in before) for step in steps_of(graph, work)] if products else []
         results = replace(results, products=products, hierarchies=hierarchies)
         cluster.release()
         if config.named:

@@ -5,6 +5,7 @@ search for shortcuts on this order, which takes a fraction of the time.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,13 +47,19 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
     return make(runtime.work / STEP, STEP, inputs, {}, partial(_written, partial(_on_order, graph, order), runtime), _CODE)
 
 
-def stored_steps(graph: Folder, work: Path) -> list[Folder]:
+def stored_steps(work: Path) -> list[Folder]:
+    """The steps `hierarchy_order` and `hierarchy` that earlier calls have stored, of this graph or of others."""
+    found = []
+    for name in (ORDER, STEP):
+        with suppress(Damaged):
+            found.append(read(work / name))
+    return found
+
+
+def steps_of(graph: Folder, work: Path) -> list[Folder]:
     """The steps `hierarchy_order` and `hierarchy` of this graph, if an earlier call has stored them."""
-    try:
-        found = read(work / STEP)
-        return [read(work / ORDER), found] if found.manifest.inputs["graph"] == graph.digest else []
-    except Damaged:
-        return []
+    found = stored_steps(work)
+    return found if len(found) == 2 and found[-1].manifest.inputs["graph"] == graph.digest else []
 
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:

@@ -74,13 +74,15 @@ def test_new_vertices_need_a_new_order(tmp_path, monkeypatch):
     out, changes = tmp_path / "out", tmp_path / "changes.csv"
     source = GraphConfig(source=str(tmp_path / "3.parquet"), directed=False)
     run(RunConfig(graph=source, output=out, stages=["wcc"], closeness={}))
-    orders = []
+    orders, reused = [], []
     for row in ("insert,0,500,5", "delete,0,500,"):  # the vertex stays
         changes.write_text(f"op,src,dst,weight\n{row}\n")
         published = change(out, changes)
         orders.append(read(out / "steps" / "hierarchy").manifest.inputs["order"])
+        reused.append([published.facts["steps"][name]["reused"] for name in ("hierarchy_order", "hierarchy")])
         assert pq.read_table(published.path / "closeness").column("vertex").to_pylist() == [*range(144), 500]
     assert orders[0] == orders[1]
+    assert reused == [[False, False], [True, False]]
 
 
 def test_an_order_that_does_not_suit_new_weights_is_not_used(tmp_path, monkeypatch):
