@@ -231,6 +231,15 @@ def break_down(ranks: Communicator, notes: Path) -> None:
     ranks.total(np.zeros(1))
 
 
+def run_until_told(place: Place, item: Path) -> str:
+    """The name of the folder; each run notes its process in `run-N` there, and ends when `go-N` exists."""
+    number = len(list(item.glob("run-*")))
+    write_at_once(item / f"run-{number}", str(os.getpid()))
+    while not (item / f"go-{number}").exists():
+        time.sleep(0.02)
+    return item.name
+
+
 def add_up(ranks: Communicator, times: int) -> int:
     """The sum of the ranks' numbers, exchanged several times."""
     for _ in range(times):

@@ -92,8 +92,9 @@ class Workers:
         return poll
 
     def _status(self, future: Any) -> str:
+        """`lost` is a result that was on a worker that is gone: the scheduler computes it again."""
         status: str = future.status
-        return "cancelled" if status == "lost" or self._client.status != "running" else status
+        return status if self._client.status == "running" else "cancelled"
 
     def _ask_workers(self) -> Future[list[str]]:
         async def ask() -> list[str]:

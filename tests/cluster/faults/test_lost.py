@@ -2,7 +2,9 @@
 
 import os
 import signal
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -52,6 +54,27 @@ def test_a_table_is_right_even_if_workers_are_killed(kills, grid, tmp_path):
     assert deadly.left == 0
     assert found.manifest.files == expected.manifest.files
     assert not local_workers()
+
+
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(tmp_path):
+    """Its worker is killed while the run waits for an earlier task; the second time it takes longer than between two looks."""
+    first, second = tasks = [tmp_path / name for name in ("first", "second")]
+    for task in tasks:
+        task.mkdir()
+    (second / "go-0").touch()
+    with started(ClusterConfig(scheduler="local", workers=2), "cpu") as cluster, ThreadPoolExecutor() as threads:
+        found = threads.submit(results, cluster, worker_tasks.run_until_told, tasks)
+        try:
+            assert eventually(lambda: (first / "run-0").exists() and any(cluster._client.has_what().values()))
+            os.kill(int((second / "run-0").read_text()), signal.SIGKILL)
+            assert eventually((second / "run-1").exists)
+            (first / "go-0").touch()
+            time.sleep(1.5)
+        finally:
+            for task in tasks:
+                for number in range(3):
+                    (task / f"go-{number}").touch()
+        assert found.result(240) == ["first", "second"]
 
 
 def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
