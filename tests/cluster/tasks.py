@@ -231,7 +231,7 @@ def break_down(ranks: Communicator, notes: Path) -> None:
     ranks.total(np.zeros(1))
 
 
-def run_until_told(place: Place, item: Path) -> str:
+def run_until_allowed(place: Place, item: Path) -> str:
     """The name of the folder; each run notes its process in `run-N` there, and ends when `go-N` exists."""
     number = len(list(item.glob("run-*")))
     write_at_once(item / f"run-{number}", str(os.getpid()))

@@ -63,7 +63,7 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(tmp_path):
         task.mkdir()
     (second / "go-0").touch()
     with started(ClusterConfig(scheduler="local", workers=2), "cpu") as cluster, ThreadPoolExecutor() as threads:
-        found = threads.submit(results, cluster, worker_tasks.run_until_told, tasks)
+        found = threads.submit(results, cluster, worker_tasks.run_until_allowed, tasks)
         try:
             assert eventually(lambda: (first / "run-0").exists() and any(cluster._client.has_what().values()))
             os.kill(int((second / "run-0").read_text()), signal.SIGKILL)
