@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.comparison.blocks import KINDS, Columns
-from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, valid, whole
+from pipeline.comparison.values import ascend, key_numbers, same, valid, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 
@@ -31,7 +31,7 @@ def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> boo
         others = np.ones(len(block), np.bool_)
         others[places] = False
         kept.append(np.flatnonzero(others) if len(places) else None)
-    return all(_equal(whole(old[name]), whole(new[name]), *kept) for name in (*names.keys, *names.values))
+    return all(same(whole(old[name]), whole(new[name]), *kept) for name in (*names.keys, *names.values))
 
 
 def codes(kinds: pa.ChunkedArray) -> Array:
@@ -48,13 +48,4 @@ def _shows(shown: pa.ChunkedArray, here: Array, values: pa.ChunkedArray, places:
     present = valid(column)
     if len(here) < len(column) and (present is None or np.count_nonzero(present) != np.count_nonzero(present[here])):
         return False
-    return _equal(column, whole(values), here if len(here) < len(column) else None, places if len(places) < len(values) else None)
-
-
-def _equal(one: pa.Array, other: pa.Array, left: Array | None, right: Array | None) -> bool:
-    """Whether rows of two columns of one type, as of `differing`, are equal, and equally many."""
-    counts = [len(of) if rows is None else len(rows) for of, rows in ((one, left), (other, right))]
-    if counts[0] != counts[1] or has_bits(one.type):
-        return counts[0] == counts[1] and not differing(one, other, left, right).any()
-    chosen = [of if rows is None else of.take(rows) for of, rows in ((one, left), (other, right))]
-    return bool(chosen[0].equals(chosen[1]))
+    return same(column, whole(values), here if len(here) < len(column) else None, places if len(places) < len(values) else None)

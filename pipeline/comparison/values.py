@@ -63,9 +63,13 @@ def _at(values: Array, rows: Array | None) -> Array:
     return values if rows is None else values.take(rows)
 
 
-def same(old: pa.Array, new: pa.Array) -> bool:
-    """Whether two columns of one type have the same values; floats are compared by their bits."""
-    return len(old) == len(new) and not differing(old, new).any() if has_bits(old.type) else bool(old.equals(new))
+def same(old: pa.Array, new: pa.Array, left: Array | None = None, right: Array | None = None) -> bool:
+    """Whether rows of two columns of one type, as of `differing`, have the same values and are equally many."""
+    counts = [len(of) if rows is None else len(rows) for of, rows in ((old, left), (new, right))]
+    if counts[0] != counts[1] or has_bits(old.type):
+        return counts[0] == counts[1] and not differing(old, new, left, right).any()
+    chosen = [of if rows is None else of.take(rows) for of, rows in ((old, left), (new, right))]
+    return bool(chosen[0].equals(chosen[1]))
 
 
 def key_numbers(*sides: Sequence[pa.Array]) -> list[Array]:
