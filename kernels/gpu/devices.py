@@ -41,7 +41,7 @@ def create_context(device: int) -> None:
 def name_of(device: int) -> str:
     """What its maker calls a GPU."""
     name: bytes = _ask("cuDeviceGetName", 128, device)
-    return name.decode().rstrip("\0")
+    return name.partition(b"\0")[0].decode()  # the driver fills a C string's buffer, and any bytes may follow its end
 
 
 def cuda_version() -> str:

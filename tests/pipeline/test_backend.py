@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kernels.gpu import devices
 from kernels.gpu.devices import device_count
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
@@ -34,6 +35,12 @@ def test_auto_chooses_the_gpu_if_there_is_one(tmp_path):
 def test_an_unknown_backend_is_refused(backend, tmp_path):
     with pytest.raises(BadConfig, match=r"test: backend: Input should be 'auto', 'cpu' or 'gpu'"):
         config(tmp_path, backend=backend)
+
+
+def test_a_gpu_has_the_name_before_the_first_zero_byte(monkeypatch):
+    answer = b"NVIDIA H200" + bytes(54) + 63 * b" "  # what a driver wrote into the 128 bytes that it was given
+    monkeypatch.setattr(devices, "_ask", lambda *_: answer)
+    assert devices.name_of(0) == "NVIDIA H200"
 
 
 @without_gpu
