@@ -22,7 +22,8 @@ from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
 from pipeline.ingest.source import Source, identify, locate
-from pipeline.run import Call, directly, run, sources_of
+from pipeline.run import run, sources_of
+from pipeline.steps.call import Call, directly
 from pipeline.steps.published.remote import is_uploaded, upload
 from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime

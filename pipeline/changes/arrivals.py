@@ -18,7 +18,8 @@ from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
 from pipeline.ingest.source import Source, identify, reading
-from pipeline.run import Call, run
+from pipeline.run import run
+from pipeline.steps.call import Call
 from pipeline.steps.published.remote import is_uploaded, upload, uploaded_facts
 from pipeline.steps.published.target import LATEST
 from pipeline.store.digests import Remembered

@@ -58,7 +58,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "products": [
             {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
         ],
-        "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
+        "changed": _changed(changes) if (changes := ChangesFacts.together(results.changes)) else None,
         "results": found,
         "maps": findings.maps,
         "atlas": findings.atlas,

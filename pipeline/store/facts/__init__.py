@@ -3,6 +3,7 @@
 A field without a value is null. A field whose comment is `absent` is not in the manifest if it does not apply.
 """
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -298,3 +299,17 @@ class ChangesFacts(Facts):
     tables: dict[str, ChangedFacts]
     not_compared: dict[str, str]
     proof: CheckFacts
+
+    @classmethod
+    def together(cls, parts: Sequence[Folder]) -> "ChangesFacts | None":
+        """The facts of steps with different tables as those of one; None without a step."""
+        if not parts:
+            return None
+        found = [*map(ChangesFacts.of, parts)]
+        seconds = round(sum(part.proof.seconds for part in found), 6)
+        tables = {name: table for part in found for name, table in part.tables.items()}
+        return ChangesFacts(
+            tables=dict(sorted(tables.items())),
+            not_compared={name: why for part in found for name, why in part.not_compared.items()},
+            proof=CheckFacts(rules=found[0].proof.rules, seconds=seconds),
+        )

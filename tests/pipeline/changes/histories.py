@@ -23,7 +23,8 @@ import pytest
 
 from pipeline.changes import change, compaction
 from pipeline.config.run import RunConfig
-from pipeline.run import Call, run
+from pipeline.run import run
+from pipeline.steps.call import Call
 
 STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability")  # whose tables have one right value
 

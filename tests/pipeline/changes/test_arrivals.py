@@ -12,7 +12,8 @@ from pipeline.changes.arrivals import apply_arrivals, arrived
 from pipeline.config.loading import load_run
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Stopped
 from pipeline.ingest.source import locate
-from pipeline.run import directly, run
+from pipeline.run import run
+from pipeline.steps.call import directly
 from pipeline.steps.published import remote
 from pipeline.store import digests
 from pipeline.store.facts.run import RunFacts
