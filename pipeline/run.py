@@ -4,14 +4,14 @@ What only some runs need is imported where they need it: the imports of a small 
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
@@ -50,18 +50,24 @@ from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 
 if TYPE_CHECKING:
-    from pipeline.comparison.since import Since
+    from pipeline.steps.derived.since import Since
 
 log = logging.getLogger(__name__)
+
+
+class Input(NamedTuple):
+    """What the stages of a run compute on."""
+
+    edges: Folder
+    graph: Folder  # the stored graph
+    sources: list[int]  # external ids
 
 
 class Read(Protocol):
     """How a run gets its graph: from its source, or from the previous run and changes."""
 
-    def __call__(
-        self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
-    ) -> tuple[Folder, Folder, list[int]]:
-        """The edge list, the stored graph, and the external ids of the run's sources; calls `begins` before it reads."""
+    def __call__(self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target) -> Input:
+        """The graph and the sources of the run; calls `begins` before it reads."""
 
 
 def _followed(call: Call, shown: Shown, expected: Callable[[str], float | None]) -> Call:
@@ -108,10 +114,8 @@ def outlook(finished: list[str]) -> str:
     return f"the next run keeps {', '.join(finished)} and does the rest"
 
 
-def _read(
-    config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
-) -> tuple[Folder, Folder, list[int]]:
-    """The edge list, the stored graph and the sources of a run; logs how the source was read."""
+def _read(config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target) -> Input:
+    """The graph and the sources of a run; logs how the source was read."""
     edges = call("edges", ingest, config.graph, runtime.work, runtime.held_edges, config.cluster.elsewhere, begins)
     require_columns(edges, config.expect, target)
     asked = numbers_of(edges, config.sources)
@@ -120,7 +124,7 @@ def _read(
     sources = sources_of(config, edges, graph, target)
     read = read_as(input_of(edges, graph)).items()
     log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
-    return edges, graph, sources
+    return Input(edges, graph, sources)
 
 
 def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target) -> list[int]:
@@ -156,13 +160,14 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             cluster.prepare(backend)
             begun.append(True)
 
-        edges, graph, sources = read(config, call, runtime, begins, target)
+        given = read(config, call, runtime, begins, target)
+        edges, graph = given.edges, given.graph
         if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
             beside(partial(import_module, "pipeline.report.page"))
 
         tabulated = config.changes.tables or (config.changes.tables is None and read is not _read)
         since = _since(config, call, edges, target, work) if tabulated else None
-        answers, proofs, derived = _solved(config, call, edges, graph, sources, runtime, since)
+        answers, proofs, derived = _solved(config, call, given, runtime, since)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
         if config.queries:
             from pipeline.steps.paths import find_paths
@@ -193,7 +198,7 @@ def _since(config: RunConfig, call: Call, edges: Folder, target: Target, work: P
     if not target.previous:
         log.info("change_tables: none, because %s did not name a run before", config.output / target.link)
         return None
-    from pipeline.comparison.since import Since
+    from pipeline.steps.derived.since import Since
 
     try:
         return Since(linked_run(config.output / target.link), edges, work, call)
@@ -213,15 +218,10 @@ def _published(config: RunConfig, call: Call, results: Results, asked: Asked, ba
 
 
 def _solved(
-    config: RunConfig,
-    call: Call,
-    edges: Folder,
-    graph: Folder,
-    sources: Sequence[int],
-    runtime: Runtime,
-    since: "Since | None",
+    config: RunConfig, call: Call, given: Input, runtime: Runtime, since: "Since | None"
 ) -> tuple[list[Folder], list[Folder], list[Folder]]:
     """The answers of the stages, their proofs, and the tables of vertices that are made from answers."""
+    edges, graph, sources = given
 
     def compare(table: Folder) -> None:
         if since and not alone:  # otherwise `since.finish` does it

@@ -9,8 +9,9 @@ import numpy as np
 from kernels.layout.sorting import is_transpose
 from pipeline.errors import Damaged
 from pipeline.store.facts import GraphFacts
-from pipeline.store.graph import VERTICES, open_extended_shard, open_graph, open_vertices, shard_path, shard_rows
+from pipeline.store.graph import open_extended_shard, open_graph, shard_path, shard_rows
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import VERTICES, open_vertices
 
 
 def validate(folder: Folder) -> None:

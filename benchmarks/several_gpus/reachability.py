@@ -15,7 +15,7 @@ from kernels.reachability import condense, label, reach, reach_by_search
 from kernels.reachability.certificate import certify_reachability
 from pipeline.cluster.protocol import Place
 from pipeline.steps.pairs import BATCH
-from pipeline.store.index import StoredIndex, open_index
+from pipeline.store.index.arrays import StoredIndex, open_index
 from pipeline.store.manifest import Folder
 
 LABELINGS = 16  # per task

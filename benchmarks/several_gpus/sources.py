@@ -36,9 +36,9 @@ from pipeline.steps.reach import reach
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.facts import GraphFacts, QueryFacts
-from pipeline.store.graph import open_vertices
-from pipeline.store.index import open_index
+from pipeline.store.index.arrays import open_index
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 
 NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"

@@ -28,8 +28,8 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, sweeping, trees
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.products import ProductFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import open_vertices
 
 NEW_YORK = Path(__file__).parents[2] / "data" / "USA-road-d.NY.gr.gz"
 THRESHOLDS = (20_000, 50_000, 100_000)

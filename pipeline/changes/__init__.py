@@ -22,7 +22,8 @@ from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
 from pipeline.ingest.source import Source, identify, locate
-from pipeline.run import run, sources_of
+from pipeline.run import Input, run, sources_of
+from pipeline.runtime.early import prepare_merging
 from pipeline.steps.call import Call, directly
 from pipeline.steps.published.remote import is_uploaded, upload
 from pipeline.steps.published.target import LATEST, Target
@@ -83,9 +84,7 @@ class _Reading:
     again: bool
     snapshot: bool
 
-    def __call__(
-        self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target
-    ) -> tuple[Folder, Folder, list[int]]:
+    def __call__(self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target) -> Input:
         """As `pipeline.run.Read`; the output folder is held, so that no other run becomes the newest one."""
         before = self.before
         if newest(before.output, before.link).name != before.name:
@@ -107,13 +106,15 @@ class _Reading:
             # Changes do not read the edges themselves.
             checks = [threads.submit(check, edges, FILES), threads.submit(check, graph)]
             begins()
+            if runtime.backend == "gpu":
+                prepare_merging()
             for checked in checks:
                 checked.result()
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         if NEW_NAMES in changed.manifest.files:
             edges = call("edges", number_names, edges, changed, runtime)
-        return edges, changed, sources_of(config, edges, changed, target)
+        return Input(edges, changed, sources_of(config, edges, changed, target))
 
     def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""

@@ -12,10 +12,11 @@ import numpy as np
 from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph
 from pipeline.runtime.backend import fetch
-from pipeline.store.deltas import NEW_VERTICES, Delta, batch_name
+from pipeline.store.deltas import NEW_VERTICES, batch_name, delta_of
 from pipeline.store.facts import DeltaFacts, GraphFacts, ShardFacts, Sizes
-from pipeline.store.graph import save_rows, save_vertices, shard_path
+from pipeline.store.graph import save_rows, shard_path
 from pipeline.store.manifest import Folder, unsealed
+from pipeline.store.vertices import save_vertices
 
 SHARE = 0.05  # of a shard's arcs, or of all arcs, that may be changed before it is written anew
 SEGMENT = 2**25  # arcs of a shard that is written anew, at most, unless a row has more
@@ -33,7 +34,9 @@ def compact(folder: Path, facts: GraphFacts, graph: Graph) -> tuple[DeltaFacts |
     """
     delta = facts.delta
     assert delta is not None
-    touched = Delta(Folder(folder, unsealed("graph", facts.stored())), delta).touched()
+    opened = delta_of(Folder(folder, unsealed("graph", facts.stored())))
+    assert opened is not None
+    touched = opened.touched()
     late = [count > 0 or shard.rows != base.rows for count, shard, base in zip(touched, facts.shards, delta.shards, strict=True)]
     arcs = [shard.out.arcs + (shard.into.arcs if shard.into else 0) for shard in facts.shards]
     all_late = sum(touched) > SHARE * sum(arcs)

@@ -179,7 +179,7 @@ def _weights(listed: Listed, table: pa.Table, ops: Array, kind: pa.DataType) -> 
         raise BadInput(listed.file, f"column 'weight' is {column.type}{_INTEGERS}")
     _require(listed, pa.array(in_range(column.to_numpy())), lambda row: f"weight {column[row]} is not 0 or more, and finite")
     weights: Array = column.cast(wide, safe=False).to_numpy()  # large integers are rounded to floats
-    own = kind.to_pandas_dtype()
+    own = np.dtype(f"{'f' if pa.types.is_floating(kind) else 'i'}{kind.bit_width // 8}")  # `to_pandas_dtype` imports pandas
     most = np.finfo(own).max if wide == pa.float64() else np.iinfo(own).max
     _require(listed, pa.array(weights <= most), lambda row: f"weight {column[row]} exceeds {most}, the largest {kind}{_TYPE}")
     return weights + 0  # -0.0 becomes 0.0

@@ -13,7 +13,7 @@ from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.graph import open_graph
-from pipeline.store.index import StoredIndex, place_index
+from pipeline.store.index.arrays import StoredIndex, place_index
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import DealtShard, dealing_of, load_shard
 

@@ -15,7 +15,7 @@ from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.whole_graph import WholeGraph
 from pipeline.runtime.backend import Backend
 from pipeline.store.code import Code
-from pipeline.store.index import StoredIndex
+from pipeline.store.index.arrays import StoredIndex
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import DealtShard
 

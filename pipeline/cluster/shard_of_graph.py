@@ -14,9 +14,9 @@ from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
 from kernels.distributed import Communicator, ShardAnswer
 from kernels.graph import OFFSET
-from pipeline.store.graph import rows_by_id_in_blocks
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import DealtRows, DealtShard
+from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.batches import as_batch

@@ -18,9 +18,9 @@ from pipeline.cluster.held_graph import Slice
 from pipeline.cluster.shard_of_graph import ShardOfGraph
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
-from pipeline.store.graph import rows_by_id_in_blocks
-from pipeline.store.index import arrays_of
+from pipeline.store.index.arrays import arrays_of
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import Form
 from pipeline.tables.index_parts import proposed_part, read_part

@@ -13,7 +13,7 @@ from pipeline.cluster.whole_graph import WholeGraph, in_files
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.facts import GraphFacts
-from pipeline.store.index import StoredIndex, arrays_of, open_index
+from pipeline.store.index.arrays import StoredIndex, arrays_of, open_index
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import Form

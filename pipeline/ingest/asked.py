@@ -10,9 +10,9 @@ from kernels.graph import Array
 from pipeline.config.model import LARGEST
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadSource
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, open_names
+from pipeline.store.vertices import open_vertices
 from pipeline.tables.points import sorted_coordinates
 from pipeline.tables.row_lookup import places_in
 

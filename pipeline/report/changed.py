@@ -18,7 +18,7 @@ from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import changed_values, counted, number
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.facts import ChangesFacts
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names
 from pipeline.tables import changes

@@ -18,7 +18,8 @@ from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.results import Results, proof_of
-from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names

@@ -11,8 +11,8 @@ from pipeline.report.reading import Vertices
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS, reach_proved
 from pipeline.store.facts import LabelFacts
-from pipeline.store.index import StoredIndex, open_index
-from pipeline.store.index_folder import index_of
+from pipeline.store.index.arrays import StoredIndex, open_index
+from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables.row_lookup import rows_of
 

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import elementwise
 from kernels.graph import Array
 from pipeline.store.facts import GraphFacts, facts_of_answer
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.points import sorted_coordinates
 

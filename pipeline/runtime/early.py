@@ -21,6 +21,17 @@ def prepare_gpu(config: RunConfig) -> None:
         beside(partial(_begin, max(1, config.cluster.shards) if computes else 0))
 
 
+def prepare_merging() -> None:
+    """Begin to initialise the GPU on which changes are merged, and to import what CuPy's `searchsorted` imports."""
+    beside(partial(_begin, 1))
+    beside(_load_searching)
+
+
+def _load_searching() -> None:
+    import_module("cupy")  # alone: another thread may be importing it, and would see a part of either
+    import_module("cupyx")
+
+
 def _begin(most: int) -> None:
     if not obstacle() and most:
         for device in range(min(most, device_count())):  # ranks that are threads have one each

@@ -25,8 +25,8 @@ from pipeline.store.arrays import create_array, write_slice
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.code import HELD_INDEX, Code
 from pipeline.store.facts import GraphFacts, IndexFacts, over_ranks
-from pipeline.store.index import NUMBERS
-from pipeline.store.index_folder import FORMAT, STEP
+from pipeline.store.index.arrays import NUMBERS
+from pipeline.store.index.folder import FORMAT, STEP
 from pipeline.store.manifest import Folder, make
 
 _TASKS = 64  # at most, each of some dimensions

@@ -13,9 +13,10 @@ from kernels.layout.rules import Edges, Rules
 from pipeline.cluster.protocol import Place
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import CheckFacts, GraphFacts
-from pipeline.store.graph import open_vertices, shard_rows
+from pipeline.store.graph import shard_rows
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import load_shard
+from pipeline.store.vertices import open_vertices
 
 
 def prove_layout(

@@ -28,7 +28,8 @@ from pipeline.steps.published.target import Target
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import ChangesFacts, EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch

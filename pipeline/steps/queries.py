@@ -13,7 +13,7 @@ from kernels.reachability.certificate.answers import ProvedAnswers, WrongAnswer,
 from pipeline.errors import ProofFailed, not_in_graph
 from pipeline.runtime.backend import Backend, Clock, bring
 from pipeline.store.facts import QueryFacts
-from pipeline.store.index import StoredIndex
+from pipeline.store.index.arrays import StoredIndex
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import finder
 

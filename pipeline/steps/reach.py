@@ -22,8 +22,8 @@ from pipeline.steps.paths import find_paths, graph_of_index
 from pipeline.steps.queries import STEP, Found, Queries, Unknown
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
-from pipeline.store.index import open_index
-from pipeline.store.index_folder import find_index, index_of
+from pipeline.store.index.arrays import open_index
+from pipeline.store.index.folder import find_index, index_of
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 

@@ -10,8 +10,8 @@ from kernels.graph import Array
 from pipeline.errors import BadSource
 from pipeline.store.edges import Columns, id_blocks
 from pipeline.store.facts import EdgeFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import open_vertices
 
 _BLOCK = 1 << 20  # degrees that are read at a time
 _EDGES = 1 << 22  # that are compared at a time

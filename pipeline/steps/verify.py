@@ -21,7 +21,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts
-from pipeline.store.index_folder import index_of
+from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable, open_table

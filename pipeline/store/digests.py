@@ -6,6 +6,7 @@ its blocks of `BLOCK` bytes, of which the last may be shorter, so that many core
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from kernels.cpu.parallel import over_items
 from pipeline.store.scratch import scratch
 
 BLOCK = 2**26  # bytes
-_READ = 2**20  # bytes in memory at a time
+_READ = 2**23  # bytes in memory at a time; after each read a thread may have to wait for the interpreter's lock
+_WORTH_THREADS = 2**20  # bytes
 _RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
 
 
@@ -107,7 +109,7 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     sizes = [path.stat().st_size for path in paths]
     blocks = [range(0, max(size, 1), BLOCK) for size in sizes]
     tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
-    found = iter(over_items(tasks, _digest_of_block, parallel=sum(sizes) > _READ))
+    found = iter(over_items(tasks, _digest_of_block, parallel=sum(sizes) > _WORTH_THREADS))
     return [joined([next(found) for _ in begins]) for begins in blocks]
 
 
@@ -122,9 +124,11 @@ def _digest_of_block(block: tuple[Path, int]) -> bytes:
     digest, left = hashlib.sha256(), BLOCK
     with path.open("rb", buffering=0) as file:
         file.seek(begin)
-        while left and (data := file.read(min(_READ, left))):
-            digest.update(data)
-            left -= len(data)
+        size = min(_READ, BLOCK, max(os.fstat(file.fileno()).st_size - begin, 1))
+        buffer = memoryview(bytearray(size))
+        while left and (read := file.readinto(buffer[: min(size, left)])):
+            digest.update(buffer[:read])
+            left -= read
     return digest.digest()
 
 

@@ -1,4 +1,4 @@
-"""The stored graph on the disk: `vertices.arrow`, `rows_by_id.npy`, and a CSR of each direction for each shard of rows.
+"""The stored graph on the disk: its vertices (`pipeline.store.vertices`), and a CSR of each direction for each shard of rows.
 
 On request the shards also have the vector extension of VectCSR, which `open_extended_shard` opens.
 
@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
-from kernels.arrays import frozen
 from kernels.cpu.parallel import inverse
 from kernels.distributed import partition
 from kernels.gpu.transfer import copied_by
@@ -24,15 +22,11 @@ from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
 from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
-from pipeline.store.arrays import ArrayFile, load_array, save_array
+from pipeline.store.arrays import load_array, save_array
 from pipeline.store.deltas import delta_of, merged
 from pipeline.store.facts import GraphFacts, ShardFacts, Sizes
 from pipeline.store.manifest import Folder
-
-VERTICES = "vertices.arrow"
-ROWS_BY_ID = "rows_by_id.npy"
-_SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("vertex", "out_degree", "in_degree")])
-_computed: dict[tuple[Path, str], tuple[Array, Array, Array, Array]] = {}  # by folder and digest
+from pipeline.store.vertices import ids_of, open_vertices
 
 Arcs = TypeVar("Arcs", Csr, VectCsr)
 Save = Callable[[Path, Array], object]
@@ -51,26 +45,6 @@ class Shard(Generic[Arcs]):
     def arcs(self, direction: str) -> Arcs:
         """Those of direction `out` or `in`."""
         return self.out if direction == "out" else self.into
-
-
-def save_vertices(folder: Path, ids: Array, rows_by_id: Array, out_degrees: Array, in_degrees: Array) -> None:
-    """Write the vertices in the order of their rows, int64 [V] each, and the rows in the order of their ids."""
-    _save_columns(folder, ids, out_degrees, in_degrees)
-    save_array(folder / ROWS_BY_ID, rows_by_id)
-
-
-def _save_columns(folder: Path, *columns: Array) -> None:
-    batch = pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=_SCHEMA)
-    with pa.OSFile(str(folder / VERTICES), "wb") as file, pa.ipc.new_file(file, _SCHEMA) as writer:
-        writer.write_batch(batch)
-
-
-def renumber_vertices(folder: Path, numbers: Callable[[Array], Array]) -> None:
-    """Write the file of vertices again, which may be a link, with other ids in the same order."""
-    batch = pa.ipc.open_file(pa.memory_map(str(folder / VERTICES))).get_batch(0)
-    ids, out_degrees, in_degrees = map(np.from_dlpack, batch.columns)
-    (folder / VERTICES).unlink()
-    _save_columns(folder, numbers(ids), out_degrees, in_degrees)
 
 
 def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, save: Save = save_array) -> Sizes:
@@ -99,7 +73,7 @@ def open_graph(
     Raises:
         Damaged: A file is missing, or has another type or length than the manifest states.
     """
-    ids, rows_by_id = (bring(column, backend) for column in open_vertices(folder)[:2])
+    ids, rows_by_id = (bring(column, backend) for column in ids_of(folder))
     delta, stored = delta_of(folder), range(len(_stored(folder)))
     positions = inverse(rows_by_id) if delta else rows_by_id
 
@@ -115,42 +89,6 @@ def open_graph(
         return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr
 
     return Graph(ids, rows_by_id, *_both(folder, arcs))
-
-
-def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
-    """Open ids, rows by id, out-degrees and in-degrees by memory map. Raises Damaged as `open_graph`.
-
-    Those of a base and changes are computed; those of the last such graph stay in memory, because many steps open them.
-    """
-    if not (GraphFacts.of(folder).delta and folder.manifest.key):
-        return _open_vertices(folder)
-    key = folder.path, folder.digest
-    ids, rows_by_id, out_degrees, in_degrees = _computed.get(key) or map(frozen, _open_vertices(folder))
-    found = ids, rows_by_id, out_degrees, in_degrees
-    _computed.clear()
-    _computed[key] = found
-    return found
-
-
-def _open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
-    delta, facts = delta_of(folder), GraphFacts.of(folder)
-    path, num_vertices = folder.path / VERTICES, facts.delta.vertices if facts.delta else facts.vertices
-    try:
-        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-        if batch.schema != _SCHEMA or batch.num_rows != num_vertices:
-            raise Damaged(f"{path}: {batch.num_rows} rows of {batch.schema.names}, the manifest says {num_vertices}")
-        ids, out_degrees, in_degrees = map(np.from_dlpack, batch.columns)  # `to_numpy` would import pandas
-    except (OSError, pa.ArrowInvalid) as error:
-        raise Damaged(f"{path}: {error}") from None
-    rows_by_id = load_array(folder.path / ROWS_BY_ID, index_dtype(num_vertices), num_vertices)
-    return delta.vertices(ids, rows_by_id, out_degrees, in_degrees) if delta else (ids, rows_by_id, out_degrees, in_degrees)
-
-
-def rows_by_id_in_blocks(folder: Folder) -> ArrayFile | Array:
-    """The rows in the order of their ids, to be read slice by slice. Raises Damaged as `open_graph`."""
-    if GraphFacts.of(folder).delta:
-        return open_vertices(folder)[1]
-    return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(GraphFacts.of(folder).vertices), GraphFacts.of(folder).vertices)
 
 
 def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[Csr]]:

@@ -16,7 +16,8 @@ from kernels.layout.laid_out import LaidOut
 from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
 from pipeline.runtime.backend import fetch
 from pipeline.store.facts import Sizes
-from pipeline.store.graph import ROWS_BY_ID, VERTICES, Save, save_rows, save_vertices
+from pipeline.store.graph import Save, save_rows
+from pipeline.store.vertices import ROWS_BY_ID, VERTICES, save_vertices
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.store.arrays import ArrayFile
 from pipeline.store.facts import GraphFacts
-from pipeline.store.graph import arcs_before, open_rows, open_vertices, rows_by_id_in_blocks
+from pipeline.store.graph import arcs_before, open_rows
 from pipeline.store.manifest import Folder
+from pipeline.store.vertices import open_vertices, rows_by_id_in_blocks
 
 _FREE_FACTOR = (
     4  # a GPU has this many times the bytes of its shards' arcs free, for the kernels' own arrays; else they stay on the host

@@ -19,7 +19,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.sharded import labels_of_rows
 from pipeline.errors import ProofFailed
-from pipeline.store.index import BITS, LEVELS, NUMBERS, StoredIndex, open_index
+from pipeline.store.index.arrays import BITS, LEVELS, NUMBERS, StoredIndex, open_index
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import of_blocks
 from pipeline.tables.answer_table import AnswerTable

@@ -55,3 +55,14 @@ def test_the_exception_of_the_first_item_is_raised(monkeypatch):
         with pytest.raises(ValueError, match=r"^3$"):
             parallel.over_items(range(16), work)
     assert parallel.over_items([7, 5, 6], work) == [7, 5, 6]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_values_are_inserted_at_their_places(seed, monkeypatch):
+    monkeypatch.setattr(parallel, "cores", lambda: 3)
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
+    random = np.random.default_rng(seed)
+    values, new = random.integers(0, 9, seed * 7), random.integers(0, 9, random.integers(0, 60))
+    places = np.sort(random.integers(0, len(values), len(new), endpoint=True))
+    places[: len(new) // 4], places[len(new) - len(new) // 4 :] = 0, len(values)
+    assert np.array_equal(parallel.inserted(values, places, new), np.insert(values, places, new))

@@ -51,7 +51,7 @@ def versions(root: Path) -> dict[str, str]:
         ("pipeline/ingest/formats/rows.py", {"edges"}),
         ("pipeline/report/charts/__init__.py", {"report"}),
         ("pipeline/report/templates/report.css", {"report"}),
-        ("pipeline/store/index.py", {"index", "report"}),
+        ("pipeline/store/index/arrays.py", {"index", "report"}),
         ("pipeline/store/manifest.py", set(STEPS)),
         ("kernels/gpu/device.cuh", set(STEPS)),
     ],

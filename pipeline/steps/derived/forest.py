@@ -21,8 +21,8 @@ from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import CheckFacts, GraphFacts, RootedFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.batches import NO_ID, as_arrays, as_batch
 from pipeline.tables.row_lookup import finder

@@ -12,9 +12,9 @@ from kernels.graph import Array
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import DerivedFacts, GraphFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import open_names
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES, points, sorted_coordinates
 from pipeline.tables.row_lookup import places_in

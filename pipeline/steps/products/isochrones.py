@@ -24,8 +24,8 @@ from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.points import NODES

@@ -22,8 +22,8 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, make
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 
 STEP = "nearest"  # and the table

@@ -23,8 +23,8 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
-from pipeline.store.graph import open_vertices
 from pipeline.store.manifest import Folder, digest_of, read
+from pipeline.store.vertices import open_vertices
 from pipeline.tables.row_lookup import rows_of
 
 SAMPLE = 4  # trees of a product that are searched again

@@ -7,7 +7,7 @@ from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import ProofFacts
 from pipeline.store.facts.products import ProductFacts
-from pipeline.store.index_folder import index_of
+from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from kernels.cpu.parallel import elementwise, searched
+from kernels.cpu.parallel import elementwise, inserted, over_items, ranges, searched
 from kernels.graph import ID, Array, Csr
 from kernels.layout.merging.pairs import PairChanges, merge_pairs, newest
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array
 from pipeline.store.facts import DeltaFacts, GraphFacts
-from pipeline.store.manifest import Folder
+from pipeline.store.manifest import Folder, digest_of
 
 NEW_VERTICES = "new-vertices.npy"
 EDGES = ("edges", "edges-1", "edges-2")  # step folders: the edge list of a source, and its names after new ones, in turn
@@ -80,28 +80,29 @@ class Delta:
         """Rows of the graph."""
         return self._stored.vertices
 
-    def vertices(self, ids: Array, rows_by_id: Array, *degrees: Array) -> tuple[Array, Array, Array, Array]:
-        """The base's vertices, as `pipeline.store.graph.open_vertices`, with those that were added and with today's degrees."""
-        more = self._columns["puts"].astype(ID) - self._columns["was"]
-        src, dst = self._columns["src"], self._columns["dst"]
-        padded = [np.concatenate([column, np.zeros(len(self.new_ids), ID)]) for column in degrees]
-        if self._stored.directed:
-            np.add.at(padded[0], src, more)
-            np.add.at(padded[1], dst, more)
-        else:
-            np.add.at(padded[0], src, more)
-            np.add.at(padded[0], dst, np.where(src == dst, 0, more))
-            padded[1] = padded[0]
-        return np.concatenate([ids, self.new_ids]), self.rows_by_id(ids, rows_by_id), padded[0], padded[1]
-
-    def rows_by_id(self, ids: Array, rows_by_id: Array) -> Array:
-        """The rows in the ascending order of ids; `ids` and `rows_by_id` are the base's."""
+    def ids(self, ids: Array, rows_by_id: Array) -> tuple[Array, Array]:
+        """The ids in the order of the rows, and the rows in the ascending order of ids; the arguments are the base's."""
         if not len(self.new_ids):
-            return rows_by_id
-        order = np.argsort(self.new_ids)
+            return ids, rows_by_id
+        order = np.argsort(self.new_ids, kind="stable")  # which merges the ascending ids of each batch
         ascending = elementwise(lambda rows: ids[rows], rows_by_id, dtype=ID)
         places = searched(ascending, self.new_ids[order])
-        return np.insert(rows_by_id, places, (len(ids) + order).astype(rows_by_id.dtype))
+        end = np.full(len(order), len(ids))
+        return inserted(ids, end, self.new_ids), inserted(rows_by_id, places, (len(ids) + order).astype(rows_by_id.dtype))
+
+    def degrees(self, *degrees: Array) -> tuple[Array, Array]:
+        """The out-degrees and the in-degrees; `degrees` are the base's."""
+        more = self._columns["puts"].astype(ID) - self._columns["was"]
+        src, dst = self._columns["src"], self._columns["dst"]
+        end = np.full(len(self.new_ids), len(degrees[0]))
+        of_out = inserted(degrees[0], end, np.zeros(len(end), ID))
+        np.add.at(of_out, src, more)
+        if not self._stored.directed:
+            np.add.at(of_out, dst, np.where(src == dst, 0, more))
+            return of_out, of_out
+        of_in = inserted(degrees[1], end, np.zeros(len(end), ID))
+        np.add.at(of_in, dst, more)
+        return of_out, of_in
 
     def arcs(self, direction: str, positions: Array, backend: Backend) -> PairChanges:
         """The changed arcs of one direction, `out` or `in`.
@@ -116,31 +117,64 @@ class Delta:
             rows, heads = (np.stack(pair, 1).ravel() for pair in (ends, ends[::-1]))
             columns = [np.repeat(column, 2) for column in columns]
         if any(self._facts.applied):
-            left = np.flatnonzero(self._left(rows, self._number if self._stored.directed else np.repeat(self._number, 2)))
+            numbers = self._number if self._stored.directed else np.repeat(self._number, 2)
+            left = np.flatnonzero(self._left(self._shards(rows), numbers))
             rows, heads, columns = rows[left], heads[left], [column[left] for column in columns]
         rows, heads, puts, *weights = (bring(column, backend) for column in (rows, heads, *columns))
         return newest(PairChanges(rows, heads, puts, weights[0] if weights else None), positions)
 
     def touched(self) -> list[int]:
         """How many arcs of each shard its files do not have as they are now; an arc counts for each batch that changes it."""
-        rows = np.concatenate([self._columns["src"], self._columns["dst"]])
-        left = self._left(rows, np.tile(self._number, 2))
-        found: list[int] = np.bincount(self._shard(rows[left]), minlength=len(self._facts.shards)).tolist()
-        return found
 
-    def _left(self, rows: Array, numbers: Array) -> Array:
-        """Whether the files of a row's shard do not contain its change, of a batch with this number."""
-        left: Array = numbers > np.array(self._facts.applied)[self._shard(rows)]
+        def of_part(part: tuple[Array, Array]) -> Array:
+            shards = self._shards(part[0])
+            return np.bincount(shards[self._left(shards, part[1])], minlength=len(self._facts.shards))
+
+        parts = [
+            (self._columns[end][slice(*part)], self._number[slice(*part)])
+            for end in ("src", "dst")
+            for part in ranges(len(self._number))
+        ]
+        counts: list[int] = np.sum(over_items(parts, of_part, parallel=len(parts) > 2), axis=0).tolist()
+        return counts
+
+    def _left(self, shards: Array, numbers: Array) -> Array:
+        """Whether the files of a shard do not contain a change of one of its rows, of a batch with this number."""
+        left: Array = numbers > np.array(self._facts.applied)[shards]
         return left
 
-    def _shard(self, rows: Array) -> Array:
-        return np.searchsorted(self._starts, rows, side="right")
+    def _shards(self, rows: Array) -> Array:
+        """The shard of each row."""
+        return np.asarray(np.searchsorted(self._starts, rows, side="right"))
+
+
+def content_of(folder: Folder) -> str:
+    """What the vertices and changes of a stored graph follow from; empty if it is not a base and changes.
+
+    The folder of a state has no digest while it is written and proved, but it has this.
+    """
+    facts = GraphFacts.of(folder)
+    if not (facts.delta and facts.state):
+        return ""
+    return digest_of([facts.vertices, facts.stored_weight, facts.state.stored(), facts.delta.stored()])
 
 
 def delta_of(folder: Folder) -> Delta | None:
-    """The changes of a stored graph that is a base and changes; None for another one. Raises Damaged."""
-    facts = GraphFacts.of(folder).delta
-    return Delta(folder, facts) if facts else None
+    """The changes of a stored graph that is a base and changes; None for another one. Raises Damaged.
+
+    Those of the last such graph stay in memory, because many steps open them.
+    """
+    if (facts := GraphFacts.of(folder).delta) is None:
+        return None
+    if not (content := content_of(folder)):
+        return Delta(folder, facts)
+    found = _last.get(content) or Delta(folder, facts)
+    _last.clear()
+    _last[content] = found
+    return found
+
+
+_last: dict[str, Delta] = {}
 
 
 def merged(csr: Csr, changes: PairChanges, positions: Array, rows: range) -> Csr:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts import Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts.changes import ChangesFacts
 
 
 class TableFacts(Facts):

@@ -16,7 +16,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
-from pipeline.store.index import NUMBERS
+from pipeline.store.index.arrays import NUMBERS
 from pipeline.store.manifest import Folder, check
 
 TIMES = {"seconds", "bytes_needed", "shards", "supersteps"}

@@ -31,7 +31,7 @@ from pipeline.progress import shown
 from pipeline.run import run as run_steps
 from pipeline.runtime.backend import choose
 from pipeline.steps.publish import open_run
-from pipeline.store.index_folder import find_index
+from pipeline.store.index.folder import find_index
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
 from tests.flows.networks import CROSSINGS, road_run, roads, social_run, votes_run

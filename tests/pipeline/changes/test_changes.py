@@ -20,11 +20,11 @@ from pipeline.inspection import estimate
 from pipeline.run import run
 from pipeline.runtime import needs
 from pipeline.steps.products.commands import matrix_into
-from pipeline.store import deltas, digests, manifest
+from pipeline.store import deltas, digests, manifest, vertices
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
-from pipeline.store.graph import open_vertices
+from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.thrift import field, footer_of, with_footer
@@ -238,6 +238,18 @@ def test_the_stored_graph_is_checked_once_and_the_edges_are_not_read(out, monkey
     rows.write_bytes(rows.read_bytes()[::-1])
     with pytest.raises(Damaged, match=re.escape(rows.name)):
         change(out, file_of(out, CHANGES))
+
+
+def test_the_vertices_of_a_state_are_computed_once(out, monkeypatch):
+    """The step computed them for the merge, for the proof, and a third time when it had its digest: 1 s of a night."""
+    computed, true = [], deltas.Delta.degrees
+    monkeypatch.setattr(deltas.Delta, "degrees", lambda *of: computed.append(of) or true(*of))
+    monkeypatch.setattr(vertices, "_computed", {})  # of another test
+    monkeypatch.setattr(compaction, "SHARE", 100)
+    change(out, file_of(out, CHANGES))
+    assert len(computed) == 1
+    change(out, file_of(out, "op,src,dst,weight\ninsert,9,2,2\n", "more.csv"))
+    assert len(computed) == 2
 
 
 def test_only_shards_with_many_changes_are_written_anew(path, tmp_path):

@@ -5,10 +5,11 @@ from time import sleep
 
 import pytest
 
-from pipeline.comparison import blocks, since
+from pipeline.comparison import blocks
 from pipeline.config.loading import run_config
 from pipeline.errors import ProofFailed
 from pipeline.run import run
+from pipeline.steps.derived import since
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder

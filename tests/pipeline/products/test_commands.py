@@ -24,7 +24,7 @@ from pipeline.steps.products.trees import tabulate_trees
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store import manifest
-from pipeline.store.graph import VERTICES
+from pipeline.store.vertices import VERTICES
 from pipeline.store.workspace import workspace
 from pipeline.units import size
 from tests.faults.endings import forked

@@ -22,7 +22,7 @@ from pipeline.steps.reach import reach
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage, tabulate_index
 from pipeline.steps.verify import prove
-from pipeline.store.index_folder import find_index
+from pipeline.store.index.folder import find_index
 from pipeline.store.manifest import make, read
 from pipeline.tables import files as tables
 from tests.pipeline.reach.inputs import layered, write_pairs

@@ -15,7 +15,7 @@ CHILD = """
 import json, sys
 from pathlib import Path
 from pipeline.steps.reach import reach
-from pipeline.store.index_folder import FORMAT, find_index
+from pipeline.store.index.folder import FORMAT, find_index
 from tests.memory import peak_bytes
 index = find_index(Path(sys.argv[1]))
 reach(index, sys.argv[2], Path(sys.argv[3]) / "small")

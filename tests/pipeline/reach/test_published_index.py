@@ -13,7 +13,7 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.run import run
 from pipeline.steps.reach import reach, reach_into
 from pipeline.store import manifest
-from pipeline.store.index_folder import FORMAT, find_index
+from pipeline.store.index.folder import FORMAT, find_index
 from tests.pipeline.reach.inputs import edges_of_votes, layered, write_pairs
 
 

@@ -1,0 +1,1 @@
+"""The reachability index on the disk: its folder, and its arrays."""
