@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
@@ -48,9 +48,6 @@ from pipeline.steps.verify import prove
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
-
-if TYPE_CHECKING:
-    from pipeline.steps.derived.since import Since
 
 log = logging.getLogger(__name__)
 
@@ -165,9 +162,7 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
             beside(partial(import_module, "pipeline.report.page"))
 
-        tabulated = config.changes.tables or (config.changes.tables is None and read is not _read)
-        since = _since(config, call, edges, target, work) if tabulated else None
-        answers, proofs, derived = _solved(config, call, given, runtime, since)
+        answers, proofs, derived = _solved(config, call, given, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
         if config.queries:
             from pipeline.steps.paths import find_paths
@@ -187,21 +182,24 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             step_of = {table.manifest.step: table for table in results.tabled}
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
-        if since:
-            results = replace(results, changes=since.finish(results.published))
+        if config.changes.tables or (config.changes.tables is None and read is not _read):
+            results = replace(results, changes=_changes(config, call, results, target, work))
         results = replace(results, report=call("report", draw, results, runtime))
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
 
 
-def _since(config: RunConfig, call: Call, edges: Folder, target: Target, work: Path) -> "Since | None":
-    """The steps of the change tables since the run that the link names, if that run can be read."""
+def _changes(config: RunConfig, call: Call, results: Results, target: Target, work: Path) -> Folder | None:
+    """The change tables since the run that the link names, if that run can be read."""
     if not target.previous:
         log.info("change_tables: none, because %s did not name a run before", config.output / target.link)
         return None
-    from pipeline.steps.derived.since import Since
+    from pipeline.comparison.tabulate import STEP, tabulate_changes
+    from pipeline.comparison.versions import of_run, of_step
 
     try:
-        return Since(linked_run(config.output / target.link), edges, work, call)
+        before = of_run(linked_run(config.output / target.link))
+        now = {name: of_step(table) for name, table in results.published.items()}
+        return call(STEP, tabulate_changes, work / STEP, before, now, results.edges)
     except Damaged as damage:
         log.warning("change_tables: none, because the previous run cannot be read: %s", damage)
         return None
@@ -217,26 +215,15 @@ def _published(config: RunConfig, call: Call, results: Results, asked: Asked, ba
     return published
 
 
-def _solved(
-    config: RunConfig, call: Call, given: Input, runtime: Runtime, since: "Since | None"
-) -> tuple[list[Folder], list[Folder], list[Folder]]:
+def _solved(config: RunConfig, call: Call, given: Input, runtime: Runtime) -> tuple[list[Folder], list[Folder], list[Folder]]:
     """The answers of the stages, their proofs, and the tables of vertices that are made from answers."""
     edges, graph, sources = given
 
-    def compare(table: Folder) -> None:
-        if since and not alone:  # otherwise `since.finish` does it
-            since.compare(table)
-
-    def table_behind(stage: StageName, answer: Folder) -> Folder | None:
-        """The table of vertices that is made from this answer, if any; `publish` requires that the answer was proved."""
-        made = None
+    def table_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
+        """The step that makes a table of vertices from this answer; `publish` requires that it was proved."""
         if stage == "wcc":
-            made = call("vertices", tabulate_vertices, edges, graph, answer, runtime)
-        elif stage == "mst":
-            made = call("forest", root, graph, answer, runtime)
-        if made:
-            compare(made)
-        return made
+            return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
+        return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
 
     at_once, ranks_on_gpus = runtime.stages_at_once(graph), runtime.backend == "gpu" and runtime.cluster.shards > 0
 
@@ -244,14 +231,12 @@ def _solved(
         return_unused()
         answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
         return_unused()
-        behind = [threads.submit(copy_context().run, table_behind, stage, answer)]
-        if stage in config.stages:
-            behind.append(threads.submit(copy_context().run, compare, answer))
+        tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
         if alone:
-            wait(behind)
+            wait(tables)
         proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
         return_unused()
-        return answer, proof, behind
+        return answer, proof, tables
 
     # Table `vertices` needs components, also where their own table is not asked for; table `forest` takes long: mst is first.
     needed = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
@@ -261,6 +246,6 @@ def _solved(
         found = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
     made = [found[stage] for stage in needed]
     answers = [found[stage][0] for stage in config.stages]
-    proofs = [proof for _, proof, *_ in made]
-    derived = [folder for *_, behind in made for one in behind if (folder := one.result())]
+    proofs = [proof for _, proof, _ in made]
+    derived = [folder for *_, tables in made for table in tables if (folder := table.result())]
     return answers, proofs, derived

@@ -38,7 +38,7 @@ class Steps:
         results = Results(name, self.edges, self.graph, self.answers, self.proofs)
         if before:
             versions = [{table_of(answer.manifest.step): of_step(answer) for answer in steps.answers} for steps in (before, self)]
-            results = replace(results, changes=[tabulate_changes(self.work / "change_tables", *versions)])
+            results = replace(results, changes=tabulate_changes(self.work / "change_tables", *versions))
         return draw(results, Runtime(self.work))
 
     def publish(self, output: Path, name: str = "a graph") -> Folder:

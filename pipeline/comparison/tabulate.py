@@ -25,8 +25,7 @@ from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import CheckFacts
-from pipeline.store.facts.changes import ChangedFacts, ChangesFacts
+from pipeline.store.facts import ChangedFacts, ChangesFacts, CheckFacts
 from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables
@@ -42,8 +41,8 @@ RULES = (
 Versions = Mapping[str, Version]
 
 
-def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None, step: str = STEP) -> Folder:
-    """Write the change tables of two runs, by the tables of each, or of some of them.
+def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None) -> Folder:
+    """Write the change tables of two runs, by the tables of each.
 
     A table has none if only one of the runs has it, if its columns or their types differ, or if the ids of only one source are
     strings.
@@ -51,7 +50,6 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     Args:
         path: The folder, which has a folder `NAME_changes` for each table, and is kept if the tables have not changed.
         edges: The edge list of a run that is not published yet, whose table `coordinates` is not among `new`.
-        step: The name of the step.
 
     Returns:
         The folder. Facts: `ChangesFacts`.
@@ -86,7 +84,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     inputs = {
         f"{side} {name}": table.digest for side, versions in (("old", old), ("new", new)) for name, table in versions.items()
     }
-    return make(path, step, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
+    return make(path, STEP, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
 
 
 def _numbers(old: Versions, new: Versions) -> tuple[Numbers | None, str]:

@@ -26,7 +26,7 @@ def draw(results: Results, runtime: Runtime) -> Folder:
     """
     from pipeline.report.machine import machine
 
-    steps = (results.edges, results.graph, *results.tabled, *results.proofs, *results.changes)
+    steps = (results.edges, results.graph, *results.tabled, *results.proofs, *filter(None, [results.changes]))
     # The page shows times and facts, so its inputs are complete manifests, not only the content of the steps.
     inputs = {folder.manifest.step: digest_of(vars(folder.manifest)) for folder in steps}
     where = machine(runtime.backend)

@@ -18,7 +18,7 @@ from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.reading import Vertices
 from pipeline.report.wording import changed_values, counted, number
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.facts.changes import ChangesFacts
+from pipeline.store.facts import ChangesFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names
 from pipeline.tables import changes
@@ -75,20 +75,19 @@ def note_of(found: ChangesFacts) -> str:
     return " ".join(said)
 
 
-def moved_vertices(found: Sequence[Folder], vertices: Vertices, names: Names | None, measure: str | None) -> Moved | None:
-    """How the vertices of the graph have changed by the change tables in these folders; None if none has."""
-    folders = {name: of.path / f"{name}{changes.SUFFIX}" for of in found for name in ChangesFacts.of(of).tables}
-    tables_found = {name: table for of in found for name, table in ChangesFacts.of(of).tables.items()}
+def moved_vertices(found: Folder, vertices: Vertices, names: Names | None, measure: str | None) -> Moved | None:
+    """How the vertices of the graph have changed; None if none has."""
+    tables_found = ChangesFacts.of(found).tables
     for algorithm in _PATHS:
         table = tables_found.get(algorithm.table_name)
         if table and (table.added or table.removed or table.columns.get("distance")):
-            folder = folders[algorithm.table_name]
+            folder = found.path / f"{algorithm.table_name}{changes.SUFFIX}"
             hops = any(column.unit == "hops" for column in algorithm.columns)
             integer = pa.types.is_integer(pq.read_schema(tables.files(folder)[0]).field("new_distance").type)
             by = _largest([folder], ["old_distance", "new_distance"], vertices, names)
             unit = "hops" if hops else measure or "sum of weights"
             return Moved(by, algorithm.name, unit, integer) if not np.isnan(by).all() else None
-    keyed = [folder for name, folder in folders.items() if changes.keys(name) == ["vertex"]]
+    keyed = [found.path / f"{name}{changes.SUFFIX}" for name in tables_found if changes.keys(name) == ["vertex"]]
     by = _largest(keyed, [], vertices, names)
     return None if np.isnan(by).all() else Moved(by)
 

@@ -70,7 +70,7 @@ class Findings:
         vertices: reading.Vertices,
         answers: Mapping[str, Folder],
         products: Sequence[Folder] = (),
-        changes: Sequence[Folder] = (),
+        changes: Folder | None = None,
     ) -> None:
         self._vertices, self._coordinates = vertices, reading.coordinates(edges)
         self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)

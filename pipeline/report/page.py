@@ -18,8 +18,7 @@ from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.results import Results, proof_of
-from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
-from pipeline.store.facts.changes import ChangesFacts
+from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
@@ -59,7 +58,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "products": [
             {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
         ],
-        "changed": _changed(changes) if (changes := ChangesFacts.together(results.changes)) else None,
+        "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
         "results": found,
         "maps": findings.maps,
         "atlas": findings.atlas,

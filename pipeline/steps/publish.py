@@ -29,7 +29,6 @@ from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
-from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
@@ -101,8 +100,8 @@ def publish(
         tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
         require_tables(tables_found, asked.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
-        if changes := ChangesFacts.together(results.changes):
-            optional["changes"] = SinceFacts(run=target.previous["run"], **changes.stored())
+        if results.changes:
+            optional["changes"] = SinceFacts(run=target.previous["run"], **results.changes.facts)
         facts = RunFacts(
             run=run_id,
             published_as=target.link,
@@ -156,7 +155,8 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
         for file, name in tables.published_names(step).items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
-    origins |= {file: (changes, file) for changes in results.changes for file in changes.manifest.files}
+    if results.changes:
+        origins |= {file: (results.changes, file) for file in results.changes.manifest.files}
     if report:
         for name in report.manifest.files:
             _require_same(report, name, digest_of_file(_require_file(report.path / name)))

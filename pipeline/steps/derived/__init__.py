@@ -1,1 +1,1 @@
-"""Data derived from the stored graph and from answers: tables of vertices, change tables, names, and the hierarchy."""
+"""Data derived from the stored graph: tables of vertices, made from proved answers, and the hierarchy."""

@@ -26,7 +26,7 @@ class Results:
     derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
-    changes: Sequence[Folder] = ()  # the change tables since the run before, of some tables in each folder
+    changes: Folder | None = None  # the change tables since the run before
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
     hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
@@ -57,7 +57,7 @@ def steps_of(results: Results) -> list[Folder]:
         *results.tabled,
         *results.named.values(),
         *results.proofs,
-        *results.changes,
+        results.changes,
         results.report,
     ]
     return [step for step in steps if step]
@@ -88,7 +88,7 @@ def require_proofs(results: Results) -> None:
     made_from = {"graph": results.graph.digest, "reached": results.reached.digest if results.reached else ""}
     if results.paths and results.paths.manifest.inputs != made_from:
         raise ProofFailed(f"{results.paths.path}: has paths of other answers or of another graph; nothing is published")
-    compared = {name: digest for folder in results.changes for name, digest in folder.manifest.inputs.items()}
+    compared = results.changes.manifest.inputs if results.changes else {}
     for name, table in results.published.items() if results.changes else ():
         if compared.get(f"new {name}") != of_step(table).digest:
             raise ProofFailed(f"{table.path}: is not the table whose change table would be published; nothing is published")

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from pipeline.store.facts import Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
-from pipeline.store.facts.changes import ChangesFacts
+from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
 
 
 class TableFacts(Facts):
