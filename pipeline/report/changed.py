@@ -75,6 +75,14 @@ def note_of(found: ChangesFacts) -> str:
     return " ".join(said)
 
 
+def movement(
+    found: Folder, vertices: Vertices, names: Names | None, measure: str | None
+) -> tuple[Moved, Chart | None] | None:  # fmt: skip
+    """How the vertices of the graph have changed, and its chart; None if none has."""
+    moved = moved_vertices(found, vertices, names, measure)
+    return None if moved is None else (moved, moved_chart(moved))
+
+
 def moved_vertices(found: Folder, vertices: Vertices, names: Names | None, measure: str | None) -> Moved | None:
     """How the vertices of the graph have changed; None if none has."""
     tables_found = ChangesFacts.of(found).tables

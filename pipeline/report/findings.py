@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,14 @@ from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
 from pipeline.report import reading, results
 from pipeline.report.aggregates import exact_sum, of_parts
-from pipeline.report.changed import moved_chart, moved_vertices
+from pipeline.report.changed import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
 from pipeline.report.products import SHOWN
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
+from pipeline.signals import beside
 from pipeline.store.facts import EdgeFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
@@ -75,27 +77,27 @@ class Findings:
         self._vertices, self._coordinates = vertices, reading.coordinates(edges)
         self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)
         degrees = _Found(Result("Degrees"))
+        moving = beside(partial(movement, changes, vertices, self._names, self._measure)) if changes else None
         degrees.add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
         self._mapped = _mapped(answers)
         unit = self._measure or "sum of weights"
         shown = [SHOWN[product.manifest.step](product, vertices, unit) for product in products]
         drawn = [of.drawn for of in shown if of.drawn]
-        moved = moved_vertices(changes, vertices, self._names, self._measure) if changes else None
-        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped) + (moved is not None)
+        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
         self.atlas: Atlas | None = None
         if self._coordinates is None or not len(self._coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
-        elif not count:
+        elif not (count := count + bool(moving and moving.result())):
             degrees.not_drawn.append("No map: no stage with a map ran.")
         else:
             from pipeline.report import atlas  # with matplotlib's colours, which take long to import
 
             self.atlas = atlas.Atlas(edges, self._coordinates, vertices.ids, count)
-        if moved and self.atlas:
-            degrees.maps.append(self.atlas.changes(moved))
-        if moved and (chart := moved_chart(moved)):
-            degrees.charts.append(chart)
         by_stage = dict(zip(answers, over_items(answers.items(), self._find, parallel=len(answers) > 1), strict=True))
+        if moving and (found_moved := moving.result()):
+            moved, chart = found_moved
+            degrees.maps += [self.atlas.changes(moved)] if self.atlas else []
+            degrees.charts += [chart] if chart else []
         found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
         if self.atlas:
             found[0].maps += [self.atlas.values(of.title, of.sentence, of.values, of.unit) for of in drawn]
