@@ -35,7 +35,7 @@ from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products.asked import products_of
-from pipeline.steps.publish import Asked, publish
+from pipeline.steps.publish import Asked, flush_tables, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.lookup import linked_run
@@ -184,7 +184,9 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             results = replace(results, named=named)
         if config.changes.tables or (config.changes.tables is None and read is not _read):
             results = replace(results, changes=_changes(config, call, results, target, work))
+        flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
         results = replace(results, report=call("report", draw, results, runtime))
+        flushed.result()
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
 
 

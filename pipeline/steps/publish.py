@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernels.cpu.parallel import over_items
 from pipeline.config.expect import ExpectConfig
 from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend
@@ -128,6 +129,12 @@ def publish(
             retire(runs, asked.keep, unfinished, target.link)
     log.info("run: published as %s, %s names it", runs / run_id, target.link)
     return Folder(runs / run_id, content)
+
+
+def flush_tables(results: Results) -> None:
+    """Flush the files of tables and indexes, to which `publish` will link. Raises OSError."""
+    steps = [*results.published.values(), *results.indexes, *filter(None, [results.changes])]
+    over_items([step.path / name for step in steps for name in step.manifest.files], manifest.flush)
 
 
 def open_run(path: Path) -> Folder:

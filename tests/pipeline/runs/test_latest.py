@@ -1,7 +1,9 @@
 """Which link of the output folder a run is published under, what its manifest says of it, and what may not replace what."""
 
 import datetime as dt
+import errno
 import json
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig, Refused
 from pipeline.run import run
 from pipeline.steps.published.target import target_of
+from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
 
 ROADS = "from,to,km\n1,2,5\n2,3,1\n3,1,4\n3,4,1\n"
@@ -203,3 +206,20 @@ def test_paths_of_options_mean_the_same_in_another_folder(nightly, monkeypatch):
     (folder / "changes.csv").write_text("op,src,dst,weight\ninsert,1,77,5\n")
     changed = change(folder / "out", folder / "changes.csv")
     assert RunFacts.of(changed).tables["nearest"].rows == RunFacts.of(changed).graph.vertices
+
+
+def test_a_table_that_cannot_be_flushed_is_not_published(nightly, monkeypatch):
+    """The files of tables are flushed while the report is drawn; the disk may report an error only once."""
+    first, flushed, true = published(load_run(nightly)), [], manifest.flush
+
+    def failing(path):
+        flushed.append(path)
+        if path.parent.name == "wcc":
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        true(path)
+
+    monkeypatch.setattr(manifest, "flush", failing)
+    with pytest.raises(OSError, match="Input/output error"):
+        run(load_run(nightly))
+    tables = {nightly.parent / "out" / "steps" / name / "part-00000.parquet" for name in ("bfs", "wcc", "vertices")}
+    assert {*flushed} <= tables and links(nightly.parent) == {"latest": first}
