@@ -8,8 +8,9 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.gpu import loader
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, advance, repeat_advance
+from kernels.operators import Frontier, UserFunctionError, advance, repeat_advance
 from kernels.operators.algorithms.paths.top_down import top_down
+from kernels.operators.gpu import arcs, constants
 from tests.operators import cases
 from tests.operators.test_algorithms import GRAPHS, ROWS, answers
 
@@ -43,16 +44,66 @@ def test_rounds(graph, direction):
     cases.require_same(cases.repeated(to_device(graph), direction), cases.repeated(graph, direction))
 
 
-def test_rounds_of_many_rows_are_not_divided_into_pieces(monkeypatch):
-    monkeypatch.setattr("kernels.operators.gpu.constants.MANY_ROWS", 0)
-    monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+@pytest.fixture
+def with_constants(monkeypatch):
+    """Sets constants of the kernels, which are then compiled anew."""
     caches = loader.constants_of, loader.load, loader.kernel_of
+
+    def change(**values):
+        monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+        for name, value in values.items():
+            monkeypatch.setattr(constants, name, value)
+        monkeypatch.setattr(arcs, "MARKED_ROWS", constants.MARKED_ROWS)
+        for cache in caches:
+            cache.cache_clear()
+
+    yield change
     for cache in caches:
         cache.cache_clear()
+
+
+def test_rounds_of_many_rows_are_not_divided_into_pieces(with_constants):
+    with_constants(MANY_ROWS=0)
     graph = cases.with_limits()
     np.testing.assert_array_equal(top_down(to_device(graph), 0).get(), top_down(graph, 0))
-    for cache in caches:
-        cache.cache_clear()
+
+
+def test_many_rows_are_listed_after_they_are_found(with_constants):
+    with_constants(MARKED_ROWS=0, MARKED_ARCS=0, MARKED_SHARE=1 << 40)
+    graph = cases.with_limits(np.float32)
+    there = to_device(graph)
+    cases.require_same(cases.repeated(there), cases.repeated(graph))
+    cases.require_same(*(cases.on_arcs(each, "in", Frontier.everything(each)) for each in (there, graph)))
+
+
+def test_lanes_and_warps_look_for_the_first_arc(with_constants):
+    """A lane passes long rows to its warp."""
+    with_constants(LANE_ARCS=4)
+    graph = cases.with_limits(np.float32)
+    for frontier in (Frontier.everything, lambda each: cases.thirds(each, cases.ALL_SPARSE)):
+        cases.require_same(*(cases.on_arcs(each, "out", frontier(each)) for each in (to_device(graph), graph)))
+
+
+@pytest.mark.parametrize("holds", [1, 40, 1000])
+def test_arcs_behind_the_first_one_do_not_fail(holds):
+    """They may be tried with it."""
+    graph = cases.GRAPHS["star"]()
+
+    def first(graph, length):
+        values = cases.like(graph, np.arange(length))
+
+        def is_there(place):
+            return values[place] == holds
+
+        def keep(row, total):
+            return total == holds
+
+        return advance(Frontier.of_rows(graph, [0], cases.ALL_SPARSE), is_there, after=keep, collect="first").rows()
+
+    for each in (graph, to_device(graph)):
+        assert cases.host(first(each, holds + 1)).tolist() == [0]
+        with pytest.raises(UserFunctionError, match=f"index {holds} is not in"):
+            first(each, holds)
 
 
 def test_hubs_are_shared_by_all_blocks():

@@ -105,7 +105,7 @@ def on_vertices(graph: Graph) -> list[Any]:
 
     found: list[Any] = []
     for frontier in frontiers(graph):
-        marks[:] = 0
+        marks[:], marks[::5] = -1, 0
         compute(frontier, mark)
         odds = filter(frontier, odd)
         found += [marks.copy(), odds.rows(), odds.size, frontier.rows()]
@@ -205,9 +205,11 @@ def in_segments(graph: Graph, segments: int) -> list[Any]:
 
 
 def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
-    """Rounds: levels from every third row, in two parts, and sums that rows pass on in their first four rounds."""
+    """Rounds: levels from every third row, in two parts, sums that rows pass on in their first four rounds, and rows that stay
+    until an arc leads to the round before."""
     size, before = graph.num_vertices, 0
     levels, totals = like(graph, np.full(size, -1, np.int64)), like(graph, np.zeros(size))
+    marks = like(graph, np.zeros(size, np.int64))
 
     def visit(neighbour, round):
         if levels[neighbour] >= 0:
@@ -225,6 +227,14 @@ def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
         totals[row] = total * round + own
         return round < 4 and degree > 1
 
+    def is_before(neighbour, round):
+        return marks[neighbour] == round - 1
+
+    def stays(row, total, round, degree):
+        if total >= 0 and marks[row] < 0:
+            marks[row] = round
+        return total < 0 and degree > 0 and round < 6
+
     found = []
     for frontier in (thirds(graph, ALL_SPARSE), thirds(graph, ALL_DENSE), Frontier.of_rows(graph, range(min(1, size)))):
         levels[:], before = -1, 0
@@ -233,6 +243,8 @@ def repeated(graph: Graph, direction: Any = "out") -> list[Any]:
         found.append(repeat_advance(left.under(most_work=1 << 40), visit, direction=direction)[0])
         found.append(repeat_advance(frontier, give, before=own, after=keep, collect="sum", direction=direction)[0])
         found += [levels.copy(), totals.copy()]
+        marks[:], marks[::5] = -1, 0
+        found += [*repeat_advance(frontier, is_before, after=stays, collect="first", direction=direction)[:1], marks.copy()]
     return [host(each) for each in found]
 
 

@@ -105,8 +105,8 @@ def test_rounds(graph, direction, monkeypatch):
     monkeypatch.setattr("kernels.operators.cpu.running_arcs.WORTH_A_THREAD", 3)  # most rounds are then calls of `advance`
     cases.require_same(cases.repeated(graph, direction), found)
     size, degrees = graph.num_vertices, np.diff((graph.out if direction == "out" else graph.into).offsets)
-    for rows, (rounds, left, levels, more, _, all_levels, _) in zip(
-        (range(0, size, 3), [0][:size]), (found[:7], found[14:]), strict=True
+    for rows, (rounds, left, levels, more, _, all_levels, _, tried, marks) in zip(
+        (range(0, size, 3), [0][:size]), (found[:9], found[18:]), strict=True
     ):
         expected, frontier, level, small = np.full(size, -1), list(rows), 0, True
         while frontier:
@@ -121,6 +121,14 @@ def test_rounds(graph, direction, monkeypatch):
         assert rounds + more == level
         assert len(left) == 0 or not small
         np.testing.assert_array_equal(all_levels, expected)
+        marked, staying, round = np.where(np.arange(size) % 5, -1, 0), [*rows], 0
+        while staying:
+            round += 1
+            near = {row for row, n, _, _, _ in arcs_of(graph, direction, staying) if marked[n] == round - 1}
+            marked[[row for row in near if marked[row] < 0]] = round
+            staying = [row for row in staying if row not in near and degrees[row] and round < 6]
+        assert tried == round
+        np.testing.assert_array_equal(marks, marked)
 
 
 def texts_of(loop):

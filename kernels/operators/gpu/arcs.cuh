@@ -11,6 +11,9 @@
 
    Source: Afanasyev, Vector Graph Library (2020); Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
 #include "operators/gpu/sweep.cuh"
+#if HOW == FIRST_OF
+#include "operators/gpu/headers/first.cuh"
+#endif
 
 /* Visit the arcs `begin..end-1` of a row, 32 at a time, and combine what they give; all lanes of a warp call it. */
 __device__ __forceinline__ TOTAL visit_chunk(const Sweep& sweep, int64_t row, int64_t begin, int64_t end, OWN own) {
@@ -37,29 +40,8 @@ __device__ __forceinline__ TOTAL visit_chunk(const Sweep& sweep, int64_t row, in
     return HOW ? combine_lanes(part) : part;
 }
 
-/* The position of the first arc for which `edge` is true, or -1, for `lanes` lanes that visit as many arcs at a time. All lanes
-   of a warp call it, those without a row with degree 0. Calls behind that arc have no effect. */
-__device__ __forceinline__ int64_t first_arc(const Sweep& sweep, int64_t row, int64_t degree, int lanes, OWN own) {
-    const int lane = threadIdx.x & 31, of_team = lane & (lanes - 1);
-    const uint32_t team = (lanes == 32 ? FULL_WARP : (1u << lanes) - 1) << (lane - of_team);
-    const int64_t first = degree ? sweep.offsets[row] : 0;
-    int64_t found = -1;
-    for (int64_t begin = 0; __any_sync(FULL_WARP, begin < degree && found < 0); begin += lanes) {
-        const int64_t place = begin + of_team;
-        Failure failure = no_failure(sweep.record, sweep.launch, row);
-        const bool holds = found < 0 && place < degree && visit(sweep, row, first, place, own, failure) != 0;
-        const uint32_t holding = __ballot_sync(FULL_WARP, holds) & team;
-        if (!holding || lane < __ffs((int)holding) - 1) {
-            settle(failure, 1, first + place);
-        }
-        if (holding) {
-            found = first + begin + (__ffs((int)holding) - 1 - (lane - of_team));
-        }
-    }
-    return found;
-}
-
-/* Rows of a warp each: all of them where the first arc is searched, because the search mostly ends early. */
+#if HOW != FIRST_OF
+/* Rows of a warp each. */
 __device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
     const int lane = threadIdx.x & 31;
     for (int64_t item = global_thread() >> 5; item < sweep.counts[group]; item += num_threads() >> 5) {
@@ -71,14 +53,10 @@ __device__ __forceinline__ void visit_by_warps(const Sweep& sweep, int group) {
         own = __shfl_sync(FULL_WARP, own, 0);
         const int64_t degree = degree_of(sweep, row);
         TOTAL total = start_of(sweep, row);
-#if HOW == FIRST_OF
-        total = first_arc(sweep, row, degree, 32, own);
-#else
         for (int64_t begin = 0; begin < degree; begin += CHUNK) {
             const TOTAL part = visit_chunk(sweep, row, begin, degree < begin + CHUNK ? degree : begin + CHUNK, own);
             total = HOW ? combine(total, part) : part;
         }
-#endif
         if (lane == 0) {
             end_row(sweep, row, total, own);
         }
@@ -152,9 +130,6 @@ __device__ __forceinline__ void visit_by_teams(const Sweep& sweep) {
         own = __shfl_sync(FULL_WARP, own, 0, TEAM_LANES);
         const int64_t degree = valid ? degree_of(sweep, row) : 0;
         TOTAL total = sweep.start;
-#if HOW == FIRST_OF
-        total = first_arc(sweep, row, degree, TEAM_LANES, own);
-#else
         for (int64_t first = 0; __any_sync(FULL_WARP, first < degree); first += TEAM_LANES) {
             const int64_t place = first + of_team;
             TOTAL value = sweep.start;
@@ -169,12 +144,12 @@ __device__ __forceinline__ void visit_by_teams(const Sweep& sweep) {
                 total = first + k < degree ? combine(total, part) : total;
             }
         }
-#endif
         if (valid && of_team == 0) {
             end_row(sweep, row, total, own);
         }
     }
 }
+#endif
 
 /* Short rows of all rows or of flags: the lanes of the vector extension. */
 __device__ __forceinline__ void visit_lanes(
@@ -183,15 +158,20 @@ __device__ __forceinline__ void visit_lanes(
     const int lane = threadIdx.x & 31;
     for (int64_t segment = global_thread() >> 5; first_lane + 32 * segment < num_rows; segment += num_threads() >> 5) {
         const int64_t row = first_lane + 32 * segment + lane;
-        const int64_t degree = row < num_rows ? degree_of(sweep, row) : WARP_DEGREE;
-        if (degree >= WARP_DEGREE || !takes_part(sweep, row)) {
+        if (row >= num_rows || !takes_part(sweep, row)) {
+            continue;
+        }
+        const int64_t degree = degree_of(sweep, row);
+        if (degree >= WARP_DEGREE) {
             continue;
         }
         const OWN own = begin_row(sweep, row);
         TOTAL total = start_of(sweep, row);
         const int64_t slots = segments[segment] + lane, first = sweep.offsets[row];
+#if HOW == FIRST_OF
+        total = first_of_lane(sweep, row, first, 0, degree, own, lane_indices + slots, lane_weights + slots, 32);
+#else
         int k = 0;
-#if HOW != FIRST_OF
         for (; k + ARC_BATCH <= degree; k += ARC_BATCH) {
             ROW neighbours[ARC_BATCH];
             WEIGHT weights[ARC_BATCH];
@@ -202,22 +182,15 @@ __device__ __forceinline__ void visit_lanes(
             }
             total = visit_batch(sweep, row, first, k, 1, neighbours, weights, own, total);
         }
-#endif
         for (; k < degree; ++k) {
             const ROW neighbour = lane_indices[slots + 32 * k];
             const WEIGHT weight = WEIGHTED && HAS_WEIGHTS ? lane_weights[slots + 32 * k] : (WEIGHT)1;
             Failure failure = no_failure(sweep.record, sweep.launch, row);
             const TOTAL value = call_edge(sweep, row, first + k, k, neighbour, weight, own, failure);
             settle(failure, 1, first + k);
-#if HOW == FIRST_OF
-            if (value) {
-                total = first + k;
-                break;
-            }
-#else
             total = HOW ? combine(total, value) : total;
-#endif
         }
+#endif
         end_row(sweep, row, total, own);
     }
 }
@@ -225,13 +198,23 @@ __device__ __forceinline__ void visit_lanes(
 /* Rows of 32 arcs or more. */
 __device__ __forceinline__ void visit_wide(const Sweep& sweep) {
 #if HOW == FIRST_OF
-    visit_by_warps(sweep, HUBS);
-    visit_by_warps(sweep, BLOCK_ROWS);
+    visit_first(sweep, HUBS);
+    visit_first(sweep, BLOCK_ROWS);
+    visit_first(sweep, WARP_ROWS);
 #else
     visit_hubs(sweep);
     visit_by_blocks(sweep);
-#endif
     visit_by_warps(sweep, WARP_ROWS);
+#endif
+}
+
+/* Short rows of a list. */
+__device__ __forceinline__ void visit_short(const Sweep& sweep) {
+#if HOW == FIRST_OF
+    visit_first(sweep, SHORT_ROWS);
+#else
+    visit_by_teams(sweep);
+#endif
 }
 
 #if HOW != FIRST_OF
@@ -278,7 +261,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) sweep_arcs(
         divide_few(sweep, num_rows); /* of the list */
     }
     visit_wide(sweep);
-    visit_by_teams(sweep);
+    visit_short(sweep);
 #else
     visit_wide(sweep);
     visit_lanes(sweep, segments, lane_indices, lane_weights, first_lane, num_rows);

@@ -6,14 +6,14 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.graph import Csr, Graph
-from kernels.operators.constants import ALL, CHUNK, SPARSE, THREADS
+from kernels.graph import Csr
+from kernels.operators.constants import ALL, CHUNK, DENSE, SPARSE, THREADS
 from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
-from kernels.operators.gpu.bits import words_of
+from kernels.operators.gpu.bits import list_marked, words_of
 from kernels.operators.gpu.compiled import C_TYPES, NUMBERS, Program, failures, few_arcs, passed
-from kernels.operators.gpu.constants import CONTROL_WORDS, FIRST_OF, REPEAT_BLOCKS, REPEAT_THREADS
+from kernels.operators.gpu.constants import CONTROL_WORDS, FIRST_OF, MARKED_ROWS, REPEAT_BLOCKS, REPEAT_THREADS
 from kernels.operators.gpu.groups import Division, Groups, divided, groups_of, lanes_of
 from kernels.operators.gpu.vertices import Search, items_of, of_bits
 from kernels.operators.plan import Plan
@@ -66,6 +66,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     count = frontier.rules.ranges(graph) if frontier.form == ALL and made_of.divisible else 1
     parts = segmented(graph, csr, count) if count > 1 else [csr]
     search = Search(frontier) if made_of.finds else None
+    marked = frontier.form != SPARSE and graph.num_vertices > MARKED_ROWS  # and the rows that are found are listed afterwards
     kept = [cupy.empty(graph.num_vertices, of) if count > 1 else _NULL for of in (made_of.own, made_of.total)]
     numbered = failures().next(plan.functions)
     for number, part in enumerate(parts if frontier.size else []):
@@ -75,18 +76,20 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
             (csr, part, (csr is graph.out, number, count)),
             made_of,
             turn,
-            _found(graph, search, numbered),
+            _found(search, marked, numbered),
             passed(captured),
         )
     if search is None:
         return Frontier(graph, frontier.rules, 0, listed=graph.rows_by_id[:0])
+    if marked:
+        list_marked(search.bits, search.size, search.queue, search.capacity)
     return search.found()
 
 
-def _found(graph: Graph, search: Search | None, numbered: tuple[Any, Any]) -> tuple[Any, ...]:
+def _found(search: Search | None, marked: bool, numbered: tuple[Any, Any]) -> tuple[Any, ...]:
     if search is None:
         return _NULL, _NULL, np.int64(0), _NULL, *numbered
-    return search.bits, search.queue, search.capacity, search.size, *numbered
+    return search.bits, search.queue, np.int64(-1) if marked else search.capacity, search.size, *numbered
 
 
 def _visit(
@@ -131,10 +134,12 @@ def run_repeat(
     graph, made_of = frontier.graph, plan.program
     if frontier.size > most_work:
         return 0, frontier
-    whole, rows, size = divided(graph, csr, (csr is graph.out, 0, 1)), frontier.rows(), graph.num_vertices
-    lists, bits = cupy.empty(2 * size, rows.dtype), cupy.zeros(2 * words_of(graph), cupy.uint32)
+    whole, size = divided(graph, csr, (csr is graph.out, 0, 1)), graph.num_vertices
+    lists, bits = cupy.empty(2 * size, csr.indices.dtype), cupy.zeros(2 * words_of(graph), cupy.uint32)
     weights = csr.weights if csr.weights is not None else graph.rows_by_id
-    given = rows, np.int64(frontier.size), np.int64(most), np.int64(size), lists, bits, whole.groups.bounds
+    rows = frontier.listed if frontier.form == SPARSE else _NULL if frontier.form == DENSE else frontier.rows()
+    flags = frontier.flags_form if frontier.form == DENSE else _NULL
+    given = rows, np.int64(frontier.size), flags, np.int64(most), np.int64(size), lists, bits, whole.groups.bounds
     arcs = csr.offsets, csr.indices, weights, *hub_values_of(csr, whole, made_of), made_of.start
     result = failures().zeroed()
     end = cupy.zeros(CONTROL_WORDS, cupy.int64), np.int64(most_work), result, *failures().next(plan.functions), *passed(captured)
@@ -144,8 +149,10 @@ def run_repeat(
     few = few_arcs(graph) and resident >= REPEAT_BLOCKS
     kernels.run((kernel, resident // REPEAT_BLOCKS if few else resident), 1 << 62, *given, *arcs, *end)
     rounds, left = failures().check().tolist()
+    if rounds <= 0:
+        return rounds, frontier
     words = words_of(graph)
-    return rounds, of_bits(frontier, bits[words * (rounds & 1) :][:words], left) if rounds >= 0 else frontier
+    return rounds, of_bits(frontier, bits[words * (rounds & 1) :][:words], left)
 
 
 def hub_values_of(part: Csr, whole: Division, made_of: Advance) -> tuple[Any, Any]:

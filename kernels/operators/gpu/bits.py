@@ -7,6 +7,7 @@ import cupy
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.operators.constants import THREADS
+from kernels.operators.gpu.constants import MARKED_WORDS
 
 _SOURCE = "operators/gpu/frontiers.cu"
 
@@ -33,6 +34,11 @@ def rows_of(graph: Graph, bits: Array, size: int) -> Array:
         over(items, "count_bits", bits, words, counts, row=rows.dtype)
         over(items, "list_bits", bits, words, cupy.cumsum(counts), rows, row=rows.dtype)
     return rows
+
+
+def list_marked(bits: Array, size: Array, queue: Array, capacity: Any) -> None:
+    """Count the rows whose bits are set, and list the first ones that are found, as operators do that find rows one by one."""
+    over(-(-len(bits) // MARKED_WORDS), "list_marked", bits, cupy.int64(len(bits)), size, queue, capacity, row=queue.dtype)
 
 
 def over(items: int, name: str, *arguments: Any, row: Any) -> None:

@@ -33,6 +33,43 @@ extern "C" __global__ void list_bits(const uint32_t* bits, int64_t words, const 
     }
 }
 
+/* Count the bits that are set into `size`, and list the first `capacity` of them that blocks reserve space for. */
+extern "C" __global__ void list_marked(const uint32_t* bits, int64_t words, uint64_t* size, ROW* queue, int64_t capacity) {
+    __shared__ int of_warps[THREADS / 32];
+    __shared__ int64_t first;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const int64_t begin = (int64_t)blockIdx.x * MARKED_WORDS * THREADS + threadIdx.x;
+    uint32_t left[MARKED_WORDS];
+    int mine = 0;
+#pragma unroll
+    for (int k = 0; k < MARKED_WORDS; ++k) {
+        left[k] = begin + k * THREADS < words ? bits[begin + k * THREADS] : 0;
+        mine += __popc(left[k]);
+    }
+    const int up_to = sum_up_to_lane(mine);
+    if (lane == 31) {
+        of_warps[warp] = up_to;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        int all = 0;
+        for (int each = 0; each < THREADS / 32; ++each) {
+            const int of_warp = of_warps[each];
+            of_warps[each] = all;
+            all += of_warp;
+        }
+        first = all ? (int64_t)atomicAdd(size, (uint64_t)all) : capacity;
+    }
+    __syncthreads();
+    int64_t place = first + of_warps[warp] + up_to - mine;
+#pragma unroll
+    for (int k = 0; k < MARKED_WORDS; ++k) {
+        for (; left[k] && place < capacity; left[k] &= left[k] - 1) {
+            queue[place++] = (ROW)(32 * (begin + k * THREADS) + __ffs((int)left[k]) - 1);
+        }
+    }
+}
+
 /* Divide the rows of a list by their degrees: group g of GROUPS is written from `g * size` on; bounds[g] says so, and
    bounds[GROUPS + g], zero before, is its length. */
 extern "C" __global__ void divide(const ROW* rows, int64_t size, const int64_t* offsets, ROW* listed, int64_t* bounds) {

@@ -12,12 +12,13 @@ __device__ __forceinline__ int group_of(int64_t degree) {
 #if REPEATS
 /* Rows that enter the next round's frontier: their bits, and a list for each group of degrees, which `offsets` give: its rows are
    in `listed` from starts[g] on, and counts[g] is their number. LIMITED: counts[GROUPS] is the number of these rows and of their
-   arcs. */
+   arcs. `marked`: only the bits are set. */
 struct Found {
     uint32_t* bits;
     ROW* listed;
     const int64_t *starts, *offsets;
     uint64_t* counts;
+    bool marked;
 };
 
 __device__ __forceinline__ void add_work(uint64_t* sum, int64_t work) {
@@ -49,12 +50,13 @@ __device__ __forceinline__ void put(const Found& found, int64_t row) {
     }
 }
 #else
-/* Rows that enter a frontier: their bits, their number, and a list of the first `capacity` of them. */
+/* Rows that enter a frontier: their bits, their number, and a list of the first `capacity` of them. `marked`: only the bits. */
 struct Found {
     uint32_t* bits;
     ROW* queue;
     int64_t capacity;
     uint64_t* size;
+    bool marked;
 };
 
 __device__ __forceinline__ void put(const Found& found, int64_t row) {
@@ -69,7 +71,12 @@ __device__ __forceinline__ void put(const Found& found, int64_t row) {
 __device__ __forceinline__ void enter(const Found& found, int64_t row) {
     const uint32_t bit = 1u << (row & 31);
     uint32_t* word = &found.bits[row >> 5];
-    if ((*word & bit) == 0 && (atomicOr(word, bit) & bit) == 0) {
+    if (*word & bit) {
+        return;
+    }
+    if (found.marked) {
+        atomicOr(word, bit);
+    } else if ((atomicOr(word, bit) & bit) == 0) {
         put(found, row);
     }
 }

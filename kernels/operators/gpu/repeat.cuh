@@ -4,6 +4,8 @@
    use two lists and two sets of bits in turn, and three slots of counts: those of the frontier, of what is found, and of the next
    round, which are set to zero meanwhile. A failed call ends the search one round later, so that all blocks agree on it.
 
+   A round of many arcs sets bits only, and its rows are listed behind another barrier (headers/lists.cuh).
+
    A round lasts as long as its slowest warp. So where nothing is collected, rows of 32 arcs or more are divided into pieces of
    PIECE arcs, which the warps of a block, or all warps for hubs, take in turn, unless each warp has MANY_ROWS rows.
 
@@ -12,6 +14,7 @@
 
    Source: Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
 #include "operators/gpu/arcs.cuh"
+#include "operators/gpu/headers/lists.cuh"
 
 struct Slot {
     int64_t counts[GROUPS];
@@ -59,21 +62,31 @@ __device__ __forceinline__ void visit_in_pieces(const Sweep& sweep, int last_gro
 }
 #endif
 
-/* Advance from the `size` rows of `given` until nothing is found, at most `most` times, and LIMITED: until a round would have
-   more than `most_work` rows and arcs. `listed` has space for all rows twice, `bits` is zero. ended[0] is the number of rounds,
-   or -1 if there were more; ended[1] the number of rows that are left, whose bits are the first half of `bits` if the number of
-   rounds is even, and otherwise the second. */
+/* Whether a round of these rows may find so many that lists would keep threads waiting. */
+__device__ __forceinline__ bool has_many(const int64_t* counts, int64_t num_rows) {
+    const int64_t few = TEAM_LANES * counts[SHORT_ROWS] + 2 * WARP_DEGREE * counts[WARP_ROWS];
+    const int64_t arcs = few + BLOCK_DEGREE * counts[BLOCK_ROWS] + HUB_DEGREE * counts[HUBS];
+    return arcs > MARKED_ARCS && arcs > num_rows / MARKED_SHARE;
+}
+
+/* Advance from the `size` rows of `given`, or if they are not listed, those of `given_bits`, until nothing is found, at most
+   `most` times, and LIMITED: until a round would have more than `most_work` rows and arcs. `listed` has space for all rows twice,
+   `bits` is zero. ended[0] is the number of rounds, or -1 if there were more; ended[1] the number of rows left, whose bits
+   are the first half of `bits` if the number of rounds is even, and otherwise the second. */
 extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repeat_arcs(
-    const ROW* given, int64_t size, int64_t most, int64_t num_rows, ROW* listed, uint32_t* bits, const int64_t* starts,
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, OWN* hub_owns, TOTAL* hub_parts, TOTAL start,
-    Control* control, int64_t most_work, int64_t* ended, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
+    const ROW* given, int64_t size, const uint32_t* given_bits, int64_t most, int64_t num_rows, ROW* listed, uint32_t* bits,
+    const int64_t* starts, const int64_t* offsets, const ROW* indices, const WEIGHT* weights, OWN* hub_owns, TOTAL* hub_parts,
+    TOTAL start, Control* control, int64_t most_work, int64_t* ended, int64_t* record, int64_t launch CAPTURED_PARAMETERS) {
     CAPTURED_VALUES
     __shared__ int64_t counts[GROUPS];
     uint32_t* barrier = (uint32_t*)&control->barrier;
     const int64_t words = (num_rows + 31) / 32;
     Sweep sweep{listed, starts, counts, 0, offsets, indices, weights, offsets, hub_owns, hub_parts, 0, 0, start, 0, 1, 0,
-                Found{bits, listed, starts, offsets, (uint64_t*)control->slots[0].counts}, record, launch, functions};
-    for (int64_t item = global_thread(); item < size; item += num_threads()) {
+                Found{bits, listed, starts, offsets, (uint64_t*)control->slots[0].counts, false}, record, launch, functions};
+    if (given_bits) {
+        list_found(sweep.found, given_bits, words);
+    }
+    for (int64_t item = global_thread(); !given_bits && item < size; item += num_threads()) {
         enter(sweep.found, given[item]);
     }
     grid_barrier(barrier);
@@ -106,6 +119,7 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
         sweep.found.listed = listed + (~round & 1) * num_rows;
         sweep.found.bits = bits + (~round & 1) * words;
         sweep.found.counts = (uint64_t*)next.counts;
+        sweep.found.marked = has_many(counts, num_rows);
         uint32_t* spent = bits + (round & 1) * words;
         for (int group = 0; group < GROUPS; ++group) {
             for (int64_t item = global_thread(); item < counts[group]; item += num_threads()) {
@@ -129,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
             visit_by_warps(sweep, WARP_ROWS);
         }
 #endif
-        visit_by_teams(sweep);
+        visit_short(sweep);
 #if HOW != FIRST_OF
         if ((HOW || HAS_AFTER) && counts[HUBS]) {
             grid_barrier(barrier);
@@ -137,5 +151,9 @@ extern "C" __global__ void __launch_bounds__(REPEAT_THREADS, REPEAT_BLOCKS) repe
         }
 #endif
         grid_barrier(barrier);
+        if (sweep.found.marked) {
+            list_found(sweep.found, sweep.found.bits, words);
+            grid_barrier(barrier);
+        }
     }
 }

@@ -31,7 +31,7 @@ struct Sweep {
 #define SWEEP_VALUES                                                                                                         \
     CAPTURED_VALUES                                                                                                          \
     Sweep sweep{listed, bounds, bounds + GROUPS, active, offsets, indices, weights, degrees, hub_owns, hub_parts, owns, \
-                      totals, start, turn, turns, 1, Found{bits, queue, capacity, size}, record, launch, functions};
+                      totals, start, turn, turns, 1, Found{bits, queue, capacity, size, capacity < 0}, record, launch, functions};
 
 __device__ __forceinline__ int64_t degree_of(const Sweep& sweep, int64_t row) {
     return sweep.offsets[row + 1] - sweep.offsets[row];

@@ -149,7 +149,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) filter_words(
 extern "C" __global__ void __launch_bounds__(THREADS, 4) filter_list(
     PARAMETERS, uint32_t* bits, uint64_t* size, ROW* queue, int64_t capacity CAPTURED_PARAMETERS) {
     VALUES
-    const Found found{bits, queue, capacity, size};
+    const Found found{bits, queue, capacity, size, false};
     for (int64_t begin = global_warp() * 32 * BATCH; begin < count; begin += num_warps() * 32 * BATCH) {
         TOTAL holds[BATCH] = {};
         bool called[BATCH];

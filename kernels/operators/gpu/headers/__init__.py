@@ -1,0 +1,1 @@
+"""Parts of the kernels of this folder's parent."""
