@@ -20,6 +20,7 @@ from pipeline.config.run import RunConfig, StageName
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
 from pipeline.ingest.asked import different, numbers_of
+from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.report import draw
@@ -34,7 +35,7 @@ from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.products.asked import products_of
+from pipeline.steps.products.asked import products_of, require_products
 from pipeline.steps.publish import Asked, flush_tables, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of
@@ -157,8 +158,11 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             cluster.prepare(backend)
             begun.append(True)
 
+        for file in (*config.files_of_vertices, *config.files_of_pairs):  # before the graph is read
+            locate(file).require_local()
         given = read(config, call, runtime, begins, target)
         edges, graph = given.edges, given.graph
+        require_products(config, edges, graph)
         if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
             beside(partial(import_module, "pipeline.report.page"))
 

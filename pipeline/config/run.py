@@ -113,6 +113,22 @@ class RunConfig(Model):
     _origin: Origin = PrivateAttr(default=Origin())
 
     @property
+    def files_of_vertices(self) -> list[str]:
+        """The files that name facilities or sources of products."""
+        found = (
+            self.nearest and self.nearest.facilities,
+            self.isochrones and self.isochrones.sources,
+            self.closeness and self.closeness.sources,
+        )
+        return [file for file in found if file]
+
+    @property
+    def files_of_pairs(self) -> list[str]:
+        """The files of pairs, of queries and of paths."""
+        flow = self.max_flow if "max_flow" in self.stages else None
+        return [asked.pairs for asked in (self.queries, flow, self.flows) if asked and asked.pairs]
+
+    @property
     def origin(self) -> Origin:
         """Where the configuration comes from."""
         return self._origin

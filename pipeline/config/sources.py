@@ -7,6 +7,7 @@ from pathlib import Path
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadConfig
 
+_COMPRESSED = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"  # how gzip, xz and zstd files begin
 BOM = b"\xef\xbb\xbf"  # with which spreadsheets begin their CSV files
 _LARGEST_FILE = 2**28  # bytes
 _COMMENT = re.compile(rb"(^|(?<=\s))#.*")
@@ -19,7 +20,10 @@ def read_sources(path: Path) -> list[str]:
 
 
 def numbered_sources(path: Path) -> Iterator[tuple[int, str]]:
-    """Read the vertices, as text, each with its line. Raises BadConfig for a wrong vertex, with its line, or an empty file."""
+    """Read the vertices, as text, each with its line.
+
+    Raises BadConfig for a wrong vertex, with its line, and for a file that is empty or compressed.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)
@@ -27,6 +31,8 @@ def numbered_sources(path: Path) -> Iterator[tuple[int, str]]:
         raise BadConfig(f"{path}: the file of the sources cannot be read: {getattr(error, 'strerror', error)}") from None
     if len(content) > _LARGEST_FILE:
         raise BadConfig(f"{path}: has more than {_LARGEST_FILE} bytes, the limit for a file of sources")
+    if content.startswith(_COMPRESSED):
+        raise BadConfig(f"{path}: is compressed; a file of vertices must be plain text, or Parquet where that is allowed")
     number = 0
     for line_number, line in enumerate(content.removeprefix(BOM).split(b"\n"), 1):
         quoted = _QUOTED.fullmatch(line)
@@ -40,4 +46,4 @@ def numbered_sources(path: Path) -> Iterator[tuple[int, str]]:
                 raise BadConfig(f"{path}: line {number}: {text[:40]!a} is not in 0..{LARGEST}")
             yield number, text
     if not number:
-        raise BadConfig(f"{path}: contains no source")
+        raise BadConfig(f"{path}: contains no vertex")

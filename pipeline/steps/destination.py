@@ -14,7 +14,8 @@ def prepare(out: Path, step: str) -> None:
     """Make the folder in which a step will write another one, without what killed commands left there.
 
     Raises:
-        BadConfig: The folder holds what another step wrote, or a user; or it is inside a folder that has a manifest, or a file.
+        BadConfig: The folder holds what another step wrote, or a user; it is inside a folder that has a manifest, or a file; or
+            nothing can be written there.
     """
     _require_ours(out, step)
     for folder in out.resolve().parents:
@@ -26,16 +27,26 @@ def prepare(out: Path, step: str) -> None:
                 f"{out}: is inside {folder}, the folder of a {found}, to which nothing may be added; name another folder"
             )
     out.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(out.parent, os.W_OK | os.X_OK):
+        raise BadConfig(f"{out}: its folder {out.parent.resolve()} is not writable")
     remove_dead(out.parent)
 
 
 def _require_ours(out: Path, step: str) -> None:
+    """Raise BadConfig unless the folder is missing or empty, or holds only what this step wrote."""
+    foreign = out
     if not os.path.lexists(out):
         return
     with suppress(NotADirectoryError, Damaged):
-        if not out.is_symlink() and (not any(out.iterdir()) or manifest.read(out).manifest.step == step):
+        if not out.is_symlink() and not any(out.iterdir()):
             return
-    raise BadConfig(f"{out}: was not written by this command and would be replaced; name another folder")
+        if not out.is_symlink() and (found := manifest.read(out).manifest).step == step:
+            known = {manifest.file_of(out).name, *(name.partition("/")[0] for name in found.files)}
+            others = sorted(path for path in out.iterdir() if path.name not in known)
+            if not others:
+                return
+            foreign = others[0]
+    raise BadConfig(f"{foreign}: was not written by this command and would be replaced; name another folder")
 
 
 def flushed(made: Folder) -> Folder:

@@ -223,7 +223,7 @@ def test_sources_may_be_in_a_file(tmp_path):
     for text, words in (
         ("5\n9223372036854775808\n", "line 2: '9223372036854775808' is not in"),
         (b"5\n\xff\n".decode("latin-1"), "line 2: '.*' is not UTF-8"),
-        ("#\n", "contains no source"),
+        ("#\n", "contains no vertex"),
         ("5\n5\n", "5 is given twice"),
     ):
         (tmp_path / "ids").write_text(text, encoding="latin-1")

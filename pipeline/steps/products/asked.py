@@ -34,3 +34,16 @@ def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tup
         yield closeness.STEP, partial(tabulate_closeness, config.closeness.sources)
     if config.flows:
         yield flows.STEP, partial(flows.tabulate_flows, graph, config.flows)
+
+
+def require_products(config: RunConfig, edges: Folder, graph: Folder) -> None:
+    """Raise what the products of a configuration would raise for wrong vertices, thresholds or columns, before the stages run."""
+    if not (config.nearest or config.isochrones or config.closeness):
+        return
+    from pipeline.steps.products import isochrones
+    from pipeline.steps.products.vertices import read_vertices
+
+    for file in config.files_of_vertices:
+        read_vertices(file, edges, graph)
+    if config.isochrones:
+        isochrones.require_isochrones(edges, graph, config.isochrones)

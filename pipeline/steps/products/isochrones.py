@@ -28,7 +28,7 @@ from pipeline.store.manifest import Folder, make
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
-from pipeline.tables.points import NODES
+from pipeline.tables.points import COORDINATES, NODES
 from pipeline.tables.row_lookup import places_in
 
 STEP = "isochrones"  # and the table
@@ -111,6 +111,15 @@ def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
     return found
 
 
+def require_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig) -> None:
+    """Raise BadConfig for thresholds, columns or areas that the graph cannot have, before anything is searched."""
+    thresholds_of(asked, graph)
+    for name in asked.sums:
+        _require_numbers(edges, name)
+    if asked.polygons and COORDINATES not in edges.manifest.files:
+        raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
+
+
 def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
     """Count the vertices within each threshold of each source, and sum columns of the table of nodes over them.
 
@@ -156,17 +165,24 @@ def tabulate_reached(edges: Folder, graph: Folder, asked: IsochronesConfig, runt
     return make(runtime.work / VERTICES, VERTICES, {"graph": graph.digest}, parameters, write)
 
 
-def _attribute(edges: Folder, graph: Folder, name: str) -> Attribute:
-    known = pq.read_schema(edges.path / NODES).names[1:] if NODES in edges.manifest.files else []
+def _require_numbers(edges: Folder, name: str) -> None:
+    """Raise BadConfig unless the table of nodes has a column of numbers of this name."""
+    schema = pq.read_schema(edges.path / NODES) if NODES in edges.manifest.files else pa.schema([])
+    known = schema.names[1:]
     if name not in known:
         has = f"has the columns {', '.join(known)}" if known else "is missing: name it by `nodes` below [graph]"
         raise BadConfig(f"isochrones.sums: {name!r}: the table of nodes {has}{did_you_mean(name, known)}")
     if name in {column.name for column in TABLES[STEP]}:
         raise BadConfig(f"isochrones.sums: {name!r} is the name of another column of table {STEP}")
+    kind = schema.field(name).type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise BadConfig(f"isochrones.sums: column {name!r} is {kind}, not numbers")
+
+
+def _attribute(edges: Folder, graph: Folder, name: str) -> Attribute:
+    _require_numbers(edges, name)
     table = pq.read_table(edges.path / NODES, columns=["vertex", name], page_checksum_verification=True)
     column = table[name].combine_chunks()
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise BadConfig(f"isochrones.sums: column {name!r} is {column.type}, not numbers")
     ids, rows_by_id, _, _ = open_vertices(graph)
     floats, unsigned = pa.types.is_floating(column.type), pa.types.is_unsigned_integer(column.type)
     wide = pa.float64() if floats else pa.uint64() if unsigned else pa.int64()

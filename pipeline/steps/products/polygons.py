@@ -18,8 +18,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline.config.products import IsochronesConfig
-from pipeline.errors import BadConfig
-from pipeline.steps.products.isochrones import sources_of, thresholds_of
+from pipeline.steps.products.isochrones import require_isochrones, sources_of, thresholds_of
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_rows
 from pipeline.steps.runtime import Runtime
@@ -129,9 +128,9 @@ def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, run
     The folder is `work / "isochrone_polygons"`. Returns and raises as `tabulate_isochrones`, and raises BadConfig for a graph
     without coordinates.
     """
+    require_isochrones(edges, graph, asked)
     coordinates = sorted_coordinates(edges)
-    if coordinates is None:
-        raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
+    assert coordinates is not None
     facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
     product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates, edges.digest)

@@ -21,6 +21,7 @@ from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 
 _INTEGERS = re.compile(r"\d+\s*,\s*\d+")
+_DELIMITER = re.compile("[,;\t]")
 HEADERS = ("vertex", "id", "source", "target", "facility")  # of a file's only column
 
 
@@ -63,14 +64,23 @@ def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
     try:
         return np.unique(np.array(ids_of(len(asked)), np.int64))
     except BadSource as error:
-        place = places[asked[bisect_left(range(1, len(asked)), True, key=fails)]]
-        hint = "" if in_rows or place > 1 else f"; a header line is one of {', '.join(HEADERS)}"
-        raise BadSource(f"{file}: {'row' if in_rows else 'line'} {place}: {error}{hint}") from None
+        wrong = asked[bisect_left(range(1, len(asked)), True, key=fails)]
+        if in_rows:
+            raise BadSource(f"{file}: row {places[wrong]}: {error}") from None
+        if len(asked) == 1 and _is_header(str(wrong)):
+            raise BadInput(file, f"contains no vertex, only the header line {wrong!r}") from None
+        hint = f"; a header line is one of {', '.join(HEADERS)}" if places[wrong] == 1 else ""
+        columns = "; the file must have one column" if _DELIMITER.search(str(wrong)) else ""
+        raise BadSource(f"{file}: line {places[wrong]}: {error}{columns or hint}") from None
 
 
 def _of_text(path: Path) -> Iterable[tuple[int, str]]:
     lines = [*numbered_sources(path)]
-    return lines[1:] if lines[0][1].lower() in HEADERS and len(lines) > 1 else lines
+    return lines[1:] if _is_header(lines[0][1]) and len(lines) > 1 else lines
+
+
+def _is_header(text: str) -> bool:
+    return text.lower() in HEADERS
 
 
 def _of_parquet(file: str, path: Path) -> list[int | str]:

@@ -1,5 +1,6 @@
 """The commands `matrix` and `trees`: any folder, any file of vertices, today's bytes, and nothing that is half written."""
 
+import gzip
 import logging
 import os
 import shutil
@@ -230,6 +231,24 @@ def test_a_graph_that_a_run_replaces_meanwhile_is_an_error(published, tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
+def test_what_others_wrote_into_the_folder_stays(published, tmp_path):
+    out, run = tmp_path / "out", str(published.path)
+    matrix_into(run, out, cutoff=1, backend="cpu")
+    (out / "notes.txt").write_text("mine")
+    for cutoff in (1, 2):
+        with pytest.raises(BadConfig, match=rf"^{out}/notes\.txt: was not written by this command and would be replaced"):
+            matrix_into(run, out, cutoff=cutoff, backend="cpu")
+    assert (out / "notes.txt").read_text() == "mine"
+    (out / "notes.txt").unlink()
+    assert not matrix_into(run, out, cutoff=2, backend="cpu").reused
+
+
+def test_a_folder_that_is_not_writable_is_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK)  # root may write anywhere
+    with pytest.raises(BadConfig, match=rf"^{tmp_path}/out: its folder {tmp_path} is not writable$"):
+        trees_into(str(tmp_path / "none.csv"), tmp_path / "out")
+
+
 def test_what_is_refused(published, tmp_path):
     (tmp_path / "ids.csv").write_text("vertex\n7\n777\n")
     (tmp_path / "columns.csv").write_text("5.0,4.0\n6,30\n")  # the second line is near a vertex, too
@@ -241,6 +260,9 @@ def test_what_is_refused(published, tmp_path):
     pq.write_table(pa.table({"a": [7, 24]}), tmp_path / "short.parquet")
     pq.write_table(pa.table({"a": pa.array([7, 2**63], pa.uint64())}), tmp_path / "wide.parquet")
     (tmp_path / "header.csv").write_text("who\n7\n")
+    (tmp_path / "empty.csv").write_text("Vertex\n\n")
+    (tmp_path / "names.csv").write_text("vertex;name\n7;seven\n")
+    (tmp_path / "ids.csv.gz").write_bytes(gzip.compress(b"vertex\n7\n"))
     run = str(published.path)
     content = (tmp_path / "short.parquet").read_bytes()
     footer = footer_of(content)
@@ -253,6 +275,9 @@ def test_what_is_refused(published, tmp_path):
             BadSource,
             "line 1: source 'who' is neither .*; a header line is one of vertex, id, ",
         ),
+        ("empty.csv", BadInput, "empty.csv: contains no vertex, only the header line 'Vertex'$"),
+        ("names.csv", BadSource, "names.csv: line 1: source 'vertex;name' is neither .*; the file must have one column$"),
+        ("ids.csv.gz", BadConfig, "ids.csv.gz: is compressed; a file of vertices must be plain text"),
         ("wide.parquet", BadInput, "wide.parquet: row 1: the vertex 9223372036854775808 is not in 0..9223372036854775807"),
         (
             "columns.csv",

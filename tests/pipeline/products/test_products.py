@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import networkx as nx
 import pyarrow as pa
@@ -12,8 +13,10 @@ from kernels.paths.certificate import RULES
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfig
-from pipeline.errors import BadConfig, BadInput, ProofFailed, TooLarge
+from pipeline.config.run import RunConfig
+from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
+from pipeline.run import run
 from pipeline.steps.layout import lay_out
 from pipeline.steps.products import flows, nearest, space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
@@ -185,6 +188,27 @@ def test_wrong_isochrones(published, tmp_path, asked, words):
     edges, graph = steps_of(published)
     with pytest.raises(BadConfig, match=words):
         tabulate_isochrones(edges, graph, IsochronesConfig(**{"thresholds": [1], **asked}), Runtime(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "words", "read"),
+    [
+        ({"nearest": {"facilities": "none.csv"}}, BadInput, r"none\.csv: no such file", False),
+        ({"flows": {"pairs": "none.parquet"}}, BadInput, r"none\.parquet: no such file", False),
+        ({"closeness": {"sources": "some.csv"}}, BadSource, r"some\.csv: line 2: source 777 is not in the graph", True),
+        ({"isochrones": {"thresholds": [1], "sums": ["jobs"]}}, BadConfig, "'jobs': the table of nodes is missing", True),
+        ({"isochrones": {"thresholds": [1.5]}}, BadConfig, "thresholds: 1.5", True),
+        ({"isochrones": {"thresholds": [1], "polygons": True}}, BadConfig, "the graph has no coordinates", True),
+    ],
+)
+def test_wrong_products_are_refused_before_the_stages(tmp_path, monkeypatch, asked, error, words, read):
+    """A missing file even before the graph is read."""
+    monkeypatch.chdir(tmp_path)
+    Path("edges.csv").write_text("src,dst\n1,2\n")
+    Path("some.csv").write_text("1\n777\n")
+    with pytest.raises(error, match=words):
+        run(RunConfig(graph={"source": "edges.csv"}, output="out", stages=["wcc"], backend="cpu", **asked))
+    assert [Path("out/steps", step).exists() for step in ("graph", "wcc")] == [read, False]
 
 
 def test_an_attribute_beyond_int64_is_refused(tmp_path):
