@@ -26,6 +26,8 @@ class Runtime:
     backend: Backend = "cpu"
     cluster: Cluster = field(default_factory=LocalThreads)  # which processes run the tasks. The tables are the same.
     held_edges: HeldEdges = field(default_factory=HeldEdges)  # the edge list between the steps that read it and lay it out
+    # The hierarchy that this run has built or checked, by the folder and the graph's digest: all products need the same one.
+    hierarchies: dict[tuple[Path, str], Folder] = field(default_factory=dict, compare=False)
 
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""

@@ -34,6 +34,8 @@ _DESCRIPTION = ("offsets.npy", "indices.npy", "rows_by_id.npy")  # files of a gr
 def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
     """Build the hierarchy of a stored graph into `work / "hierarchy"`, and its order into `work / "hierarchy_order"`.
 
+    A run that asks again gets what it has, and its files are not read again.
+
     Returns:
         Read by `open_hierarchy`. Facts: `HierarchyFacts`. The bytes are the same on every backend and cluster.
 
@@ -42,9 +44,13 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
         TooLarge: Building it may take more memory than is free.
         ClusterLost: As `cluster.map`.
     """
-    order = _order(graph, runtime)
-    inputs = {"graph": graph.digest, "order": order.digest}
-    return make(runtime.work / STEP, STEP, inputs, {}, partial(_written, partial(_on_order, graph, order), runtime), _CODE)
+    key = runtime.work, graph.digest
+    if key not in runtime.hierarchies:
+        order = _order(graph, runtime)
+        inputs, build = {"graph": graph.digest, "order": order.digest}, partial(_on_order, graph, order)
+        runtime.hierarchies.clear()  # of another graph, whose files are replaced
+        runtime.hierarchies[key] = make(runtime.work / STEP, STEP, inputs, {}, partial(_written, build, runtime), _CODE)
+    return runtime.hierarchies[key]
 
 
 def stored_steps(work: Path) -> list[Folder]:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 import numpy as np
 
@@ -20,16 +21,16 @@ from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarg
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.sources import rows_of_sources
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
-from pipeline.store.manifest import Folder, digest_of, read
-from pipeline.store.vertices import open_vertices
+from pipeline.store.manifest import Folder, read
+from pipeline.store.vertices import ids_of
 from pipeline.tables.row_lookup import rows_of
 
 SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
 SOME_PROVED = "of each batch of sources one tree is proved so, and its distances to the targets are those that were swept:"
+SHARE = 4  # of the sources that are left: of four workers each has one task
 WORTH = 256  # sources: searching from more takes longer than building a hierarchy and sweeping it
 
 log = logging.getLogger(__name__)
@@ -76,15 +77,18 @@ class Sweeps:
     @property
     def ids(self) -> Array:
         """External ids of the sources, int64 [S]."""
-        return self.part(range(self.count))[0] if self.given is None else self.given
+        if self.given is not None:
+            return self.given
+        ids, rows_by_id = ids_of(self.graph)
+        return ids[rows_by_id]
 
-    def part(self, numbers: range) -> tuple[Array, Array]:
+    def part(self, graph: Graph, numbers: range) -> tuple[Array, Array]:
         """External ids, int64 [k], and rows, index width [k], of a range of the sources: a task looks up its own only."""
-        ids, rows_by_id, _, _ = open_vertices(self.graph)
         chosen = slice(numbers.start, numbers.stop)
         if self.given is None:
-            return ids[rows_by_id[chosen]], rows_by_id[chosen]
-        return self.given[chosen], np.array(rows_of_sources(self.graph, self.given[chosen].tolist()), rows_by_id.dtype)
+            rows = graph.rows_by_id[chosen]
+            return to_host(graph.ids[rows]), to_host(rows)
+        return self.given[chosen], to_host(rows_of(graph, self.given[chosen]))
 
     @property
     def count(self) -> int:
@@ -94,11 +98,20 @@ class Sweeps:
     @property
     def parameter(self) -> str:
         """The sources, as a parameter of the step's key."""
-        return "all" if self.given is None else digest_of(self.given.tolist())
+        return "all" if self.given is None else sha256(self.given.tobytes()).hexdigest()
 
-    def tasks(self, most: int) -> list[range]:
-        """Ranges of at most `most` sources; one that is empty where there is no source."""
-        return [range(first, min(first + most, self.count)) for first in range(0, self.count, most)] or [range(0)]
+    def tasks(self, most: int, least: int | None = None) -> list[range]:
+        """Ranges of at most `most` sources; one that is empty where there is no source.
+
+        With `least` the last ranges become smaller, in steps of `least`, so that workers that take one after the other end
+        together: each has a SHARE of the sources that are left.
+        """
+        least, count, found, first = least or most, self.count, list[range](), 0
+        while first < count:
+            size = min(most, max(least, (count - first) // SHARE // least * least))
+            found.append(range(first, min(first + size, count)))
+            first += size
+        return found or [range(0)]
 
     def prepared(self, runtime: Runtime) -> "Sweeps":
         """The same with the graph's hierarchy, where that saves time and the graph is like a road network."""
@@ -134,7 +147,7 @@ class Sweeps:
         graph, clock = self.graph_at(place), Clock(place.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
         heads = None if self.targets is None else rows_of(graph, self.targets)
-        ids, rows = self.part(part)
+        ids, rows = self.part(graph, part)
         trees, first = self._trees(graph, place, rows, predecessors, heads), part.start
         try:
             while (batch := clock.timed(next)(trees, None)) is not None:

@@ -18,7 +18,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 
-PER_TASK = 4096  # sources of a task whose rows are sent
+PER_TASK, PER_LAST_TASK = 4096, 1024  # sources of a task whose rows are sent, and of the last ones: a batch on a GPU
 
 
 class Product(Protocol):
@@ -55,7 +55,7 @@ def write_files(folder: Path, product: Product, keys: Sequence[str], per_file: i
 def write_rows(folder: Path, product: Product, keys: Sequence[str], runtime: Runtime) -> tuple[Swept, pa.Table]:
     """Write a table that has few rows for each source, which the tasks send; return it, too."""
     sweeps, total, found = product.sweeps.prepared(runtime), Swept(), [product.schema.empty_table()]
-    tasks = sweeps.tasks(PER_TASK)
+    tasks = sweeps.tasks(PER_TASK, PER_LAST_TASK)
     sent = runtime.cluster.map(partial(_send, product, sweeps), tasks, runtime.backend, one_at_a_time=True)
     for ((table, swept),) in progress.counted(sent, list(map(len, tasks)), "sources"):
         found.append(table)

@@ -118,8 +118,8 @@ def test_trees_have_the_bytes_of_sssp(published, tmp_path, monkeypatch, worth):
 def test_a_task_looks_up_its_own_sources_only(published, monkeypatch):
     """All sources for each task took two thirds of the time of New York's closeness."""
     _, graph = steps_of(published)
-    looked_up, find = list[list[int]](), sweeping.rows_of_sources
-    monkeypatch.setattr(sweeping, "rows_of_sources", lambda folder, sources: looked_up.append(sources) or find(folder, sources))
+    looked_up, find = list[list[int]](), sweeping.rows_of
+    monkeypatch.setattr(sweeping, "rows_of", lambda graph, ids: looked_up.append(ids.tolist()) or find(graph, ids))
     batches = sweeping.Sweeps(graph, np.arange(SIDE)).batches(Place("cpu"), range(2, 5))
     assert [ids.tolist() for ids, _ in batches] == [[2, 3, 4]]
     assert looked_up == [[2, 3, 4]]
@@ -215,7 +215,7 @@ def test_a_run_whose_graph_is_damaged_is_refused(published, tmp_path):
 @pytest.mark.parametrize("product", [matrix_into, trees_into])
 def test_a_graph_that_a_run_replaces_meanwhile_is_an_error(published, tmp_path, monkeypatch, product):
     """Tasks open it by its name, so they may have read two graphs."""
-    output, look_up = tmp_path / "output", sweeping.rows_of_sources
+    output, look_up = tmp_path / "output", sweeping.Sweeps.part
     shutil.copytree(published.path.parents[1], output, symlinks=True)
     (tmp_path / "from.csv").write_text("7\n")
     graph = output / "steps" / "graph"
@@ -225,10 +225,37 @@ def test_a_graph_that_a_run_replaces_meanwhile_is_an_error(published, tmp_path, 
         manifest.make(graph, "graph", {"edges": "others"}, {}, lambda new: {"first": (new / "x").write_text("")})
         return rows
 
-    monkeypatch.setattr(sweeping, "rows_of_sources", replacing)
+    monkeypatch.setattr(sweeping.Sweeps, "part", replacing)
     with pytest.raises(Damaged, match=rf"^{graph}: a later run has replaced it during this command; start again$"):
         product(str(output), tmp_path / "out", sources=str(tmp_path / "from.csv"), backend="cpu")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_last_tasks_are_small():
+    """So workers that take one task after the other end together."""
+    for count in (0, 5, 1025, 4096, 65_536, 264_346):
+        tasks = sweeping.Sweeps(None, np.arange(count)).tasks(4096, 1024)
+        assert [number for task in tasks for number in task] == [*range(count)]
+        sizes = [*map(len, tasks)]
+        assert sizes == sorted(sizes, reverse=True) and max(sizes) <= 4096
+        assert all(size % 1024 == 0 for size in sizes[:-1])
+        assert all(sum(sizes[place:]) >= sweeping.SHARE * size for place, size in enumerate(sizes) if size > 1024)
+        assert sum(sizes[:1]) == min(4096, 1024 * max(1, count // (1024 * sweeping.SHARE)), count)
+    assert [*map(len, sweeping.Sweeps(None, np.arange(10)).tasks(4))] == [4, 4, 2]
+
+
+def test_a_run_reads_its_hierarchy_once(published, tmp_path, monkeypatch):
+    """Its digests took two thirds of what a product takes beside its trees on a GPU."""
+    monkeypatch.setattr(sweeping, "WORTH", 1)
+    checked, check = [], manifest.check
+    monkeypatch.setattr(manifest, "check", lambda folder: checked.append(folder.path.name) or check(folder))
+    _, graph = steps_of(published)
+    for runtime, times in ((Runtime(tmp_path), 0), (Runtime(tmp_path), 1)):
+        checked.clear()
+        tabulate_closeness(graph, np.arange(SIDE), runtime)
+        tabulate_closeness(graph, np.arange(SIDE - 1), runtime)
+        tabulate_trees(graph, np.arange(2), tmp_path / f"trees-{times}", runtime)
+        assert [checked.count(step) for step in ("hierarchy", "hierarchy_order")] == [times, times]
 
 
 def test_what_others_wrote_into_the_folder_stays(published, tmp_path):
