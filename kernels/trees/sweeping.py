@@ -51,8 +51,11 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
 
 
 def by_search(graph: Graph, row: int) -> Paths:
-    """The tree of one source by a search. Raises Broken if it is not proved."""
-    paths = sssp(graph, row)
+    """The tree of one source by a search. Raises Broken if it is not proved, and OverflowError as `sssp`."""
+    try:
+        paths = sssp(graph, row)
+    except OverflowError as error:
+        raise OverflowError(f"tree from vertex {name_of(graph, row)}: {error}") from None
     certificate = certify_sssp(graph, paths)
     if not certificate.holds:
         raise Broken(f"tree from vertex {name_of(graph, row)}: {certificate.reason}")

@@ -1,5 +1,6 @@
 """The commands `graphmill matrix` and `graphmill trees`: products of a graph, or of a run's graph, in any folder."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,8 +58,9 @@ def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Fol
     for file in options.files:  # before the graph is read
         locate(file).require_local()
     backend = choose(options.backend)
+    place = workplace(str(Path(target).absolute()))
+    _require_writable(place.parent)
     with started(options.cluster, backend) as cluster:
-        place = workplace(str(Path(target).absolute()))
         if Path(target).is_dir():
             edges, graph = _of_run(Path(target))
             with shared_workspace(place) as work:
@@ -72,6 +74,17 @@ def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Fol
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))
             edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
             yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
+
+
+def _require_writable(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        writable = os.access(home, os.W_OK | os.X_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        kept = "this command keeps there what it derives from graphs"
+        raise BadConfig(f"{home}: is not writable, and {kept}; name another folder in the environment variable XDG_CACHE_HOME")
 
 
 def _of_run(path: Path) -> tuple[Folder, Folder]:

@@ -276,6 +276,21 @@ def test_a_folder_that_is_not_writable_is_refused_at_once(tmp_path, monkeypatch)
         trees_into(str(tmp_path / "none.csv"), tmp_path / "out")
 
 
+def test_a_cache_that_is_not_writable_is_named(published, tmp_path):
+    (tmp_path / "cache").write_text("a file, in which root cannot write either")
+    with pytest.raises(BadConfig, match=rf"^{tmp_path}/cache/graphmill: is not writable, .* XDG_CACHE_HOME$"):
+        trees_into(str(published.path), tmp_path / "out", backend="cpu")
+
+
+@pytest.mark.parametrize("worth", [1, 1000], ids=["swept", "searched"])
+def test_a_distance_beyond_int64_is_refused_with_its_source(tmp_path, monkeypatch, worth):
+    monkeypatch.setattr(sweeping, "WORTH", worth)
+    (tmp_path / "long.csv").write_text(f"src,dst,weight\n7,8,{2**62}\n8,9,{2**62}\n")
+    with pytest.raises(BadInput, match=r"tree from vertex 7: a distance exceeds the largest int64$"):
+        matrix_into(str(tmp_path / "long.csv"), tmp_path / "out", backend="cpu")
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_refused(published, tmp_path):
     (tmp_path / "ids.csv").write_text("vertex\n7\n777\n")
     (tmp_path / "columns.csv").write_text("5.0,4.0\n6,30\n")  # the second line is near a vertex, too
