@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 TITLES = {
     6: "Generation of frontiers", 7: "advance, all rows active", 8: "advance, every third row active", 9: "compute", 10: "reduce",
     11: "Kernels", 12: "Shortest paths and breadth-first search", 13: "Energy", 14: "Preprocessing", 15: "Calls",
+    16: "Components, PageRank and forests",
 }  # fmt: skip
 
 
