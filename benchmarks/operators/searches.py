@@ -51,8 +51,10 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     yield by_hand
     yield _beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
     if graph.out.weights is not None:
-        delta = float(graph.out.weights.max()) / 2
-        yield of("lengths, delta_stepping", lambda g, s: delta_stepping(g, s, delta), lengths, None)
+        most = float(graph.out.weights.max())
+        for parts in (2, 8):
+            what = f"lengths, delta_stepping, 1/{parts} of the largest weight"
+            yield of(what, lambda g, s, parts=parts: delta_stepping(g, s, most / parts), lengths, None)
     rounds = _rounds(graph, source)
     if rounds * graph.num_arcs < 1 << 36:  # the method reads all arcs in each round
         num_bytes = rounds * (16.0 * graph.num_arcs + 16 * rows)

@@ -146,3 +146,10 @@ def test_algorithms(name):
             (found,) = answers(each, [name]).values()
             parts.append([np.asarray(cases.host(part)) for part in (found if isinstance(found, tuple) else (found,))])
         cases.require_same(*parts)
+
+
+@pytest.mark.parametrize("hub", [1, 1 << 12])
+def test_delta_stepping_with_and_without_hubs(hub, monkeypatch):
+    monkeypatch.setattr("kernels.operators.algorithms.paths.delta_stepping._HUB", hub)
+    (there,), (here,) = (answers(each, ["paths.delta_stepping"]).values() for each in (to_device(GRAPHS[1]), GRAPHS[1]))
+    np.testing.assert_array_equal(there.get(), here)

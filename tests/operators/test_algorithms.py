@@ -206,6 +206,15 @@ def test_random_neighbour_joins_rows_whose_numbers_have_the_same_low_bits():
     assert labels[1 << 16] == 0 and np.count_nonzero(labels == 0) == 2
 
 
+def test_delta_stepping_with_and_without_hubs(monkeypatch):
+    """Rounds of light arcs one by one, and those of a bucket at once."""
+    expected = sssp(GRAPHS[1], 0).distance
+    for degree in (1, 1 << 12):
+        monkeypatch.setattr("kernels.operators.algorithms.paths.delta_stepping._HUB", degree)
+        found = algorithm("paths.delta_stepping")(GRAPHS[1], 0, 3.0)
+        np.testing.assert_array_equal(found, np.where(expected < 0, np.inf, expected.astype(np.float64)))
+
+
 def test_delta_stepping_ends_where_a_distance_absorbs_delta():
     graph = cases.graph_of_arcs([(0, 1), (1, 2)], 3, np.int64)
     graph.out.weights[:] = 2**60, 1

@@ -19,9 +19,9 @@ def label_propagation(graph: Graph) -> Array:
     def spread(neighbour: int, own: int) -> bool:
         return atomic_min(labels, neighbour, own)
 
-    frontier = Frontier.everything(graph)
+    frontier, directions = Frontier.everything(graph), ("out",) if graph.symmetric else ("out", "in")
     compute(frontier, start)
     while frontier.size:
-        found = [advance(frontier, spread, direction=direction, before=own_label) for direction in ("out", "in")]
-        frontier = Frontier.of_rows(graph, np.concatenate([each.rows() for each in found]))
+        found = [advance(frontier, spread, direction=direction, before=own_label) for direction in directions]
+        frontier = found[0] if graph.symmetric else Frontier.of_rows(graph, np.concatenate([each.rows() for each in found]))
     return labels

@@ -11,7 +11,7 @@ from kernels.operators import Frontier, advance, compute, filter, reduce, repeat
 
 # A frontier is expanded top-down if it has at most these shares of the arcs of rows that are not reached, and of all rows; on a
 # GPU also if its arcs take less time than the calls for a level bottom-up. Levels of more than _FEW of the rows stay bottom-up.
-_ARCS, _ROWS, _AT_ONCE, _FEW = 1 / 14, 1 / 2, 1 << 22, 1 / 1024
+_ARCS, _ROWS, _AT_ONCE, _FEW = 1 / 14, 1 / 2, 1 << 21, 1 / 64
 
 
 def direction_optimising(graph: Graph, source: int) -> Array:
@@ -70,4 +70,4 @@ def direction_optimising(graph: Graph, source: int) -> Array:
             found = before - below.size
         if not below.size:
             return hops
-        frontier, left = filter(everything, in_level), int(reduce(below, arcs))
+        frontier, left = filter(everything, in_level), int(reduce(below, arcs)) if below.kind == "dense" else 0

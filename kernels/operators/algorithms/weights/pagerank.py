@@ -20,19 +20,19 @@ def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-12) -> A
 
     def divide(row: int, degree: int) -> None:
         score[row] += change[row]
-        share[row] = damping * change[row] / max(degree, 1)
+        share[row] = damping * change[row] / degree if degree > 0 else 0.0
 
     def dangling(row: int, degree: int) -> float:
-        return share[row] / size if degree == 0 else 0.0
+        return damping * change[row] / size if degree == 0 else 0.0
 
-    def passes(row: int, degree: int) -> bool:
-        return degree > 0 and share[row] > 0
+    def passes(row: int) -> bool:
+        return share[row] > 0
 
     def reach(neighbour: int) -> bool:
         return True
 
     def given(neighbour: int) -> float:
-        return share[neighbour] if outs[neighbour + 1] > outs[neighbour] else 0.0
+        return share[neighbour]
 
     def keep(row: int, total: float) -> None:
         change[row] += total
@@ -40,11 +40,13 @@ def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-12) -> A
     def changed(row: int) -> float:
         return change[row]
 
-    outs, everything = graph.out.offsets, Frontier.everything(graph)
+    everything = Frontier.everything(graph)
     compute(everything, start)
     while float(reduce(everything, changed)) > tolerance:
         compute(everything, divide)
         base = float(reduce(everything, dangling))
         compute(everything, start)
-        advance(advance(filter(everything, passes), reach), given, direction="in", after=keep, collect="sum")
+        active = filter(everything, passes)
+        receivers = advance(active, reach) if active.kind == "sparse" else everything  # of many rows, most rows receive something
+        advance(receivers, given, direction="in", after=keep, collect="sum")
     return score
