@@ -27,10 +27,14 @@ HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
 _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.+))", re.MULTILINE)
+_OURS = "|".join(PACKAGES)
+_IMPORT = re.compile(
+    rf"^[ \t]*(?:from[ \t]+((?:{_OURS})\b[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.*\b(?:{_OURS})\b.*))", re.MULTILINE
+)
 _CUDA = (".cu", ".cuh")
 _BESIDE = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
+_MOST = 2**20  # bytes that are read at a time
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
 
 
@@ -89,10 +93,10 @@ def _present(root: str) -> frozenset[str]:
 def _used_by(path: str, root: str) -> tuple[str, ...]:
     """The files that a source names, and those that it may read."""
     if path.endswith(".py"):
-        names = [name for name in imports_of(Path(path).read_text(encoding="utf-8")) if not _BOUNDARIES.fullmatch(name)]
+        names = [name for name in imports_of(_content(path).decode()) if not _BOUNDARIES.fullmatch(name)]
         return (*(file for name in names for file in _files(name, root)), *_beside(root).get(path.rpartition("/")[0], ()))
     if path.endswith(_CUDA):
-        headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(Path(path).read_text(encoding="utf-8"))]
+        headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
         return tuple(file for file in (*headers, f"{path.rpartition('/')[0]}/constants.py") if file in _present(root))
     return ()
 
@@ -119,12 +123,27 @@ def _beside(root: str) -> dict[str, list[str]]:
 
 @cache
 def _digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(_content(path)).hexdigest()
+
+
+@cache
+def _content(path: str) -> bytes:
+    """The bytes of a source, by as few calls as possible: while another thread imports modules, each waits for Python's lock."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        content = b""
+        while part := os.read(file, _MOST):
+            content += part
+            if len(part) < _MOST:
+                break
+        return content
+    finally:
+        os.close(file)
 
 
 @cache
 def imports_of(content: str) -> frozenset[str]:
-    """The modules that a source imports or names as "module:function", and imported names, which may be modules, too.
+    """The modules of both packages that a source imports or names as "module:function", and imported names, perhaps modules, too.
 
     Imports are found by their form, each at the beginning of a line, because parsing takes a second for the whole project.
     """
