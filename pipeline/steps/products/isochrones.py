@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.gpu.loader import to_host
-from kernels.graph import Array, Graph
+from kernels.graph import ID, Array, Graph
 from kernels.reductions import Digits, digits_of, within
 from kernels.trees import Trees
 from pipeline.config.model import LARGEST
@@ -18,6 +18,7 @@ from pipeline.config.products import IsochronesConfig
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend, bring
+from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files, write_rows
 from pipeline.steps.products.vertices import read_vertices
@@ -34,6 +35,7 @@ from pipeline.tables.row_lookup import places_in
 STEP = "isochrones"  # and the table
 VERTICES = "isochrone_vertices"
 _SOURCES_PER_FILE = 256  # of vertices
+_COPIES = 3  # of all counts and sums, in memory: as they arrive, as a table, and as what a task has just sent
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
 
     Raises:
         BadConfig: A column to be summed is not in the table of nodes, or has no numbers.
+        TooLarge: Memory does not hold the table.
     Otherwise as `read_vertices` and `tabulate_closeness`.
     """
     facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
@@ -140,6 +143,8 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
     sums = [pa.field(one.name, pa.int64() if one.digits is None else pa.float64(), nullable=False) for one in attributes]
     schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
     product = _Isochrones(sources_of(asked, edges, graph), schema, thresholds, attributes, edges.digest)
+    rows = product.sweeps.count * len(thresholds)
+    require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)

@@ -20,7 +20,7 @@ from kernels.trees import Trees
 from pipeline.config.products import IsochronesConfig
 from pipeline.steps.products.isochrones import require_isochrones, sources_of, thresholds_of
 from pipeline.steps.products.sweeping import Sweeps
-from pipeline.steps.products.tabulating import write_rows
+from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
@@ -30,6 +30,7 @@ from pipeline.tables.row_lookup import rows_of
 
 STEP = "isochrone_polygons"  # and the table
 LONGEST = 20.0
+_SOURCES_PER_FILE = 256  # an area may take as much memory as a table of all vertices
 _MULTIPOLYGON, _POLYGON, _LITTLE_ENDIAN = 6, 3, 1
 
 
@@ -126,7 +127,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, run
     """Write the area within each threshold of each source; of a source without a triangle it is null.
 
     The folder is `work / "isochrone_polygons"`. Returns and raises as `tabulate_isochrones`, and raises BadConfig for a graph
-    without coordinates.
+    without coordinates, and TooLarge as `require_disk`.
     """
     require_isochrones(edges, graph, asked)
     coordinates = sorted_coordinates(edges)
@@ -136,7 +137,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, run
     product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates, edges.digest)
 
     def write(folder: Path) -> dict[str, Any]:
-        swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
+        swept = write_files(folder, product, tables.keys(STEP), _SOURCES_PER_FILE, runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist()}

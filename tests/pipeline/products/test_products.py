@@ -18,7 +18,7 @@ from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed, TooLarg
 from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.layout import lay_out
-from pipeline.steps.products import flows, nearest, space, sweeping
+from pipeline.steps.products import flows, nearest, polygons, space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.flows import tabulate_flows
 from pipeline.steps.products.isochrones import tabulate_isochrones, tabulate_reached
@@ -26,6 +26,7 @@ from pipeline.steps.products.nearest import tabulate_nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
+from pipeline.tables import files as tables
 from tests.pipeline.products.conftest import FACILITIES, SIDE, network
 
 GRAPH = network()
@@ -144,6 +145,25 @@ def test_polygons_hold_the_vertices_within_the_threshold(published):
     by_key = {(row["source"], row["threshold"]): row["geometry"] for row in table.to_pylist()}
     assert by_key[60, 7] is None and by_key[24, 0] is None and by_key[24, 7] is not None
     assert len(by_key) == 3 * len(GRAPH)
+
+
+def test_polygons_of_many_sources_are_several_files(published, tmp_path, monkeypatch):
+    """Each area may be as large as a table of vertices: all areas of a city do not fit into memory."""
+    edges, graph = steps_of(published)
+    monkeypatch.setattr(polygons, "_SOURCES_PER_FILE", 10)
+    made = polygons.tabulate_polygons(edges, graph, IsochronesConfig(thresholds=[0, 4, 7]), Runtime(tmp_path))
+    assert len(tables.files(made.path)) == 6 and made.facts["rows"] == 3 * len(GRAPH)
+    assert pq.read_table(made.path).equals(pq.read_table(published.path / "isochrone_polygons"))
+
+
+def test_isochrones_that_do_not_fit_into_memory_are_refused(published, tmp_path, monkeypatch):
+    edges, graph = steps_of(published)
+    asked, needed = IsochronesConfig(thresholds=[0, 4], sums=["people"]), 3 * 8 * 4 * 2 * len(GRAPH)
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend: needed - 1)
+    with pytest.raises(TooLarge, match=r"^isochrones: a table of 102 rows takes up to .* of memory"):
+        tabulate_isochrones(edges, graph, asked, Runtime(tmp_path))
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend: needed)
+    assert tabulate_isochrones(edges, graph, asked, Runtime(tmp_path)).facts["rows"] == 102
 
 
 def test_proofs_say_what_was_proved(published):
