@@ -2,7 +2,6 @@
 
 THREADS = 1024  # of a block of the iteration
 TILE_BITS = 15  # a tile has 2^15 rows
-CHUNK_ARCS = 2048  # arcs of one row segment's chunk, the work of a warp
 ROUND = 256  # arcs that a warp adds at a time, and floats that it stages
 UNIT = 1 << 60  # sums over all rows are integers of 2^-60
 CONTROL_WORDS = 16  # 64-bit words of Control in pagerank.cu

@@ -1,26 +1,21 @@
 /* A step of PageRank's power iteration by propagation blocking without atomics.
 
-   Shares, that is scores over out-degrees rounded to float, are divided into tiles of 32768 rows. First, a block holds a tile in
-   shared memory, or where that is too small (TILE_IN_SHARED is 0) reads it through the cache, and its warps stream the tile's
-   arcs, two bytes each (tiles.cu), in the order of their heads: a segmented sum gives a partial, the contribution of a tile to a
-   row. Then the rows add their partials in double, one row per lane: rows
-   are in slices of 32 with about equally many partials, whose indices are stored transposed. Neither pass gathers at random
-   outside shared memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the
-   arcs only. The sums over all rows, of changes and of the scores without out-arcs, are added as integers of 2^-60, so that any
-   order gives the same bits. Rows without any arc have the base score and are in no slice. Sources: Beamer, Asanovic, Patterson,
-   Reducing Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager, Wellein, Fehske, Bishop, A Unified
-   Sparse Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
+   Shares, that is scores over out-degrees rounded to float, are divided into tiles of 32768 rows. First, a block holds a tile
+   in shared memory, or where that is too small (TILE_IN_SHARED is 0) reads it through the cache, and its warps stream the
+   tile's arcs, two bytes each (gpu/tiles/tiles.cu), in the order of their heads: a segmented sum gives a partial, the
+   contribution of a tile to a row. Then the rows add their partials in double, one row per lane: rows are in slices of 32
+   with about equally many partials, whose indices are stored transposed. Neither pass gathers at random outside shared
+   memory, because a tile's partials of neighbouring rows are neighbours. The order of every sum depends on the arcs only. The
+   sums over all rows, of changes and of the scores without out-arcs, are added as integers of 2^-60, so that any order gives
+   the same bits. Rows without any arc have the base score and are in no slice. Sources: Beamer, Asanovic, Patterson, Reducing
+   Pagerank Communication via Propagation Blocking, IPDPS 2017. Kreutzer, Hager, Wellein, Fehske, Bishop, A Unified Sparse
+   Matrix Data Format for Efficient General Sparse Matrix-Vector Multiplication, SISC 2014. */
 #pragma once
-#include "gpu/device.cuh"
+#include "gpu/tiles/stream.cuh"
 
 #define TILE (1 << TILE_BITS) /* rows */
 #define STAGED (TILE_IN_SHARED ? TILE : 0) /* where in a block's floats the warps' staged sums begin */
 #define BATCH 4               /* loads in flight per lane */
-#define LAST 0x80008000u           /* of its segment: the marks of two arcs */
-
-struct Task {
-    int64_t tile, first_arc, count, first_partial;
-};
 
 struct Slice {
     int64_t first_item, width, first_partial;
@@ -52,21 +47,6 @@ __device__ __forceinline__ bool is_unsettled(double before, double score) { retu
 __device__ __forceinline__ Sums sums_without_arcs(double before, double base, int64_t count) {
     return Sums{in_units(fabs(base - before)) * (uint64_t)count, in_units(base) * (uint64_t)count,
         is_unsettled(before, base) ? (uint64_t)count : 0};
-}
-
-/* Eight arcs, read once. */
-__device__ __forceinline__ void load_arcs(const uint32_t* arcs, uint32_t (&words)[4]) {
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-        : "l"(arcs));
-}
-
-/* Load a warp's arcs from `arc` on: 8 per lane, and zeros behind the end. */
-__device__ __forceinline__ void load_round(const uint32_t* arcs, int arc, int count, uint32_t (&words)[4]) {
-    words[0] = words[1] = words[2] = words[3] = 0;
-    if (arc < count) {
-        load_arcs(arcs + arc / 2, words);
-    }
 }
 
 /* The sum of `value` over the lanes up to this one. */
@@ -122,7 +102,7 @@ __device__ void sum_segments(const float* tile, const uint32_t* arcs, int count,
     for (int round = 0; round < count; round += ROUND) {
         const uint32_t words[4] = {coming[0], coming[1], coming[2], coming[3]};
         load_round(arcs, round + ROUND + lane * 8, count, coming);
-        const int marks = __popc(words[0] & LAST) + __popc(words[1] & LAST) + __popc(words[2] & LAST) + __popc(words[3] & LAST);
+        const int marks = marks_of(words);
         const int up_to = sum_up_to(marks), total = __shfl_sync(FULL_WARP, up_to, 31);
         const uint32_t marked = __ballot_sync(FULL_WARP, marks > 0);
         float* const first = staged + up_to - marks;
@@ -178,7 +158,7 @@ __device__ void sum_tiles(
                 break;
             }
             const Task task = plan.tasks[place];
-            sum_segments(tile, plan.arcs + task.first_arc / 2, (int)task.count, staged, partials + task.first_partial);
+            sum_segments(tile, plan.arcs + task.first_arc / 2, task.count, staged, partials + task.first_segment);
         }
     }
 }

@@ -53,7 +53,7 @@ def test_rows_of_many_tiles(directed: bool) -> None:
 
 @pytest.mark.parametrize("arcs", [1, 100, 5000])
 def test_many_bands(arcs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "_BAND", arcs)
+    monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", arcs)
     check(graph_of(random_edges(13, 2000, 9000, True, 2)))
 
 
