@@ -12,6 +12,7 @@ from benchmarks.operators.tables import Row
 from kernels.graph import Csr, Graph
 from kernels.operators import Frontier, Rules, advance, atomic_min, compute, filter, reduce
 from kernels.operators.gpu.groups import divided, lanes_of
+from kernels.operators.gpu.tiles.sweeps import tiled_arcs
 from kernels.operators.plan import _PLANS
 
 _CALLS = 300
@@ -77,12 +78,19 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     """Tables 7, 8, 11 and 14: `advance`."""
     size, arcs, offsets = graph.num_vertices, graph.num_arcs, graph.out.offsets
     x, out, near = cp.ones(size, np.float32), cp.zeros(size, np.float32), cp.full(size, 1 << 30, np.int32)
+    k, sums = cp.arange(size, dtype=np.int32), cp.zeros(size, np.int32)
 
     def give(neighbour):
         return x[neighbour]
 
     def keep(row, total):
         out[row] = total
+
+    def give_integer(neighbour):
+        return k[neighbour]
+
+    def keep_integer(row, total):
+        sums[row] = total
 
     def relax(neighbour, weight):
         atomic_min(near, neighbour, weight)
@@ -96,7 +104,10 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     def push(frontier: Frontier) -> Any:
         return lambda: advance(frontier, relax)
 
-    everything, start = Frontier.everything(graph), time.perf_counter()
+    def combined(how: str) -> Callable[[Frontier], Any]:
+        return lambda frontier: lambda: advance(frontier, give_integer, after=keep_integer, collect=how)
+
+    everything, start = Frontier.everything(graph, Rules(tiled_after=None)), time.perf_counter()
     divided(graph, graph.out, (True, 0, 1)), lanes_of(graph, graph.out, (True, 0, 1))
     cp.cuda.Device().synchronize()
     prepared = 1000 * (time.perf_counter() - start)
@@ -107,22 +118,46 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
         beside = {"beside": gather, "beside_name": "every head's value read, without rows:"} if table == 7 else {}
         summed = kernel_milliseconds(pull(frontier))
         yield _row(table, name, "sum of float32", summed, 8 * its_arcs + 12 * its_rows, its_arcs, **beside)
-        milliseconds = kernel_milliseconds(push(frontier))
-        yield _row(table, name, "atomic_min of int32", milliseconds, 12 * its_arcs + 8 * its_rows, its_arcs)
+        pulled = 8 * its_arcs + 12 * its_rows
+        for what, make, num_bytes in (
+            ("sum of int32", combined("sum"), pulled), ("max of int32", combined("max"), pulled),
+            ("atomic_min of int32", push, 12 * its_arcs + 8 * its_rows),
+        ):  # fmt: skip
+            first, tiled = (kernel_milliseconds(make(frontier.under(tiled_after=after))) for after in (None, 0))
+            yield _row(table, name, what, tiled, num_bytes, its_arcs, beside=first, beside_name="in the first sweeps:")
     listed = Frontier.of_rows(graph, cp.arange(size - 1), Rules(sparse_rows=1.0))
     with_lanes, with_list = (kernel_milliseconds(pull(each)) for each in (everything, listed))
     gain = with_list - with_lanes
     even = f"pays after {prepared / gain:,.0f} sweeps" if gain > 0 else "a list is as fast"
     yield Row(14, name, "groups of degrees, vector extension", prepared, beside=gain, beside_name="gained a sweep:", note=even)
+    yield _order_of_tiles(graph, name, push(everything), push(everything.under(tiled_after=0)))
     yield from _kernels(name) if name == "R-MAT 24" else ()
+
+
+def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: Callable[[], Any]) -> Row:
+    """What the order of tiles costs, with weights, and what it gains."""
+    cp.get_default_memory_pool().free_all_blocks()
+    cp.cuda.Device().synchronize()
+    start = time.perf_counter()
+    made = tiled_arcs(graph.out, graph.num_vertices, 15, True)
+    cp.cuda.Device().synchronize()
+    prepared = 1000 * (time.perf_counter() - start)
+    num_bytes = sum(each.nbytes for each in (made.arcs, made.weights, made.tasks, made.jobs, made.rows) if each is not None)
+    of_arc = f"{num_bytes / graph.num_arcs:.1f} bytes an arc, {graph.num_arcs / len(made.rows):.1f} arcs of a row in a tile"
+    gain = kernel_milliseconds(before) - kernel_milliseconds(tiled)
+    note = f"{of_arc}; pays after {prepared / gain:,.0f} sweeps" if gain > 0 else of_arc
+    return Row(
+        14, name, "order of tiles, with weights", prepared, beside=gain, beside_name="gained by atomic_min a sweep:", note=note
+    )
 
 
 def _kernels(name: str) -> Iterator[Row]:
     """The kernels that have been compiled so far."""
     processors = cp.cuda.Device().attributes["MultiProcessorCount"]
     for plan in _PLANS.values():
-        kernels = getattr(plan.program, "kernels", plan.program)
-        for (kernel, form, *_), (found, blocks) in kernels._kernels.items():
+        tiled = getattr(plan.program, "tiled", None)
+        programs = [getattr(plan.program, "kernels", plan.program), *([tiled.kernels] if tiled else [])]
+        for (kernel, form, *_), (found, blocks, _) in (each for program in programs for each in program._kernels.items()):
             label = f"{kernel}, {('all', 'flags', 'list')[form]}: {', '.join(each.name for each in plan.functions if each)}"
             kept = f"{found.num_regs} registers, {found.local_size_bytes} bytes spilled"
             yield Row(11, name, label, None, note=f"{kept}, {blocks // processors} blocks of a multiprocessor")

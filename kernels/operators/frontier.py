@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kernels.arrays import is_cupy, is_cupy_array
+from kernels.derived import Derived
 from kernels.graph import Array, Graph
 from kernels.operators.constants import ALL, DENSE, SPARSE
 
@@ -22,6 +23,9 @@ class Rules:
     # `advance` over all rows visits the neighbours in this many ranges, one after another, so that what is read of a range stays
     # in the cache. For graphs without hubs.
     segments: int = 1
+    # On a GPU, `advance` over all rows, or over flags of many, visits the arcs in the order of tiles after so many sweeps of a
+    # direction that could have this order, if that pays (docs/abstractions.md); None: never.
+    tiled_after: int | None = 32
     # `repeat_advance` ends before a round whose rows, and arcs of its direction, are more than this together.
     most_work: int | None = None
 
@@ -49,6 +53,7 @@ class Frontier:
         self.graph, self.rules, self.size = graph, rules, size
         self.form = ALL if size == graph.num_vertices else DENSE if listed is None else SPARSE
         self.listed, self.flags_form, self._sorted = listed, flags, listed is None
+        self.derived = Derived()  # what operators found out about these rows
 
     @classmethod
     def everything(cls, graph: Graph, rules: Rules | None = None) -> "Frontier":

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from kernels.operators.functions.accesses import NEIGHBOUR
 from kernels.operators.functions.tree import MOST_STEPS, Function, Node, Type
 
 
@@ -53,7 +54,7 @@ class _Writer:
         if node.op in ("variable", "scalar"):
             return self.name(args[0]) if node.op == "variable" else f"s_{args[0]}"
         if node.op == "load":
-            return self.load(args[0], self.value(args[1]), node.type)
+            return self.load(args[0], args[1], node.type)
         if node.op == "length":
             return self.kept["length"].format(f"a_{args[0]}")
         sign, *values = args if node.op in ("binary", "compare") else (node.op, *args)
@@ -68,7 +69,7 @@ class _Writer:
     def check(self, holds: Node, site: int, *values: Node) -> None: ...
     def give(self, value: Node | None) -> None: ...
     def jump(self, word: str) -> None: ...
-    def load(self, array: str, place: str, of_type: Type) -> str:
+    def load(self, array: str, place: Node, of_type: Type) -> str:
         raise NotImplementedError
 
 
@@ -103,8 +104,8 @@ class _Python(_Writer):
     def store(self, array: str, place: Node, value: Node) -> None:
         self.write(f"a_{array}[np.uint64({self.value(place)})] = {self.value(value)}")
 
-    def load(self, array: str, place: str, of_type: Type) -> str:
-        return f"{self.types[of_type]}(a_{array}[np.uint64({place})])"
+    def load(self, array: str, place: Node, of_type: Type) -> str:
+        return f"{self.types[of_type]}(a_{array}[np.uint64({self.value(place)})])"
 
     def branch(self, condition: Node, then: list[Node], otherwise: list[Node]) -> None:
         self.write(f"if {self.value(condition)}:")
@@ -192,7 +193,9 @@ class _Cuda(_Writer):
 
     def captured(self) -> list[str]:
         """The struct of captured values."""
-        members = [f"    {of} {name};" for name, of in self.members()]
+        copies = [(f"held_{name}", f"{self.elements[self.function.arrays[name].name]}*") for name in self.function.held]
+        members = [f"    {of} {name};" for name, of in [*self.members(), *copies]]
+        members += ["    uint32_t place;"] if copies else []  # of the neighbour in its tile
         return ["struct Captured {", *members, "};"]
 
     def members(self) -> list[tuple[str, str]]:
@@ -210,8 +213,12 @@ class _Cuda(_Writer):
         of = self.elements[self.function.arrays[array].name]
         self.write(f"captured.a_{array}[{self.value(place)}] = ({of}){self.value(value)};")
 
-    def load(self, array: str, place: str, of_type: Type) -> str:
-        return f"({self.types[of_type]})captured.a_{array}[{place}]"
+    def load(self, array: str, place: Node, of_type: Type) -> str:
+        return f"({self.types[of_type]}){self.entry(array, place)}"
+
+    def entry(self, array: str, place: Node) -> str:
+        held = place == NEIGHBOUR and array in self.function.held
+        return f"captured.held_{array}[captured.place]" if held else f"captured.a_{array}[{self.value(place)}]"
 
     def branch(self, condition: Node, then: list[Node], otherwise: list[Node]) -> None:
         self.write(f"if ({self.value(condition)}) {{")
@@ -251,7 +258,7 @@ class _Cuda(_Writer):
     def of_update(self, node: Node) -> str:
         name, array, place, value = node.args
         of = self.elements[self.function.arrays[array].name]
-        return f"{name}(&captured.a_{array}[{self.value(place)}], ({of}){self.value(value)})"
+        return f"{name}(&{self.entry(array, place)}, ({of}){self.value(value)})"
 
     def of_math(self, node: Node) -> str:
         return f"{node.args[0]}({self.value(node.args[1])})"
@@ -270,6 +277,11 @@ def python_of(function: Function) -> str:
 def cuda_of(function: Function, role: str) -> str:
     """CUDA C++ of the function: `role::Captured` and `role::call`."""
     return f"namespace {role} {{\n{_Cuda(function).text()}}}\n"
+
+
+def cuda_element(function: Function, array: str) -> str:
+    """The C type of the entries of a captured array."""
+    return _Cuda.elements[function.arrays[array].name]
 
 
 def cuda_members(function: Function) -> list[tuple[str, str]]:

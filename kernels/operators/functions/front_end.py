@@ -42,7 +42,8 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
     taken = {name: parameters[name] for name in names}
     arrays, scalars = lowering.arrays, lowering.scalars
     body, sites = tuple(lowering.body), tuple(lowering.sites)
-    return Function(definition.name, dict(parameters), taken, arrays, scalars, variables, body, result, sites, file)
+    whole = frozenset(lowering.whole)
+    return Function(definition.name, dict(parameters), taken, arrays, scalars, variables, body, result, sites, file, whole)
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:

@@ -47,6 +47,9 @@ class Function:
     result: Type  # type of what it returns
     sites: tuple[Site, ...]  # what its checks report, by number
     file: str  # of the source
+    whole: frozenset[str]  # captured arrays with an entry for each row, which are read or written at a row without a check
+    # Captured arrays of whose entries, at `neighbour`, the CUDA form uses copies: those that a block holds of a tile.
+    held: tuple[str, ...] = ()
 
 
 def type_of(dtype: np.dtype[Any]) -> Type:

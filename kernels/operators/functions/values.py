@@ -30,8 +30,7 @@ class Values:
         self, file: str, parameters: dict[str, Type], captured: Mapping[str, Any], types: dict[str, Type], rows: int
     ) -> None:
         self.file, self.parameters, self.captured, self.types, self.rows = file, parameters, captured, types, rows
-        self.arrays: dict[str, np.dtype[Any]] = {}
-        self.scalars: dict[str, Type] = {}
+        self.arrays, self.whole, self.scalars = dict[str, np.dtype[Any]](), set[str](), dict[str, Type]()
         self.sites: list[Site] = []
         self.body: list[Node] = []
         self.into, self.assigned, self.number = self.body, set(parameters), 0
@@ -217,6 +216,7 @@ class Values:
     def checked(self, node: ast.AST, array: str, place: Node) -> Node:
         """An index that has been compared with the length of the array; a row of the graph is inside of an array for all rows."""
         if place.op == "variable" and place.args[0] in _ROWS & {*self.parameters} and len(self.captured[array]) >= self.rows:
+            self.whole.add(array)
             return place
         place, length = self.kept(place), Node("length", "i", (array,))
         self.emit("check", Node("inside", "b", (place, length)), self.site(node, "index", array, "i"), place, length)

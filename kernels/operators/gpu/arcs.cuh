@@ -10,7 +10,7 @@
    lanes of the vector extension, of which a warp reads arc k of 32 rows as one line.
 
    Source: Afanasyev, Vector Graph Library (2020); Merrill, Garland, Grimshaw, Scalable GPU Graph Traversal (PPoPP 2012). */
-#include "operators/gpu/sweep.cuh"
+#include "operators/gpu/tiles/rows.cuh"
 #if HOW == FIRST_OF
 #include "operators/gpu/headers/first.cuh"
 #endif

@@ -12,9 +12,10 @@ from kernels.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.bits import list_marked, words_of
-from kernels.operators.gpu.compiled import C_TYPES, NUMBERS, Program, failures, few_arcs, passed
+from kernels.operators.gpu.compiled import C_TYPES, NUMBERS, Kernel, Program, failures, few_arcs, passed
 from kernels.operators.gpu.constants import CONTROL_WORDS, FIRST_OF, MARKED_ROWS, REPEAT_BLOCKS, REPEAT_THREADS
 from kernels.operators.gpu.groups import Division, Groups, divided, groups_of, lanes_of
+from kernels.operators.gpu.tiles.sweeps import TiledArcs, TiledSweep, arcs_for, tiled_sweep
 from kernels.operators.gpu.vertices import Search, items_of, of_bits
 from kernels.operators.plan import Plan
 from kernels.operators.segments import segmented
@@ -28,7 +29,8 @@ class Advance:
     """The kernels of an advance.
 
     `own` and `total` are the types of what rows keep; `start` is the total without arcs; `finds` says whether rows enter a
-    frontier; `divisible`, whether the arcs may be visited in parts; `once`, whether something is called once for a row.
+    frontier; `divisible`, whether the arcs may be visited in parts; `once`, whether something is called once for a row behind
+    its arcs. `tiled` is the sweep in the order of tiles, if there can be one.
     """
 
     kernels: Program
@@ -39,6 +41,7 @@ class Advance:
     divisible: bool
     before: bool
     once: bool
+    tiled: TiledSweep | None
 
 
 def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> Advance:
@@ -55,21 +58,26 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     }  # fmt: skip
     divisible = collect != "first" and not ordered(collect or "", total) and not {"arc", "place"} & {*edge.parameters}
     source, threads = ("repeat.cuh", REPEAT_THREADS) if repeats else ("arcs.cuh", THREADS)
-    kernels = Program(source, {"before": before, "edge": edge, "after": after}, defined, threads, bool(repeats))
-    once = after is not None
-    return Advance(kernels, DTYPES[own], start.dtype, start, edge_finds or after_finds, divisible, before is not None, once)
+    roles = {"before": before, "edge": edge, "after": after}
+    kernels = Program(source, roles, defined, threads, bool(repeats))
+    once, finds = after is not None, edge_finds or after_finds
+    tiled = None if repeats else tiled_sweep(roles, defined, total, collect or "")
+    return Advance(kernels, DTYPES[own], start.dtype, start, finds, divisible, before is not None, once, tiled)
 
 
 def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]]) -> Frontier:
     """Visit the arcs; waits for the GPU only if rows enter a frontier."""
     graph, made_of = frontier.graph, plan.program
+    tiles = made_of.tiled and frontier.size and arcs_for(frontier, csr, made_of.tiled, captured[1])
     count = frontier.rules.ranges(graph) if frontier.form == ALL and made_of.divisible else 1
     parts = segmented(graph, csr, count) if count > 1 else [csr]
     search = Search(frontier) if made_of.finds else None
     marked = frontier.form != SPARSE and graph.num_vertices > MARKED_ROWS  # and the rows that are found are listed afterwards
-    kept = [cupy.empty(graph.num_vertices, of) if count > 1 else _NULL for of in (made_of.own, made_of.total)]
+    kept = [cupy.empty(graph.num_vertices, of) if count > 1 or tiles else _NULL for of in (made_of.own, made_of.total)]
     numbered = failures().next(plan.functions)
-    for number, part in enumerate(parts if frontier.size else []):
+    if tiles:
+        _visit_tiles(frontier, (csr, tiles), made_of, kept, [*_found(search, marked, numbered)], passed(captured))
+    for number, part in enumerate(parts if frontier.size and not tiles else []):
         turn = *kept, made_of.start, np.int64(number), np.int64(count)
         _visit(
             frontier,
@@ -127,6 +135,34 @@ def _visit(
         run("end_hubs", 32 * hubs)
 
 
+def _visit_tiles(
+    frontier: Frontier, arcs: tuple[Csr, TiledArcs], made_of: Advance, kept: list[Any], found: list[Any], captured: list[Any]
+) -> None:
+    """What happens once for rows, around a sweep in the order of tiles: turns 0 and 2 of 3."""
+    graph, (csr, tiles), sweep = frontier.graph, arcs, made_of.tiled
+    assert sweep is not None
+    weights = csr.weights if csr.weights is not None else graph.rows_by_id
+    bits, hubs = items_of(frontier)[1], (_NULL, _NULL)
+    around = _NULL, _NULL, bits, csr.offsets, csr.indices, weights, csr.offsets, *hubs, *kept, made_of.start
+    rows, form = graph.num_vertices, frontier.form
+
+    def run(kernels: Program, kernel: Kernel, turn: int, threads: int, *more: Any) -> None:
+        kernels.run(kernel, threads, *around, np.int64(turn), np.int64(3), *found, *more, *captured)
+
+    def run_rows(name: str, turn: int) -> None:
+        run(made_of.kernels, made_of.kernels.kernel(name, form, graph, csr.weights), turn, rows, np.int64(rows))
+
+    if made_of.before or made_of.kernels.defined["HOW"]:
+        run_rows("begin_rows", 0)
+    tile = tiles.bits, sweep.shared(tiles.bits)
+    tile_weights = graph.rows_by_id if tiles.weights is None else tiles.weights
+    given = tiles.tasks, tiles.jobs, np.int64(len(tiles.jobs) - 1), tiles.arcs, tile_weights, tiles.rows
+    kernel, blocks = sweep.kernels.kernel("sweep_tiles", form, graph, csr.weights, tile), len(tiles.jobs) - 1
+    run(sweep.kernels, kernel, 1, blocks * sweep.kernels.threads, *given, cupy.zeros(1, np.uint64), np.int64(rows))
+    if made_of.once:
+        run_rows("end_rows", 2)
+
+
 def run_repeat(
     frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int, most_work: int
 ) -> tuple[int, Frontier]:
@@ -144,10 +180,10 @@ def run_repeat(
     result = failures().zeroed()
     end = cupy.zeros(CONTROL_WORDS, cupy.int64), np.int64(most_work), result, *failures().next(plan.functions), *passed(captured)
     kernels = made_of.kernels
-    kernel, resident = kernels.kernel("repeat_arcs", SPARSE, graph, csr.weights)
+    kernel = kernels.kernel("repeat_arcs", SPARSE, graph, csr.weights)
     # Rounds of few arcs cost a barrier each, which is faster with fewer blocks.
-    few = few_arcs(graph) and resident >= REPEAT_BLOCKS
-    kernels.run((kernel, resident // REPEAT_BLOCKS if few else resident), 1 << 62, *given, *arcs, *end)
+    few = few_arcs(graph) and kernel.blocks >= REPEAT_BLOCKS
+    kernels.run(kernel._replace(blocks=kernel.blocks // REPEAT_BLOCKS) if few else kernel, 1 << 62, *given, *arcs, *end)
     rounds, left = failures().check().tolist()
     if rounds <= 0:
         return rounds, frontier

@@ -1,7 +1,7 @@
 """User functions compiled by NVRTC, inside the kernels around them, and the failures that these record."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import cupy
 import numpy as np
@@ -25,6 +25,14 @@ def few_arcs(graph: Graph) -> bool:
     return graph.num_arcs < _MANY_ARCS * graph.num_vertices
 
 
+class Kernel(NamedTuple):
+    """A compiled kernel, how many of its blocks are resident, and the bytes of dynamic shared memory that each has."""
+
+    function: Any
+    blocks: int
+    shared: int
+
+
 class Program:
     """A source of this folder with user functions by role; kernels are compiled for each form of frontier on first use."""
 
@@ -43,29 +51,33 @@ class Program:
         lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
         self.defined, self.cooperative, self.threads = defined, cooperative, threads
         self.source, self.text, self.functions = f"operators/gpu/{source}", "\n".join(lines), functions
-        self._kernels: dict[Any, tuple[Any, int]] = {}
+        self._kernels: dict[Any, Kernel] = {}
 
-    def kernel(self, name: str, form: int, graph: Graph, weights: Array | None = None) -> tuple[Any, int]:
-        """Kernel `name` for a form of frontier, and how many of its blocks are resident."""
+    def kernel(
+        self, name: str, form: int, graph: Graph, weights: Array | None = None, tile: tuple[int, int] | None = None
+    ) -> Kernel:
+        """Kernel `name` for a form of frontier; `tile`: bits of the tiles, and bytes of dynamic shared memory of a block."""
         device = cupy.cuda.Device()
         lanes = _FEW_LANES if few_arcs(graph) else _LANES
-        key = name, form, device.id, lanes
+        key = name, form, device.id, lanes, tile
         if key not in self._kernels:
             row = C_NAMES[np.dtype(graph.rows_by_id.dtype)]
             weight = "int64_t" if weights is None else C_NAMES[np.dtype(weights.dtype)]
             chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None), "TEAM_LANES": lanes}
+            bits, shared = tile or (0, 0)
+            chosen |= {"TILE_BITS": bits} if tile else {}
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
-            kernel = kernel_of(self.source, name, device.id, cooperative=self.cooperative, generated=text)
-            resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, 0)
-            self._kernels[key] = kernel, max(1, resident) * device.attributes["MultiProcessorCount"]
+            kernel = kernel_of(self.source, name, device.id, shared=shared, cooperative=self.cooperative, generated=text)
+            resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, shared)
+            self._kernels[key] = Kernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
         return self._kernels[key]
 
-    def run(self, kernel: tuple[Any, int], threads: int, *arguments: Any) -> None:
+    def run(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
         """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
-        blocks = max(1, min(kernel[1], -(-threads // self.threads)))
-        while blocks > 6 and (blocks % 2 == 0 or blocks % 3 == 0):
+        blocks = max(1, min(kernel.blocks, -(-threads // self.threads)))
+        while not kernel.shared and blocks > 6 and (blocks % 2 == 0 or blocks % 3 == 0):
             blocks -= 1  # otherwise every third row, say, would be the work of every third block
-        kernel[0]((blocks,), (self.threads,), arguments)
+        kernel.function((blocks,), (self.threads,), arguments, shared_mem=kernel.shared)
 
 
 def passed(captured: Sequence[tuple[Any, ...]]) -> list[Any]:
