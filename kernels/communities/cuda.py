@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.answers import Components
 from kernels.communities.constants import CONTROL_WORDS, LARGE_ROW, MIDDLE_ROW, SMALL_ROW, THREADS
-from kernels.gpu.loader import launch, pointer
+from kernels.gpu.loader import launch, minus_ones, pointer
 from kernels.graph import Array, Graph
 
 
@@ -17,11 +17,11 @@ def solve(graph: Graph) -> Components:
     tabled, slots, counts = _tables(graph)
     positions, num_slots = graph.positions, max(1, int(slots[-1]))
     labels, preferred = positions.copy(), cupy.empty(num_rows, row)
-    active, moves = cupy.ones(num_rows, np.uint8), cupy.zeros(num_rows, np.uint8)
+    leads, moves = minus_ones(num_rows, np.int32), cupy.zeros(num_rows, np.uint8)
     tables, votes = cupy.empty(num_slots, row), cupy.empty(num_slots, np.uint32)
     sides: tuple[Any, ...] = graph.out.offsets, graph.out.indices
     sides += (pointer(into.offsets), pointer(into.indices)) if into else (pointer(None), pointer(None))
-    state = positions, labels, preferred, active, moves, tables, votes, cupy.zeros(CONTROL_WORDS, np.uint32)
+    state = positions, labels, preferred, leads, moves, tables, votes, cupy.zeros(CONTROL_WORDS, np.uint32)
     launch(
         "communities/communities.cu",
         "propagate",

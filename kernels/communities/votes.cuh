@@ -75,37 +75,115 @@ struct Table {
     }
 };
 
-/* The best label of a row, by `threads` threads, of which this one is number `member`; `any` tells all of them whether one of
-   them has a condition. Each thread has the best of the slots it read, and the votes for the row's own label if it read them;
-   if the table is too small, all have less than 0 votes. If all labels are `distinct`, and no arc is parallel, the smallest is
-   best. */
-template <typename Any>
-__device__ __forceinline__ Choice count_votes(const Arcs& arcs, int64_t row, const ROW* labels, bool distinct, const Table& table,
-    int64_t& own_votes, int member, int threads, Any any) {
-    Choice best = {0, NO_LABEL};
-    bool fails = false; // there are parallel arcs, or no slots
-    for (int64_t arc = member; distinct && arc < arcs.number; arc += threads) {
+/* The threads that count a row: those of a warp, or of a block with `shared`, which has a place for each of its warps. */
+struct Warp {
+    static constexpr int threads = 32;
+    int member;
+
+    __device__ __forceinline__ bool any(bool one) const { return __any_sync(FULL_WARP, one) != 0; }
+    __device__ __forceinline__ uint64_t sum(uint64_t value) const { return sum_of_warp(value); }
+};
+
+struct Block {
+    static constexpr int threads = THREADS;
+    int member;
+    uint64_t* shared;
+
+    __device__ __forceinline__ bool any(bool one) const { return __syncthreads_or(one) != 0; }
+    __device__ __forceinline__ uint64_t sum(uint64_t value) const {
+        value = sum_of_warp(value);
+        if ((member & 31) == 0) {
+            shared[member >> 5] = value;
+        }
+        __syncthreads();
+        value = 0;
+        for (int warp = 0; warp < THREADS / 32; warp++) {
+            value += shared[warp];
+        }
+        __syncthreads();
+        return value;
+    }
+};
+
+/* A row's choice if all labels differ: the label of its first arc to another row, the smallest, unless arcs are parallel. Thread
+   0 or a lane of its warp has it. Return false if votes have to be counted. */
+template <typename Team>
+__device__ __forceinline__ bool choose_first(const Arcs& arcs, int64_t row, const ROW* labels, const Team& team, Choice& best) {
+    bool parallel = false;
+    for (int64_t arc = team.member; arc < arcs.number; arc += Team::threads) {
         const int64_t other = arcs.neighbour(arc);
-        if (other != row) {
-            best.improve(1, labels[other]);
-            fails |= arc > 0 && arcs.neighbour(arc - 1) == other;
+        parallel |= arc > 0 && other != row && arcs.neighbour(arc - 1) == other;
+    }
+    bool none = false; // of the first arcs leads to another row
+    if (team.member < 32) {
+        const int64_t other = team.member < arcs.number ? arcs.neighbour(team.member) : row;
+        const uint32_t leading = __ballot_sync(FULL_WARP, other != row);
+        none = leading == 0;
+        if (leading && __ffs(leading) - 1 == team.member) {
+            best = {1, labels[other]};
         }
     }
-    if (distinct && !any(fails)) {
-        return best;
+    return !team.any(parallel || none);
+}
+
+/* The choice of a row of at least 32 arcs if half of its votes are for its own label, or more than half for another one, for
+   which the first 32 votes are a sample. Thread 0 has it, and the votes for the row's own label; votes for other labels than the
+   own one are then an upper bound. Return false if votes have to be counted by labels. */
+template <typename Team>
+__device__ __forceinline__ bool choose_majority(
+    const Arcs& arcs, int64_t row, const ROW* labels, const Team& team, Choice& best, int64_t& own_votes) {
+    const ROW own = labels[row], sampled = labels[arcs.neighbour(threadIdx.x & 31)];
+    const int same = __popc(__match_any_sync(FULL_WARP, sampled));
+    const int most = __reduce_max_sync(FULL_WARP, same);
+    if (most < SAMPLED_MAJORITY) {
+        return false;
     }
-    for (int64_t slot = member; slot < table.size; slot += threads) {
+    const ROW likely = __shfl_sync(FULL_WARP, sampled, __ffs(__ballot_sync(FULL_WARP, same == most)) - 1);
+    uint64_t counted = 0; // votes for `own`, and from bit 32 on for `likely`
+    for (int64_t base = team.member; base < arcs.number; base += LABELS_AT_ONCE * Team::threads) {
+        ROW others[LABELS_AT_ONCE];
+#pragma unroll
+        for (int i = 0; i < LABELS_AT_ONCE; i++) {
+            const int64_t arc = base + i * Team::threads;
+            others[i] = arc < arcs.number ? (ROW)arcs.neighbour(arc) : (ROW)row;
+        }
+#pragma unroll
+        for (int i = 0; i < LABELS_AT_ONCE; i++) {
+            const ROW label = labels[others[i]];
+            counted += others[i] == (ROW)row ? 0 : (label == own) + ((uint64_t)(label == likely) << 32);
+        }
+    }
+    counted = team.sum(counted);
+    const int64_t for_own = (uint32_t)counted, for_likely = counted >> 32;
+    const bool stays = 2 * for_own >= arcs.number;
+    if (!stays && (likely == own || 2 * for_likely <= arcs.number)) {
+        return false;
+    }
+    if (team.member == 0) {
+        best = stays ? Choice{arcs.number - for_own, NO_LABEL} : Choice{for_likely, likely};
+        own_votes = for_own;
+    }
+    return true;
+}
+
+/* The best label of a row other than its own. Each thread has the best of the slots it read, and the votes for the row's own
+   label if it read them; if the table is too small, all have less than 0 votes. */
+template <typename Team>
+__device__ __forceinline__ Choice count_votes(
+    const Arcs& arcs, int64_t row, const ROW* labels, const Table& table, const Team& team, int64_t& own_votes) {
+    for (int64_t slot = team.member; slot < table.size; slot += Team::threads) {
         table.labels[slot] = (ROW)-1;
         table.votes[slot] = 0;
     }
-    any(false);
+    team.any(false);
     const int lane = threadIdx.x & 31;
-    fails = false;
-    for (int64_t base = member - lane; base < arcs.number && !__any_sync(FULL_WARP, fails); base += LABELS_AT_ONCE * threads) {
+    bool fails = false; // no slot is free
+    for (int64_t base = team.member - lane; base < arcs.number && !__any_sync(FULL_WARP, fails);
+         base += LABELS_AT_ONCE * Team::threads) {
         ROW others[LABELS_AT_ONCE], found[LABELS_AT_ONCE];
 #pragma unroll
         for (int i = 0; i < LABELS_AT_ONCE; i++) {
-            const int64_t arc = base + i * threads + lane;
+            const int64_t arc = base + i * Team::threads + lane;
             others[i] = arc < arcs.number ? (ROW)arcs.neighbour(arc) : (ROW)row;
         }
 #pragma unroll
@@ -123,16 +201,20 @@ __device__ __forceinline__ Choice count_votes(const Arcs& arcs, int64_t row, con
             __syncwarp();
         }
     }
-    if (any(fails)) {
+    if (team.any(fails)) {
         return {-1, NO_LABEL};
     }
-    best = {0, NO_LABEL};
-    for (int64_t slot = member; slot < table.size; slot += threads) {
+    Choice best = {0, NO_LABEL};
+    const ROW own = labels[row];
+    for (int64_t slot = team.member; slot < table.size; slot += Team::threads) {
         const ROW label = table.labels[slot];
         if (label != (ROW)-1) {
             const int64_t number = *(volatile uint32_t*)&table.votes[slot];
-            best.improve(number, label);
-            own_votes = label == labels[row] ? number : own_votes;
+            if (label == own) {
+                own_votes = number;
+            } else {
+                best.improve(number, label);
+            }
         }
     }
     return best;

@@ -9,6 +9,7 @@ cupy = pytest.importorskip("cupy")
 from kernels.answers import Components
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
+from kernels.gpu import loader
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from tests.answers import uncleaned
@@ -52,3 +53,29 @@ def test_more_labels_than_a_table_in_shared_memory_has_slots():
     """Pairs keep a label each, unless the row beside all of them moves. It counts in round 2, when not all labels differ."""
     edges = [pair for i in range(0, 9002, 2) for pair in ((i, i + 1), (9002, i), (9002, i + 1))]
     check(graph_of(EdgeList("pairs", tuple(edges), directed=False)))
+
+
+def ring_of_cliques(cliques: int, size: int) -> Graph:
+    """Cliques that arcs join to a ring: most neighbours of a row soon have one label, and few rows move in most rounds."""
+    edges = [(i * size + a, i * size + b) for i in range(cliques) for a in range(size) for b in range(a)]
+    edges += [(i * size, (i * size + size + 1) % (cliques * size)) for i in range(cliques)]
+    return graph_of(EdgeList("ring", tuple(edges), directed=False))
+
+
+@pytest.mark.parametrize("many", [1, 1 << 30], ids=["moves are passed on", "all rows are counted again"])
+def test_rows_that_may_have_lost_their_lead(monkeypatch, many):
+    """Both ways to find the rows that a round has to count."""
+    monkeypatch.setattr("kernels.communities.constants.MANY", many)
+    caches = loader.constants_of, loader.load, loader.kernel_of, loader.cooperative
+    for cache in caches:
+        cache.cache_clear()
+    ends = (300 * np.random.default_rng(7).random((1500, 2)) ** 2).astype(int).tolist()
+    check(graph_of(EdgeList("random", tuple(map(tuple, ends)), directed=False)))
+    check(ring_of_cliques(9, 40))
+    for cache in caches:
+        cache.cache_clear()
+
+
+def test_a_majority_of_a_row_that_a_block_counts():
+    """Rows of 299 neighbours, which soon have one label."""
+    check(ring_of_cliques(2, 300))
