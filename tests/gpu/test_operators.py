@@ -8,7 +8,7 @@ cupy = pytest.importorskip("cupy")
 
 from kernels.gpu import loader
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, UserFunctionError, advance, repeat_advance
+from kernels.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
 from kernels.operators.algorithms.paths.top_down import top_down
 from kernels.operators.gpu import arcs, constants
 from tests.operators import cases
@@ -153,3 +153,48 @@ def test_delta_stepping_with_and_without_hubs(hub, monkeypatch):
     monkeypatch.setattr("kernels.operators.algorithms.paths.delta_stepping._HUB", hub)
     (there,), (here,) = (answers(each, ["paths.delta_stepping"]).values() for each in (to_device(GRAPHS[1]), GRAPHS[1]))
     np.testing.assert_array_equal(there.get(), here)
+
+
+@pytest.mark.parametrize("size", [1025, 40_001])
+def test_reductions_over_several_blocks(size):
+    """Of every type, over every kind of frontier; twice, because parts of the first call are still in memory."""
+    graph = cases.graph_of_arcs([], size)
+    given = np.random.default_rng(size).random(size) - 0.5
+
+    def reduced(graph):
+        doubles, singles = cases.like(graph, given), cases.like(graph, given.astype(np.float32))
+        numbers = cases.like(graph, (given * 2**40).astype(np.int64))
+
+        def double(row):
+            return doubles[row]
+
+        def single(row):
+            return singles[row]
+
+        def number(row):
+            return numbers[row]
+
+        def near_one(row):
+            return 1 + doubles[row] / 1000
+
+        def is_chosen(row):
+            return row % 3 == 1
+
+        everything = Frontier.everything(graph)
+        frontiers = [everything, *(filter(everything.under(sparse_rows=share), is_chosen) for share in (0.0, 1.0))]
+        of_values = [(value, how) for value in (double, single, number) for how in ("sum", "min", "max")]
+        return [reduce(each, *given) for each in frontiers for given in (*of_values, (near_one, "product"))]
+
+    expected = reduced(graph)
+    for _ in range(2):
+        assert reduced(to_device(graph)) == expected
+
+
+def test_results_are_zero_before_each_of_many_calls():
+    """They are set to zero together, from time to time."""
+    graph = to_device(cases.graph_of_arcs([], 40))
+
+    def is_small(row):
+        return row < 3
+
+    assert {filter(Frontier.everything(graph), is_small).size for _ in range(600)} == {3}

@@ -90,7 +90,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     if search is None:
         return Frontier(graph, frontier.rules, 0, listed=graph.rows_by_id[:0])
     if marked:
-        list_marked(search.bits, search.size, search.queue, search.capacity)
+        list_marked(graph, search.bits, search.size, search.queue, search.capacity)
     return search.found()
 
 

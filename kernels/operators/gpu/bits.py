@@ -36,9 +36,15 @@ def rows_of(graph: Graph, bits: Array, size: int) -> Array:
     return rows
 
 
-def list_marked(bits: Array, size: Array, queue: Array, capacity: Any) -> None:
-    """Count the rows whose bits are set, and list the first ones that are found, as operators do that find rows one by one."""
-    over(-(-len(bits) // MARKED_WORDS), "list_marked", bits, cupy.int64(len(bits)), size, queue, capacity, row=queue.dtype)
+def list_marked(graph: Graph, bits: Any, *found: Any) -> None:
+    """Count the rows whose bits are set, and list the first ones that are found, as operators do that find rows one by one.
+
+    Args:
+        bits: The place of the graph's bits.
+        found: Places of the number and of the list of rows, and the most that it has.
+    """
+    words = words_of(graph)
+    over(-(-words // MARKED_WORDS), "list_marked", bits, cupy.int64(words), *found, row=graph.rows_by_id.dtype)
 
 
 def over(items: int, name: str, *arguments: Any, row: Any) -> None:

@@ -12,11 +12,12 @@ from kernels.graph import Array, Graph
 from kernels.operators.functions.emit import cuda_members, cuda_of
 from kernels.operators.functions.errors import failure
 from kernels.operators.functions.tree import Function
-from kernels.operators.gpu.constants import FIRST_OF, LEAST_OF, MOST_OF, PRODUCT_OF, SUM_OF
+from kernels.operators.gpu.constants import FIRST_OF, LEAST_OF, MOST_OF, PRODUCT_OF, RECORD_WORDS, SUM_OF
 
 C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
 _FEW_LANES, _LANES = 4, 8  # that share a short row of a list
 _MANY_ARCS = 8  # of a row, on average; road networks have fewer
+_RESULTS = 256  # that are set to zero together
 NUMBERS = {"sum": SUM_OF, "product": PRODUCT_OF, "min": LEAST_OF, "max": MOST_OF, "first": FIRST_OF}  # HOW of orders.cuh
 
 
@@ -83,8 +84,11 @@ class Program:
 def passed(captured: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Captured values as a kernel takes them: an array is its address and its length."""
     found: list[Any] = []
-    for value in (each for values in captured for each in values):
-        found += [value, np.int64(len(value))] if getattr(value, "ndim", 0) else [value]
+    for values in captured:
+        for value in values:
+            found.append(value)
+            if getattr(value, "ndim", 0):
+                found.append(np.int64(value.size))
     return found
 
 
@@ -92,10 +96,17 @@ class Failures:
     """The first failure of a device's launches, which the next operator that reads something back raises."""
 
     def __init__(self) -> None:
-        # The record of functions.cuh; two that an operator counts or returns, zero before; one that `reduce` uses.
-        self.words, self.number = cupy.zeros(11, cupy.int64), 0
-        self.on_host = empty_pinned(11, np.int64)
-        self.record, self.result = self.words[:8], self.words[8:10]
+        # In memory of the host: a copy of the record of functions.cuh, and a result: two integers, or a value of any type.
+        self.on_host, self.number = empty_pinned(RECORD_WORDS + 2, np.int64), 0
+        self.on_host[:] = 0
+        place = self.on_host.ctypes.data
+        self.result, self.on_host_result = self.on_host[RECORD_WORDS:], np.uintp(place + 8 * RECORD_WORDS)
+        # On the GPU: the record, which ends with the place of its copy, and results, each of which is used once.
+        self._words = cupy.asarray(np.array([0] * RECORD_WORDS + [place] + [0] * 2 * _RESULTS, np.int64))
+        first = self._words.data.ptr + 8 * (RECORD_WORDS + 1)
+        self._record, self._counted = np.uintp(self._words.data.ptr), first
+        self._results, self._next = [np.uintp(first + 16 * number) for number in range(_RESULTS)], 0
+        self._parts = cupy.zeros(1, cupy.uint64)
         self.launched: dict[int, tuple[Function | None, ...]] = {}
 
     def next(self, functions: tuple[Function | None, ...]) -> tuple[Any, Any]:
@@ -103,26 +114,46 @@ class Failures:
         self.number += 1
         self.launched[self.number] = functions
         if len(self.launched) > 1000:
-            self.check()
-        return self.record, np.int64(self.number)
+            self.wait()
+        return self._record, np.int64(self.number)
+
+    def wait(self) -> None:
+        """Wait for the GPU, and raise the failure that is recorded."""
+        cupy.cuda.runtime.streamSynchronize(cupy.cuda.get_current_stream().ptr)
+        number = int(self.on_host[1])
+        if not number:
+            self.launched.clear()
+            return
+        _, _, row, stage, arc, site, *values = self.on_host[:RECORD_WORDS].tolist()
+        function = self.launched[number][stage]
+        self.launched = {}
+        self._words.data.memset_async(0, 8 * RECORD_WORDS)
+        self.on_host[:] = 0
+        assert function is not None
+        raise failure(function, row, arc, site, (values[0], values[1]))
 
     def check(self) -> Any:
-        """Wait for the GPU, raise the failure that is recorded, and return the words of the result, int64 [2]."""
-        words = self.words.get(out=self.on_host)
-        _, number, row, stage, arc, site, *values = words[:8].tolist()
-        functions = self.launched.get(number)
-        self.launched = {}
-        if number:
-            self.words.fill(0)
-            function = None if functions is None else functions[stage]
-            assert function is not None
-            raise failure(function, row, arc, site, (values[0], values[1]))
-        return words[8:10]
+        """As `wait`; returns the words of the last result, int64 [2]."""
+        runtime, stream = cupy.cuda.runtime, cupy.cuda.get_current_stream().ptr
+        runtime.memcpyAsync(int(self.on_host_result), self._counted, 16, runtime.memcpyDeviceToHost, stream)
+        self.wait()
+        return self.result
 
     def zeroed(self) -> Any:
-        """The words of the result, set to zero."""
-        self.result.data.memset_async(0, 16)
-        return self.result
+        """The place of two words for a result, which are zero."""
+        if self._next == _RESULTS:
+            self._words[RECORD_WORDS + 1 :].fill(0)
+            cupy.cuda.get_current_stream().synchronize()  # the next launch may be in another stream
+            self._next = 0
+        place = self._results[self._next]
+        self._counted, self._next = int(place), self._next + 1
+        return place
+
+    def parts_of(self, words: int) -> Any:
+        """Memory for parts of results, uint64 [words]. Each has the number of its launch, so they are never cleared."""
+        if len(self._parts) < words:
+            self._parts = cupy.zeros(words, cupy.uint64)
+        return self._parts
 
 
 _FAILURES: dict[int, Failures] = {}
@@ -130,10 +161,11 @@ _FAILURES: dict[int, Failures] = {}
 
 def failures() -> Failures:
     """Those of the current device."""
-    device = cupy.cuda.Device().id
-    if device not in _FAILURES:
-        _FAILURES[device] = Failures()
-    return _FAILURES[device]
+    device = cupy.cuda.runtime.getDevice()
+    found = _FAILURES.get(device)
+    if found is None:
+        found = _FAILURES[device] = Failures()
+    return found
 
 
 def check() -> None:
@@ -142,4 +174,4 @@ def check() -> None:
     Raises:
         UserFunctionError
     """
-    failures().check()
+    failures().wait()

@@ -7,6 +7,7 @@ from kernels.operators.constants import (  # noqa: F401
     CHUNK,
     DENSE,
     HUB_DEGREE,
+    PART_BATCH,
     READ_BATCH,
     REDUCE_THREADS,
     ROW_BATCH,
@@ -17,6 +18,7 @@ from kernels.operators.constants import (  # noqa: F401
 
 SUM_OF, PRODUCT_OF, LEAST_OF, MOST_OF, FIRST_OF = 1, 2, 3, 4, 5  # how values are combined; 0: not at all
 HUBS, BLOCK_ROWS, WARP_ROWS, SHORT_ROWS, GROUPS = 0, 1, 2, 3, 4  # groups of rows by degree, and how many these are
+RECORD_WORDS = 8  # int64 of a failure's record in functions.cuh
 CONTROL_WORDS = 19  # int64 of Control in repeat.cuh
 LANE_ARCS = 32  # that a lane tries alone for `collect="first"`
 FIRST_BATCH = 4  # of them at a time

@@ -12,8 +12,10 @@ struct Failure {
     int64_t launch, row;
 };
 
-/* Words of the record: a lock, then the failure that is kept; its launch is 0 while there is none. */
-enum { LOCK, LAUNCH, ROW_FAILED, STAGE, ARC_FAILED, SITE, FIRST, SECOND };
+/* Words of the record: a lock, then the failure that is kept, whose launch is 0 while there is none; then the address of a copy
+   in memory of the host, which reads it without a copy of its own. */
+enum { LOCK, LAUNCH, ROW_FAILED, STAGE, ARC_FAILED, SITE, FIRST, SECOND, ON_HOST };
+static_assert(ON_HOST == RECORD_WORDS, "RECORD_WORDS is wrong");
 
 __device__ __forceinline__ Failure no_failure(int64_t* record, int64_t launch, int64_t row) {
     Failure none;
@@ -66,6 +68,10 @@ __device__ __forceinline__ void report(const Failure& failure, int64_t stage, in
         kept[FIRST] = failure.first;
         kept[SECOND] = failure.second;
         kept[LAUNCH] = launch;
+        volatile int64_t* copy = (volatile int64_t*)kept[ON_HOST];
+        for (int word = LAUNCH; word < ON_HOST; ++word) {
+            copy[word] = kept[word];
+        }
     }
     __threadfence();
     atomicExch(lock, 0u);

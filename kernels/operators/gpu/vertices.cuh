@@ -1,5 +1,6 @@
 /* `compute`, `filter` and `reduce`: a user function for every row of a frontier. The generated text in front of this file defines
    `vertex::call`, CAPTURED_PARAMETERS and CAPTURED_VALUES. */
+#include "gpu/look_back.cuh"
 #include "operators/gpu/frontiers.cuh"
 #include "operators/gpu/orders.cuh"
 
@@ -31,20 +32,20 @@ __device__ __forceinline__ int64_t row_of(const Items& items, int64_t item) {
 #endif
 }
 
-/* Call the function for BATCH items, 32 apart, and report afterwards, so that what the calls read is on its way at the same time.
+/* Call the function for SIZE items, 32 apart, and report afterwards, so that what the calls read is on its way at the same time.
    WHOLE: no item is at the end or behind it. `called` tells for which items there is a result. */
-template <bool WHOLE>
+template <int SIZE, bool WHOLE>
 __device__ __forceinline__ void call_batch(const Items& items, int64_t first, int64_t end, TOTAL* results, bool* called) {
-    Failure failures[BATCH];
-    int64_t batch[BATCH];
+    Failure failures[SIZE];
+    int64_t batch[SIZE];
 #pragma unroll
-    for (int k = 0; k < BATCH; ++k) {
+    for (int k = 0; k < SIZE; ++k) {
         batch[k] = WHOLE || first + 32 * k < end ? row_of(items, first + 32 * k) : -1;
     }
     int failed_at = -1;
     int64_t row = 0;
 #pragma unroll
-    for (int k = 0; k < BATCH; ++k) {
+    for (int k = 0; k < SIZE; ++k) {
         failures[k] = no_failure(items.record, items.launch, batch[k]);
         called[k] = (WHOLE && INPUT != DENSE) || batch[k] >= 0;
         if (called[k]) {
@@ -64,9 +65,9 @@ __device__ __forceinline__ void call_batch(const Items& items, int64_t first, in
 __device__ __forceinline__ void call_warp(const Items& items, int64_t begin, int64_t end, TOTAL* results, bool* called) {
     const int64_t first = begin + (threadIdx.x & 31);
     if (begin + 32 * BATCH <= end) {
-        call_batch<true>(items, first, end, results, called);
+        call_batch<BATCH, true>(items, first, end, results, called);
     } else {
-        call_batch<false>(items, first, end, results, called);
+        call_batch<BATCH, false>(items, first, end, results, called);
     }
 }
 
@@ -164,85 +165,128 @@ extern "C" __global__ void __launch_bounds__(THREADS, 4) filter_list(
 }
 
 #else
-/* Combine the values of chunks of CHUNK items, then the chunks' results in the same way until one is left, which the block that
-   ends last does. `parts` has an entry for each chunk, for each chunk of chunks, and so on. FREE: the order does not matter, and
-   the parts are those of blocks. The result is written to words[0]; words[2] is zero, and is zero again afterwards. */
-extern "C" __global__ void __launch_bounds__(REDUCE_THREADS) reduce(
-    PARAMETERS, TOTAL start, TOTAL* parts, int64_t* words CAPTURED_PARAMETERS) {
-    VALUES
-    __shared__ bool last;
-    __shared__ TOTAL few[32];
-    const int lane = threadIdx.x & 31;
-    int64_t left = FREE ? gridDim.x : (count + CHUNK - 1) / CHUNK;
+#define PART_WORDS ((int)sizeof(TOTAL) / 4)
+
+/* A part of a result: its halves, each with the number of the launch, by which a thread that waits knows that it is there. */
+struct Part {
+    union {
+        TOTAL value;
+        uint32_t halves[PART_WORDS];
+    };
+};
+
+__device__ __forceinline__ void publish(uint64_t* parts, int64_t place, TOTAL value, uint32_t number) {
+    Part part;
+    part.value = value;
+    for (int half = 0; half < PART_WORDS; ++half) {
+        store_relaxed(parts + PART_WORDS * place + half, ((uint64_t)number << 32) | part.halves[half]);
+    }
+}
+
+/* Wait for the parts `begin..end - 1`, at most CHUNK, and combine them; by a warp. */
+__device__ __forceinline__ TOTAL combine_parts(
+    const uint64_t* parts, int64_t begin, int64_t end, TOTAL start, uint32_t number) {
     TOTAL total = start;
-    for (int64_t chunk = global_warp(); chunk * CHUNK < count; chunk += num_warps()) {
-        total = FREE ? total : start;
-        const int64_t end = (chunk + 1) * CHUNK < count ? (chunk + 1) * CHUNK : count;
-        for (int64_t begin = chunk * CHUNK; begin < end; begin += 32 * BATCH) {
-            TOTAL values[BATCH];
-            bool called[BATCH];
-            call_warp(items, begin, end, values, called);
+    for (int64_t first = begin + (threadIdx.x & 31); begin < end; begin += 32 * PART_BATCH, first += 32 * PART_BATCH) {
+        Part batch[PART_BATCH];
+        bool there;
+        do {
+            there = true;
 #pragma unroll
-            for (int k = 0; k < BATCH; ++k) {
-                total = called[k] ? combine(total, values[k]) : total;
+            for (int k = 0; k < PART_BATCH; ++k) {
+                for (int half = 0; half < PART_WORDS; ++half) {
+                    const uint64_t* word = parts + PART_WORDS * (first + 32 * k) + half;
+                    const uint64_t found = first + 32 * k < end ? load_relaxed(word) : (uint64_t)number << 32;
+                    batch[k].halves[half] = (uint32_t)found;
+                    there &= found >> 32 == number;
+                }
+            }
+        } while (!__all_sync(FULL_WARP, there));
+#pragma unroll
+        for (int k = 0; k < PART_BATCH; ++k) {
+            total = first + 32 * k < end ? combine(total, batch[k].value) : total;
+        }
+    }
+    __syncwarp();
+    return combine_lanes(total);
+}
+
+/* Combine the values of items `begin..end - 1`, at most CHUNK; each lane has its own. */
+__device__ __forceinline__ TOTAL combine_items(const Items& items, int64_t begin, int64_t end, TOTAL total) {
+    for (; begin + 32 * BATCH <= end; begin += 32 * BATCH) {
+        TOTAL values[BATCH];
+        bool called[BATCH];
+        call_batch<BATCH, true>(items, begin + (threadIdx.x & 31), end, values, called);
+#pragma unroll
+        for (int k = 0; k < BATCH; ++k) {
+            total = called[k] ? combine(total, values[k]) : total;
+        }
+    }
+    for (; begin < end; begin += 32) {
+        TOTAL value[1];
+        bool called[1];
+        call_batch<1, false>(items, begin + (threadIdx.x & 31), end, value, called);
+        total = called[0] ? combine(total, value[0]) : total;
+    }
+    __syncwarp();
+    return total;
+}
+
+/* Combine the values of chunks of CHUNK items, then the chunks' results in the same way until one is left. The last block does
+   that while the others combine items, and waits for their parts. FREE: the order does not matter, and the parts are those of
+   blocks. `parts` has an entry for each chunk, for each chunk of chunks, and so on; no word has this launch's number before. */
+extern "C" __global__ void __launch_bounds__(REDUCE_THREADS, sizeof(TOTAL) == 4 && INPUT != DENSE ? 2 : 1) reduce(
+    PARAMETERS, TOTAL start, uint64_t* parts, TOTAL* result CAPTURED_PARAMETERS) {
+    VALUES
+    __shared__ TOTAL few[32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = REDUCE_THREADS / 32;
+    const int64_t others = gridDim.x > 1 ? gridDim.x - 1 : 1; /* blocks that combine items */
+    const uint32_t number = (uint32_t)launch;
+    if (blockIdx.x < others) {
+        TOTAL total = start;
+        for (int64_t chunk = global_warp(); chunk * CHUNK < count; chunk += others * warps) {
+            const int64_t end = (chunk + 1) * CHUNK < count ? (chunk + 1) * CHUNK : count;
+            total = combine_items(items, chunk * CHUNK, end, FREE ? total : start);
+            if (!FREE) {
+                total = combine_lanes(total);
+                if (lane == 0) {
+                    publish(parts, chunk, total, number);
+                }
             }
         }
-        __syncwarp();
-        if (!FREE) {
-            total = combine_lanes(total);
-            if (lane == 0) {
-                parts[chunk] = total;
+        if (FREE) {
+            few[warp] = combine_lanes(total);
+            __syncthreads();
+            total = combine_lanes(lane < warps ? few[lane] : start);
+            if (threadIdx.x == 0) {
+                publish(parts, blockIdx.x, total, number);
             }
+            __syncthreads();
         }
     }
-    if (FREE) {
-        few[threadIdx.x >> 5] = combine_lanes(total);
-        __syncthreads();
-        total = combine_lanes(lane < REDUCE_THREADS / 32 ? few[lane] : start);
-        if (threadIdx.x == 0) {
-            parts[blockIdx.x] = total;
-        }
-    }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        last = atomicAdd((uint32_t*)&words[2], 1u) == gridDim.x - 1;
-    }
-    __syncthreads();
-    if (!last) {
+    if (blockIdx.x < gridDim.x - 1) {
         return;
     }
-    __threadfence();
-    if (threadIdx.x == 0) {
-        words[2] = 0;
-        *(TOTAL*)words = __ldcg(parts); /* if there is one chunk */
+    int64_t left = FREE ? others : (count + CHUNK - 1) / CHUNK, chunks;
+    for (;; parts += PART_WORDS * left, left = chunks) {
+        chunks = (left + CHUNK - 1) / CHUNK;
+        for (int64_t chunk = warp; chunk < chunks; chunk += warps) {
+            const int64_t end = (chunk + 1) * CHUNK < left ? (chunk + 1) * CHUNK : left;
+            const TOTAL total = combine_parts(parts, chunk * CHUNK, end, start, number);
+            if (lane == 0 && chunks <= 32) {
+                few[chunk] = total;
+            } else if (lane == 0) {
+                publish(parts + PART_WORDS * left, chunk, total, number);
+            }
+        }
+        if (chunks <= 32) {
+            break;
+        }
     }
-    TOTAL* from = parts;
-    while (left > 1) {
-        const int64_t chunks = (left + CHUNK - 1) / CHUNK;
-        for (int64_t chunk = threadIdx.x >> 5; chunk < chunks; chunk += REDUCE_THREADS / 32) {
-            TOTAL total = start;
-#pragma unroll 16
-            for (int64_t k = 0; k < CHUNK; k += 32) {
-                const int64_t item = chunk * CHUNK + k + lane;
-                const TOTAL part = item < left ? __ldcg(from + item) : start;
-                total = item < left ? combine(total, part) : total;
-            }
-            __syncwarp();
-            total = combine_lanes(total);
-            if (lane == 0) {
-                (chunks <= 32 ? few : from + left)[chunk] = total;
-            }
-        }
-        __syncthreads();
-        from += left;
-        left = chunks <= 32 ? 1 : chunks;
-        if (chunks <= 32 && threadIdx.x < 32) {
-            const TOTAL alone = few[0], total = combine_lanes(lane < chunks ? combine(start, few[lane]) : start);
-            if (lane == 0) {
-                *(TOTAL*)words = chunks == 1 ? alone : total;
-            }
-        }
+    __syncthreads();
+    const TOTAL total = combine_lanes(lane < chunks ? combine(start, few[lane]) : start);
+    if (threadIdx.x == 0) {
+        *result = total;
     }
 }
 #endif

@@ -66,32 +66,45 @@ def run_reduce(frontier: Frontier, plan: Plan, captured: tuple[Any, ...], how: s
     while levels[-1] > 1:
         levels.append(-(-levels[-1] // CHUNK))
     if not levels[0]:
-        failures().check()
+        failures().wait()
         return start
-    parts, words = cupy.empty(sum(levels), start.dtype), failures().words[8:]
-    _launch(frontier.graph, plan, "reduce", form, items, [start, parts, words, *passed([captured])])
-    return failures().check().view(start.dtype)[0]
+    kept = failures()
+    more = [start, kept.parts_of(start.nbytes // 4 * (sum(levels) + 1)), kept.on_host_result, *passed([captured])]
+    _launch(frontier.graph, plan, "reduce", form, items, more)
+    kept.wait()
+    return kept.result.view(start.dtype)[0]
 
 
 class Search:
-    """What an operator finds: bits, and a list of as many rows as a sparse frontier may have.
+    """What an operator finds: bits, and behind them in memory a list of as many rows as a sparse frontier may have.
 
     `listed`: rows are listed as they are found; otherwise whole words of bits are written, and lists may have gaps.
     """
 
     def __init__(self, frontier: Frontier, listed: bool = True) -> None:
-        graph, self.listed = frontier.graph, listed
-        self.frontier, most = frontier, frontier.rules.most_rows(graph)
-        self.bits, self.size = (cupy.zeros if listed else cupy.empty)(words_of(graph), cupy.uint32), failures().zeroed()
-        self.queue, self.capacity = cupy.empty(max(1, most), graph.rows_by_id.dtype), np.int64(most)
+        graph, self.frontier, self.listed = frontier.graph, frontier, listed
+        row, words, most = graph.rows_by_id.dtype, words_of(graph), frontier.rules.most_rows(graph)
+        self._begin = -(-4 * words // row.itemsize)  # of the list, in rows
+        self._memory = cupy.empty(self._begin + max(1, most), row)
+        if listed:
+            self._memory.data.memset_async(0, 4 * words)
+        place = self._memory.data.ptr
+        self.bits, self.queue, self.capacity = np.uintp(place), np.uintp(place + self._begin * row.itemsize), np.int64(most)
+        self.size = failures().zeroed()
+
+    def words(self) -> Array:
+        """The bits, uint32 [ceil(V / 32)]."""
+        words: Array = self._memory[: self._begin].view(np.uint32)[: words_of(self.frontier.graph)]
+        return words
 
     def found(self) -> Frontier:
         """The frontier; waits for the GPU."""
         (size, listed), graph, rules = failures().check().tolist(), self.frontier.graph, self.frontier.rules
         if size <= int(self.capacity):
             complete = self.listed or listed == size
-            return made(graph, rules, self.queue[:size] if complete else rows_of(graph, self.bits, size), size)
-        return Frontier(graph, rules, size, flags=self.bits)
+            rows = self._memory[self._begin : self._begin + size] if complete else rows_of(graph, self.words(), size)
+            return made(graph, rules, rows, size)
+        return Frontier(graph, rules, size, flags=self.words())
 
 
 def of_bits(frontier: Frontier, bits: Array, size: int) -> Frontier:
