@@ -14,7 +14,7 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
 from kernels.operators import Frontier, UserFunctionError, advance, compute, reduce
-from kernels.operators.gpu import compiled
+from kernels.operators.gpu import arcs, compiled
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
 
@@ -34,6 +34,12 @@ def test_every_operator():
         for each in (to_device(star), star)
     ]
     cases.require_same(*few)
+
+
+def test_many_rows_are_listed_after_they_are_found(monkeypatch):
+    monkeypatch.setattr(arcs, "MARKED_ROWS", 0)
+    graph = cases.with_limits(np.float32)
+    cases.require_same(*(cases.on_arcs(each, "in", Frontier.everything(each)) for each in (to_device(graph), graph)))
 
 
 def test_rows_of_64_bits():

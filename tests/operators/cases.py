@@ -105,7 +105,7 @@ def on_vertices(graph: Graph) -> list[Any]:
 
     found: list[Any] = []
     for frontier in frontiers(graph):
-        marks[:], marks[::5] = -1, 0
+        marks[:] = 0
         compute(frontier, mark)
         odds = filter(frontier, odd)
         found += [marks.copy(), odds.rows(), odds.size, frontier.rows()]

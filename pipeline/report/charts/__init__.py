@@ -102,7 +102,8 @@ def ticks(low: float, high: float, most: int, integer: bool = False) -> list[flo
     The number is the least that is enough: a power of ten, or 2, 2.5 or 5 times one; if `integer`, an integer. (matplotlib, which
     also has such ticks, takes a fifth of a second to import.)
     """
-    power = 10.0 ** math.floor(math.log10(max(high / most - low / most, 1e-300)))
+    apart = max(high / most - low / most, math.ulp(high), 1e-300)  # the difference of shares may round to zero
+    power = 10.0 ** math.floor(math.log10(apart))
     steps = (factor * power for factor in _STEPS)
     for step in (step for step in steps if not integer or step.is_integer()):
         first, last = math.floor(low / step), math.ceil(high / step)

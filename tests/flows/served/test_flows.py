@@ -46,7 +46,7 @@ def task_runs(state):
     """Number of attempts of each task of a flow's run that has ended. Prefect records them some time after it."""
     with get_client(sync_client=True) as client:
         runs = client.read_task_runs(flow_run_filter=FlowRunFilter(id={"any_": [state.state_details.flow_run_id]}))
-    return {run.name: run.run_count for run in runs if run.state.is_final()}
+    return {run.name: run.run_count for run in runs if run.state and run.state.is_final()}
 
 
 def artifacts(prefix):
