@@ -149,11 +149,7 @@ __device__ void sum_tiles(
         }
         const float* const tile = TILE_IN_SHARED ? memory : shares + number * TILE;
         for (;;) {
-            int64_t place = 0;
-            if ((threadIdx.x & 31) == 0) {
-                place = first + atomicAdd(&taken, 1u);
-            }
-            place = __shfl_sync(FULL_WARP, place, 0);
+            const int64_t place = next_task(first, &taken);
             if (place >= end) {
                 break;
             }

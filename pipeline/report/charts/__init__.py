@@ -102,7 +102,7 @@ def ticks(low: float, high: float, most: int, integer: bool = False) -> list[flo
     The number is the least that is enough: a power of ten, or 2, 2.5 or 5 times one; if `integer`, an integer. (matplotlib, which
     also has such ticks, takes a fifth of a second to import.)
     """
-    apart = max(high / most - low / most, math.ulp(high), 1e-300)  # the difference of shares may round to zero
+    apart = max(high / most - low / most, math.ulp(high), 1e-300)  # both shares may round to the same number
     power = 10.0 ** math.floor(math.log10(apart))
     steps = (factor * power for factor in _STEPS)
     for step in (step for step in steps if not integer or step.is_integer()):

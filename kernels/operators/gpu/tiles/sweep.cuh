@@ -236,11 +236,7 @@ extern "C" __global__ void __launch_bounds__(TILE_THREADS, 1) sweep_tiles(
             return;
         }
         for (;;) {
-            int64_t place = 0;
-            if ((threadIdx.x & 31) == 0) {
-                place = first + atomicAdd(&taken, 1u);
-            }
-            place = __shfl_sync(FULL_WARP, place, 0);
+            const int64_t place = next_task(first, &taken);
             if (place >= end) {
                 break;
             }
