@@ -31,7 +31,8 @@ __device__ __forceinline__ int marks_of(const uint32_t (&words)[4]) {
     return __popc(words[0] & LAST) + __popc(words[1] & LAST) + __popc(words[2] & LAST) + __popc(words[3] & LAST);
 }
 
-/* The next of the tasks from `first` on for a warp, all lanes of which call it; `taken` counts those that the block's warps have. */
+/* The next of the tasks from `first` on, for a warp of which all lanes call it; `taken` counts those that the block's warps
+   have. */
 __device__ __forceinline__ int64_t next_task(int64_t first, unsigned* taken) {
     int64_t place = 0;
     if ((threadIdx.x & 31) == 0) {
