@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 ENDING = (signal.SIGINT, signal.SIGTERM)
+_LONGEST_WAIT = 0.5  # seconds
 _STACK = 2**24  # bytes: at least what a main thread has; a thread's default may be less
 _events: SimpleQueue[int | Future[Any]] = SimpleQueue()  # signals, and work that has ended; a handler may interrupt its methods
 
@@ -68,7 +69,7 @@ def apart(work: Callable[[], T]) -> T:
     try:
         outcome = _start(work, begun)
         outcome.add_done_callback(_events.put)
-        while (event := _events.get()) is not outcome:
+        while (event := _next_event()) is not outcome:
             if isinstance(event, int):
                 logging.disable()
                 raise Interrupted(event, begun.outlook())
@@ -76,6 +77,13 @@ def apart(work: Callable[[], T]) -> T:
         _abandon(begun)
         raise
     return outcome.result()
+
+
+def _next_event() -> int | Future[Any]:
+    """A signal that arrives just before the main thread begins to wait does not wake it, so it wakes from time to time."""
+    while True:
+        with suppress(Empty):
+            return _events.get(timeout=_LONGEST_WAIT)
 
 
 def beside(work: Callable[[], T]) -> Future[T]:

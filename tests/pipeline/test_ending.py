@@ -37,6 +37,13 @@ def killed(_):
     time.sleep(10**6)
 
 
+def killed_elsewhere():
+    """The signal arrives in a thread that does not handle it, and so does not wake the main thread."""
+    time.sleep(0.5)  # until that waits
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    time.sleep(10**6)
+
+
 def logging_on():
     def log():
         while True:
@@ -86,6 +93,7 @@ def ended(work, monkeypatch):
         (refused, 1, ["graphmill: graph.csv: line 3: is no edge"]),
         (full, 1, ["graphmill: out: No space left on device"]),
         (partial(killed, 0), 143, ["graphmill: ended by SIGTERM"]),
+        (killed_elsewhere, 143, ["graphmill: ended by SIGTERM"]),
         (partial(concurrently, killed, range(4), 4), 143, ["graphmill: ended by SIGTERM"]),
         (late, 0, []),
         (hanging, 0, []),
