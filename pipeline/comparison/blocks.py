@@ -1,5 +1,6 @@
 """Compare two blocks with the same range of keys: rows that were added, removed or changed."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kernels.graph import Array
-from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, whole
+from pipeline.comparison.matching import Matching, match
+from pipeline.comparison.values import differing, has_bits, key_numbers, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 KINDS = ("added", "removed", "changed")
-_DENSE = 16  # numbers for each row, up to which a table of all numbers is faster than a search for each row
 
 
 @dataclass(frozen=True)
@@ -65,20 +66,22 @@ class BlockDifference:
         return self._taken[name]
 
 
-def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) -> BlockDifference:
+def compare_blocks(
+    old: pa.Table, new: pa.Table, names: Columns, examples: int, matched: Callable[[Array, Array], Matching] = match
+) -> BlockDifference:
     """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind.
 
-    Raises ValueError if the keys do not ascend, each once.
+    `matched` is `match`, or finds what that returns. Raises ValueError if the keys do not ascend, each once.
     """
     before, after = key_numbers(*([whole(side[key]) for key in names.keys] for side in (old, new)))
-    both = shared(before, after)
-    differs = {name: _differs(whole(old[name]), whole(new[name]), *both) for name in names.values}
-    changed = np.logical_or.reduce([np.zeros(_count(before, after, both), np.bool_), *differs.values()])
-    places = _differing_rows(before, after, both, changed)
+    matching = matched(before, after)
+    differs = {name: _differs(whole(old[name]), whole(new[name]), matching) for name in names.values}
+    changed = np.logical_or.reduce([np.zeros(len(new), np.bool_), *differs.values()])
+    places = _differing_rows(before, after, matching, changed)
     kinds = np.where(places[0] < 0, 0, np.where(places[1] < 0, 1, 2)).astype(np.int8)
     found = BlockDifference((old, new), names, places, kinds)
-    for name, rows in differs.items():
-        if count := int(np.count_nonzero(rows)):
+    for name, unequal in differs.items():
+        if count := int(np.count_nonzero(unequal)):
             found.columns[name] = count
             if name not in names.ids and (most := _largest(*found.taken(name))) is not None:
                 found.largest[name] = most
@@ -98,56 +101,19 @@ def compare_blocks(old: pa.Table, new: pa.Table, names: Columns, examples: int) 
     return found
 
 
-Rows = tuple[Array | None, Array | None]  # of an old and a new block; None: all rows
-
-
-def shared(old: Array, new: Array) -> Rows:
-    """The rows of the keys that both blocks have, in the order of the keys: int64 [n] each, or None for all rows.
-
-    Args:
-        old, new (int64 [n], [m]): The numbers of the keys. Raises ValueError unless they are equal or ascend, each once.
-    """
-    if np.array_equal(old, new):
-        return None, None
-    if not (ascend(old) and ascend(new)):
-        raise ValueError("the keys do not ascend, each once")
-    if not (len(old) and len(new)):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    low, high = min(old[0], new[0]), max(old[-1], new[-1])
-    if int(high) - int(low) < _DENSE * (len(old) + len(new)):
-        offsets = old - low, new - low
-        has = np.zeros((2, high - low + 1), np.bool_)
-        for flags, of_side in zip(has, offsets, strict=True):
-            flags[of_side] = True
-        rows = [np.flatnonzero(flags[of_side]) for flags, of_side in zip(has[::-1], offsets, strict=True)]
-    else:
-        at = np.minimum(np.searchsorted(old, new), len(old) - 1)
-        found = np.flatnonzero(old[at] == new)
-        rows = [at[found], found]
-    left, right = (None if len(of) == len(numbers) else of for of, numbers in zip(rows, (old, new), strict=True))
-    return left, right
-
-
-def _count(old: Array, new: Array, both: Rows) -> int:
-    """Number of keys that both blocks have."""
-    return min(len(numbers if rows is None else rows) for numbers, rows in zip((old, new), both, strict=True))
-
-
-def _differing_rows(old: Array, new: Array, both: Rows, changed: Array) -> tuple[Array, Array]:
-    """`BlockDifference.places` by the numbers of the keys; `changed`, bool [n], are those of the rows that both blocks have."""
-    if both[0] is None and both[1] is None:
-        left = np.flatnonzero(changed)
-        return left, left
-    left, right = (np.arange(len(of)) if rows is None else rows for of, rows in zip((old, new), both, strict=True))
-    differs, before = np.ones(len(new), np.bool_), np.full(len(new), -1)
-    differs[right], before[right] = changed, left
+def _differing_rows(old: Array, new: Array, matching: Matching, changed: Array) -> tuple[Array, Array]:
+    """`BlockDifference.places` by the numbers of the keys; `changed`, bool [rows of the new block], without the added rows."""
+    differs = changed.copy()
+    differs[matching.added] = True
     rows_of_new = np.flatnonzero(differs)
-    rows_of_old = before[rows_of_new]
-    gone = np.ones(len(old), np.bool_)
-    gone[left] = False
-    removed = np.flatnonzero(gone)
-    at = np.searchsorted(new[rows_of_new], old[removed])
-    return np.insert(rows_of_old, at, removed), np.insert(rows_of_new, at, -1)
+    if matching.source is None:
+        return rows_of_new, rows_of_new
+    rows_of_old = matching.source[rows_of_new]
+    rows_of_old[np.searchsorted(rows_of_new, matching.added)] = -1
+    if not len(matching.removed):
+        return rows_of_old, rows_of_new
+    at = np.searchsorted(new[rows_of_new], old[matching.removed])
+    return np.insert(rows_of_old, at, matching.removed), np.insert(rows_of_new, at, -1)
 
 
 def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
@@ -159,11 +125,18 @@ def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
     return values.take(pa.array(places, mask=missing if missing.any() else None))
 
 
-def _differs(old: pa.Array, new: pa.Array, left: Array | None, right: Array | None) -> Array:
-    """As `differing`, for columns of any types."""
-    if old.type == new.type and has_bits(old.type):
-        return differing(old, new, left, right)
-    return _others_differ(*(of if rows is None else of.take(rows) for of, rows in ((old, left), (new, right))))
+def _differs(old: pa.Array, new: pa.Array, matching: Matching) -> Array:
+    """Where values of the new block differ from those of the old block with the same keys, for columns of any types."""
+    if len(matching.added) == len(new):
+        return np.zeros(len(new), np.bool_)
+    bits = old.type == new.type and has_bits(old.type)
+    found = differing(old, new, matching.source) if bits else _others_differ(_at(old, matching.source), new)
+    found[matching.added] = False
+    return found
+
+
+def _at(values: pa.Array, rows: Array | None) -> pa.Array:
+    return values if rows is None else values.take(rows)
 
 
 def _others_differ(old: pa.Array, new: pa.Array) -> Array:

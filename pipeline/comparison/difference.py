@@ -7,12 +7,13 @@ Memory does not grow with them, but for two numbers of each vertex if ids are st
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
 from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
+from pipeline.comparison.matching import Matchings
 from pipeline.comparison.merging import Key, Side, aligned, ranges
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.replay import replays
@@ -22,6 +23,8 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import changes
+
+Item = TypeVar("Item")
 
 
 @dataclass
@@ -139,12 +142,12 @@ class Comparison:
             side.share(found)
         return found
 
-    def part(self, keys: tuple[Key, Key], examples: int) -> Part:
+    def part(self, keys: tuple[Key, Key], examples: int, matchings: Matchings) -> Part:
         """Compare a range of keys; list up to this many rows of each kind. Raises Damaged and ProofFailed."""
         part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
             try:
-                block = compare_blocks(old, new, self.columns, examples)
+                block = compare_blocks(old, new, self.columns, examples, matchings.of)
             except ValueError as error:
                 raise Damaged(f"{next(iter(self._versions[1].files)).parent}: {error}") from None
             if self._tabulated:
@@ -184,9 +187,29 @@ class Comparison:
 
 
 def compared(comparisons: Sequence[Comparison], examples: int = 0) -> Iterator[tuple[Comparison, Part]]:
-    """The parts of several comparisons, in order; all cores share the ranges of all of them."""
+    """The parts of several comparisons, each in order; all cores share the ranges of all of them.
+
+    The first ranges of all tables come first, then the second ones, because most tables have the same keys there.
+    """
+    matchings = Matchings(max(4, cores() // 2))
 
     def of_range(task: tuple[Comparison, tuple[Key, Key]]) -> tuple[Comparison, Part]:
-        return task[0], task[0].part(task[1], examples)
+        return task[0], task[0].part(task[1], examples, matchings)
 
-    return map_in_order(of_range, ((one, keys) for one in comparisons for keys in one.ranges()), cores())
+    return map_in_order(of_range, _in_turns([_ranges_of(one) for one in comparisons]), cores())
+
+
+def _ranges_of(comparison: Comparison) -> Iterator[tuple[Comparison, tuple[Key, Key]]]:
+    for keys in comparison.ranges():
+        yield comparison, keys
+
+
+def _in_turns(several: Sequence[Iterator[Item]]) -> Iterator[Item]:
+    """The first item of each iterator, then the second ones, and so on."""
+    left = [*several]
+    while left:
+        for one in [*left]:
+            try:
+                yield next(one)
+            except StopIteration:
+                left.remove(one)

@@ -1,11 +1,13 @@
 """The proof of the rows of a change table: they turn an old block of a table into the new one, compared bit by bit."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.comparison.blocks import KINDS, Columns
-from pipeline.comparison.values import ascend, key_numbers, same, valid, whole
+from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, same, valid, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 
@@ -20,18 +22,30 @@ def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> boo
     kinds = codes(rows[KIND.name])
     if not ascend(wanted) or kinds.min(initial=0) < 0:
         return False
-    kept = []
+    kept, may_differ = list[Array | None](), list[Array]()
     for block, numbers, mark, lacking in ((old, of_sides[0], OLD, "added"), (new, of_sides[1], NEW, "removed")):
         here = np.flatnonzero(kinds != KINDS.index(lacking))
-        places = np.searchsorted(numbers, wanted[here]) if len(here) < len(numbers) else np.arange(len(numbers))
-        if not np.array_equal(numbers[np.minimum(places, len(numbers) - 1)], wanted[here]):
+        of_here = np.searchsorted(numbers, wanted[here]) if len(here) < len(numbers) else np.arange(len(numbers))
+        if not np.array_equal(numbers[np.minimum(of_here, len(numbers) - 1)], wanted[here]):
             return False
-        if not all(_shows(rows[mark + name], here, block[name], places) for name in names.values):
+        if not all(_shows(rows[mark + name], here, block[name], of_here) for name in names.values):
             return False
-        others = np.ones(len(block), np.bool_)
-        others[places] = False
-        kept.append(np.flatnonzero(others) if len(places) else None)
-    return all(same(whole(old[name]), whole(new[name]), *kept) for name in (*names.keys, *names.values))
+        flags, changed = np.zeros(len(block), np.bool_), kinds[here] == KINDS.index("changed")
+        flags[of_here[changed]] = True
+        alone = of_here[~changed]
+        kept.append(np.delete(np.arange(len(block)), alone) if len(alone) else None)
+        may_differ.append(flags if kept[-1] is None else flags.take(kept[-1]))
+    if not np.array_equal(may_differ[0], may_differ[1]):
+        return False
+    return all(_agree(whole(old[name]), whole(new[name]), kept, may_differ[0]) for name in (*names.keys, *names.values))
+
+
+def _agree(old: pa.Array, new: pa.Array, kept: Sequence[Array | None], may_differ: Array) -> bool:
+    """Whether the rows `kept` (None: all) of two columns, equally many, agree unless they `may_differ`, bool [n]."""
+    if has_bits(old.type):
+        return not (differing(old, new, *kept) > may_differ).any()
+    rows = np.flatnonzero(~may_differ)
+    return same(old, new, *(rows if of is None else of[rows] for of in kept))
 
 
 def codes(kinds: pa.ChunkedArray) -> Array:

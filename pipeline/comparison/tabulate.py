@@ -5,9 +5,11 @@ Each is proved: block by block, its rows turn the old table into the new one, bi
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import groupby, pairwise
+from functools import partial
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,11 +72,13 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
             name: why for name in old.keys() & after if (why := reason or _why_not(name, old[name], after[name], numbers))
         }
         wanted = sorted((old.keys() & after) - reasons.keys())
-        with ThreadPoolExecutor(cores()) as threads:
-            made = {name: _Changes(name, old[name], after[name], numbers, folder, threads) for name in wanted}
-            for name, parts in groupby(compared([one.comparison for one in made.values()]), lambda found: found[0].name):
-                made[name].take(part for _, part in parts)
-            found = {name: one.finished() for name, one in made.items()}
+        with _Writers(cores()) as writers:
+            made = {name: _Changes(name, old[name], after[name], numbers, folder, writers) for name in wanted}
+            for one, part in compared([of_table.comparison for of_table in made.values()]):
+                made[one.name].take(part)
+            for of_table in made.values():
+                of_table.end()
+            found = {name: of_table.finished() for name, of_table in made.items()}
         seconds = sum(one.seconds for one in made.values())
         if placed:
             shutil.rmtree(placed)
@@ -117,31 +121,51 @@ class _File(NamedTuple):
     seconds: float  # of reading it
 
 
+class _Writers:
+    """Threads that write files; each has at most one more file to write, whose rows are in memory."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads, self._pool, self._waiting = threads, ThreadPoolExecutor(threads), deque[Future[_File]]()
+
+    def __enter__(self) -> "_Writers":
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=error is not None)
+
+    def submit(self, write: Callable[[], _File]) -> Future[_File]:
+        """Write a file as soon as a thread is free; wait if too many are waiting."""
+        if len(self._waiting) == 2 * self._threads:
+            self._waiting.popleft().result()
+        self._waiting.append(self._pool.submit(write))
+        return self._waiting[-1]
+
+
 class _Changes:
     """The change table of one table: each row group is a file, which a thread encodes, reads back and proves.
 
     `seconds` are those of its proof.
     """
 
-    def __init__(
-        self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, threads: ThreadPoolExecutor
-    ) -> None:
+    def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, writers: _Writers) -> None:
         self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
-        self._name, self._versions, self._numbers, self._threads = name, (old, new), numbers, threads
+        self._name, self._versions, self._numbers, self._writers = name, (old, new), numbers, writers
         self._schema = changes.schema(name, old.schema, new.schema, numbers is not None)
         self._folder = parent / f"{name}{changes.SUFFIX}"
         self._folder.mkdir()
         self._held: list[pa.Table] = []
         self._files: list[Future[_File]] = []
 
-    def take(self, parts: Iterable[Part]) -> None:
-        """Write the rows of all parts; a file is in memory until it is encoded."""
-        for part in parts:
-            self.comparison.take(part)
-            self.seconds += part.seconds
-            self._held += part.rows
-            while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
-                self._put(tables.ROWS_PER_GROUP)
+    def take(self, part: Part) -> None:
+        """Take the next part; write its rows as soon as there are enough for a file."""
+        self.comparison.take(part)
+        self.seconds += part.seconds
+        self._held += part.rows
+        while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
+            self._put(tables.ROWS_PER_GROUP)
+
+    def end(self) -> None:
+        """Write the rows that are left, after the last part."""
         self._put()
 
     def finished(self) -> ChangedFacts:
@@ -171,9 +195,7 @@ class _Changes:
         if any(map(len, self._held)):
             rows = pa.concat_tables(self._held)
             self._held = [rows[most:]] if most else []
-            if len(self._files) >= cores():
-                self._files[-cores()].result()
-            self._files.append(self._threads.submit(self._write, self._folder / f"{len(self._files)}", rows[:most]))
+            self._files.append(self._writers.submit(partial(self._write, self._folder / f"{len(self._files)}", rows[:most])))
 
     def _write(self, path: Path, rows: pa.Table) -> _File:
         rows = rows.select(self._schema.names).combine_chunks()

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.comparison.blocks import KINDS, Columns, compare_blocks, shared
+from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
 from pipeline.comparison.replay import replays
 from pipeline.comparison.values import key_numbers
 
@@ -83,11 +83,6 @@ def test_numbers_of_several_keys_have_their_order(most):
     found = key_numbers(*([pa.array(column) for column in zip(*side, strict=True)] for side in sides))
     pairs, numbers = [pair for side in sides for pair in side], np.concatenate(found)
     assert all((one < other) == (numbers[i] < numbers[j]) for i, one in enumerate(pairs) for j, other in enumerate(pairs))
-
-
-def test_keys_that_do_not_ascend_are_refused():
-    with pytest.raises(ValueError, match="the keys do not ascend, each once"):
-        shared(np.array([1, 3, 2]), np.array([1, 2, 3]))
 
 
 @pytest.mark.filterwarnings("error")
