@@ -10,7 +10,6 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from kernels.gpu.devices import obstacle
@@ -187,14 +186,14 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
             results = replace(results, named=named)
         if config.changes.tables or (config.changes.tables is None and read is not _read):
-            results = replace(results, changes=_changes(config, call, results, target, work))
+            results = replace(results, changes=_changes(config, call, results, target, runtime))
         flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
         results = replace(results, report=call("report", draw, results, runtime))
         flushed.result()
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
 
 
-def _changes(config: RunConfig, call: Call, results: Results, target: Target, work: Path) -> Folder | None:
+def _changes(config: RunConfig, call: Call, results: Results, target: Target, runtime: Runtime) -> Folder | None:
     """The change tables since the run that the link names, if that run can be read."""
     if not target.previous:
         log.info("change_tables: none, because %s did not name a run before", config.output / target.link)
@@ -205,7 +204,8 @@ def _changes(config: RunConfig, call: Call, results: Results, target: Target, wo
     try:
         before = of_run(linked_run(config.output / target.link))
         now = {name: of_step(table) for name, table in results.published.items()}
-        return call(STEP, tabulate_changes, work / STEP, before, now, results.edges)
+        backend = runtime.backend if isinstance(runtime.cluster, LocalThreads) else "cpu"  # otherwise workers hold the GPUs
+        return call(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges, backend)
     except Damaged as damage:
         log.warning("change_tables: none, because the previous run cannot be read: %s", damage)
         return None
