@@ -12,6 +12,13 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder, digest_of, make
 
 
+def prepare() -> None:
+    """Import what the page needs, and compile its templates; a run does this while it computes."""
+    from pipeline.report.page import compiled_templates
+
+    compiled_templates()
+
+
 def draw(results: Results, runtime: Runtime) -> Folder:
     """Write the report of a run.
 

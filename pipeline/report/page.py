@@ -71,8 +71,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "script": script,
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     }
-    environment = _environment()
-    files = {name: environment.get_template(name).render(content) for name in ("report.html", "report.md")}
+    files = {name: template.render(content) for name, template in compiled_templates().items()}
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
     for result in found:
         figures |= result.figures
@@ -84,14 +83,14 @@ def _changed(found: ChangesFacts) -> dict[str, Any]:
 
 
 @cache
-def _environment() -> jinja2.Environment:
-    """The templates, which take as long to compile as the rest of a small graph's report."""
+def compiled_templates() -> dict[str, jinja2.Template]:
+    """The templates by the names of the report's files; they take as long to compile as the rest of a small graph's report."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters |= {"number": number, "utc": utc, "located": located, "md": markdown}
-    return environment
+    return {name: environment.get_template(name) for name in ("report.html", "report.md")}
 
 
 def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findings) -> dict[str, Any]:
