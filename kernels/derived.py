@@ -1,9 +1,10 @@
 """Values that are computed once from an immutable owner and kept as long as the owner lives."""
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 Value = TypeVar("Value")
+_MISSING: Any = object()
 
 
 class Derived:
@@ -15,13 +16,14 @@ class Derived:
     """
 
     def __init__(self) -> None:
-        self._values: dict[Hashable, object] = {}
+        self._values: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the value of `key`; the first call computes it with `make`."""
-        if key not in self._values:
-            self._values[key] = make()
-        return cast(Value, self._values[key])
+        found: Value = self._values.get(key, _MISSING)
+        if found is _MISSING:
+            found = self._values[key] = make()
+        return found
 
     def put(self, key: Hashable, value: object) -> None:
         """Replace the value of `key`."""

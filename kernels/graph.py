@@ -7,6 +7,7 @@ predecessors unique (docs/architecture.md, "Answers are unique").
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,12 +91,12 @@ class Graph:
     # What follows from `ids` and `rows_by_id` alone; graphs of the same vertices may share it.
     numbering: Derived = field(default_factory=Derived, compare=False, repr=False)
 
-    @property
+    @cached_property
     def num_vertices(self) -> int:
         """Number of vertices, isolated ones included."""
         return len(self.ids)
 
-    @property
+    @cached_property
     def num_arcs(self) -> int:
         """Number of stored directed edges."""
         return len(self.out.indices)
