@@ -8,7 +8,9 @@ from kernels.operators.cpu.orders import REDUCTIONS
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.errors import UserFunctionError
 from kernels.operators.functions.tree import MOST_STEPS
-from kernels.operators.plan import VERTEX, Plan, UserFunction, lowered, planned, weight_type
+from kernels.operators.plan import VERTEX, Found, Made, Plan, UserFunction, lowered, planned, weight_type
+
+_COLLECTS = (None, "first", *REDUCTIONS)
 
 
 def advance(
@@ -38,7 +40,7 @@ def advance(
         UserFunctionError: A function is not supported, or failed. The smallest row that fails is reported.
     """
     csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect)
-    found: Frontier = _backend(frontier.graph).run_advance(frontier, csr, plan, captured)
+    found: Frontier = plan.run(frontier, csr, plan, captured)
     return found
 
 
@@ -65,7 +67,7 @@ def repeat_advance(
     """
     most, limit = frontier.graph.num_vertices + MOST_STEPS, frontier.rules.most_work
     csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect, "all" if limit is None else "limited")
-    rounds, left = _backend(frontier.graph).run_repeat(frontier, csr, plan, captured, most, 1 << 62 if limit is None else limit)
+    rounds, left = plan.run(frontier, csr, plan, captured, most, 1 << 62 if limit is None else limit)
     if rounds < 0:
         code = edge.__code__
         raise UserFunctionError(code.co_filename, code.co_firstlineno, f"rows are still found after {most} rounds")
@@ -79,16 +81,16 @@ def _planned(
     around: tuple[UserFunction | None, UserFunction | None],
     collect: str | None,
     repeats: str = "",
-) -> tuple[Csr, Plan, list[tuple[Any, ...]]]:
+) -> tuple[Csr, Plan, Found]:
     """The arcs of a direction, and the compiled functions with what they capture."""
     graph, (before, after) = frontier.graph, around
     if direction not in ("out", "in"):
         raise ValueError(f"advance: direction {direction!r} is neither 'out' nor 'in'")
-    if collect not in (None, "first", *REDUCTIONS):
+    if collect not in _COLLECTS:
         raise ValueError(f"advance: collect {collect!r} is not one of {', '.join(REDUCTIONS)}, first")
     csr = graph.out if direction == "out" else graph.into
 
-    def make(values: list[dict[str, Any]]) -> Plan:
+    def make(values: list[dict[str, Any]]) -> Made:
         rows, no_round = graph.num_vertices, () if repeats else ("round",)
         first = lowered(before, {**VERTEX, "round": "i"}, values[0], rows, no_round)
         own = (first.result if first else "") or "i"
@@ -104,7 +106,9 @@ def _planned(
         last = lowered(after, of_row, values[2], rows, without + (() if collect else ("total",)))
         if repeats and not (collect is None and arc.result == "b") and not (last and last.result == "b"):
             raise UserFunctionError(*line, "repeat_advance needs a function that returns whether a row is found")
-        return Plan((first, arc, last), _backend(graph).program(first, arc, last, collect, repeats))
+        backend = _backend(graph)
+        run = backend.run_repeat if repeats else backend.run_advance
+        return (first, arc, last), backend.program(first, arc, last, collect, repeats), run
 
     plan, captured = planned(graph, ("advance", collect, repeats), (before, edge, after), make)
     return csr, plan, captured

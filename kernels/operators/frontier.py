@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,6 @@ class Frontier:
         self.graph, self.rules, self.size = graph, rules, size
         self.form = ALL if size == graph.num_vertices else DENSE if listed is None else SPARSE
         self.listed, self.flags_form, self._sorted = listed, flags, listed is None
-        self.derived = Derived()  # what operators found out about these rows
 
     @classmethod
     def everything(cls, graph: Graph, rules: Rules | None = None) -> "Frontier":
@@ -83,6 +83,11 @@ class Frontier:
         made = copy(self)
         made.rules = replace(self.rules, **changes)
         return made
+
+    @cached_property
+    def derived(self) -> Derived:
+        """What operators found out about these rows."""
+        return Derived()
 
     @property
     def kind(self) -> str:

@@ -1,7 +1,8 @@
 """Plans: user functions, lowered and compiled once for their code and the types of what they meet."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -9,59 +10,85 @@ import numpy as np
 
 from kernels.arrays import is_cupy, is_cupy_array
 from kernels.graph import Csr, Graph
-from kernels.operators.functions.captured import arguments_of, key_of, values_of
+from kernels.operators.functions.captured import Taken, key_of, named, values_of
 from kernels.operators.functions.errors import UserFunctionError
 from kernels.operators.functions.front_end import lower, parameters_of
 from kernels.operators.functions.tree import Function, Type, type_of
 
 UserFunction = Callable[..., Any]
 VERTEX = {"row": "i", "degree": "i"}
+Found = list[Sequence[Any]]  # what each function captures
+Made = tuple[tuple[Function | None, ...], Any, Callable[..., Any]]  # members of a Plan, in their order
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Compiled functions: in order, as many as the operator has; the backend's program for them."""
+    """Compiled functions: in order, as many as the operator has; the backend's program for them, and what runs it."""
 
     functions: tuple[Function | None, ...]
     program: Any
+    run: Callable[..., Any]
+    taken: tuple[Taken, ...]  # of what each function captures
+
+    def arguments(self, found: Found) -> list[tuple[Any, ...]]:
+        """What the compiled functions take of `found`, what the functions capture."""
+        return [taken.arguments(values) for taken, values in zip(self.taken, found, strict=True)]
 
 
 _PLANS: dict[Hashable, Plan] = {}
 
 
 def planned(
-    graph: Graph, key: Hashable, given: tuple[UserFunction | None, ...], make: Callable[[list[dict[str, Any]]], Plan]
-) -> tuple[Plan, list[tuple[Any, ...]]]:
-    """The plan for these functions on this graph, from `make` on first use, and the captured values of each function.
+    graph: Graph, key: Hashable, given: tuple[UserFunction | None, ...], make: Callable[[list[dict[str, Any]]], Made]
+) -> tuple[Plan, Found]:
+    """The plan for these functions on this graph, from `make` on first use, and what each function captures.
 
     Raises:
         UserFunctionError: The functions cannot be compiled.
         TypeError: One is not a Python function, or a captured array is in another memory than the graph, or, on a GPU, a view
             with gaps.
     """
-    for function in given:
-        if function is not None and not isinstance(function, FunctionType):
-            raise TypeError(f"{function!r} is not a Python function, and operators compile Python functions")
-    values = [{} if function is None else values_of(function) for function in given]
-    on_gpu, out = is_cupy(graph), graph.out
-    of_graph = on_gpu, out.indices.dtype, None if out.weights is None else out.weights.dtype
+    whole, found = [key, graph.derived.get(_types_of, partial(_types_of, graph))], list[Sequence[Any]]()
     rows = graph.num_vertices
-    keys = [None if function is None else key_of(function, found, rows) for function, found in zip(given, values, strict=True)]
-    whole = key, of_graph, *keys
-    plan = _PLANS.get(whole)
+    for function in given:
+        if function is None:
+            found.append(())
+            whole.append(None)
+        elif isinstance(function, FunctionType):
+            values = values_of(function)
+            found.append(values)
+            whole.append(key_of(function, values, rows))
+        else:
+            raise TypeError(f"{function!r} is not a Python function, and operators compile Python functions")
+    of_types = tuple(whole)
+    plan = _PLANS.get(of_types)
     if plan is None:
-        plan = make(values)
-        for compiled, found in zip(plan.functions, values, strict=True):
-            for name in compiled.arrays if compiled else ():
-                if is_cupy_array(found[name]) != on_gpu:
-                    raise TypeError(
-                        f"{name} is a {type(found[name]).__module__} array, and the graph is on a {'GPU' if on_gpu else 'CPU'}"
-                    )
-                if on_gpu and not found[name].flags.c_contiguous:
-                    raise TypeError(f"{name} has gaps between its values, and operators on a GPU take arrays without gaps")
-        _PLANS[whole] = plan
-    used = zip(plan.functions, values, strict=True)
-    return plan, [() if compiled is None else arguments_of(compiled, found) for compiled, found in used]
+        plan = _PLANS[of_types] = _made(graph, given, found, make)
+    return plan, found
+
+
+def _types_of(graph: Graph) -> Hashable:
+    """What compiled forms depend on: the memory of the graph's arrays, and their types."""
+    return is_cupy(graph), graph.out.indices.dtype, None if graph.out.weights is None else graph.out.weights.dtype
+
+
+def _made(
+    graph: Graph,
+    given: tuple[UserFunction | None, ...],
+    values: Found,
+    make: Callable[[list[dict[str, Any]]], Made],
+) -> Plan:
+    found = [{} if function is None else named(function, each) for function, each in zip(given, values, strict=True)]
+    (functions, program, run), on_gpu = make(found), is_cupy(graph)
+    for compiled, by_name in zip(functions, found, strict=True):
+        for name in compiled.arrays if compiled else ():
+            if is_cupy_array(by_name[name]) != on_gpu:
+                raise TypeError(
+                    f"{name} is a {type(by_name[name]).__module__} array, and the graph is on a {'GPU' if on_gpu else 'CPU'}"
+                )
+            if on_gpu and not by_name[name].flags.c_contiguous:
+                raise TypeError(f"{name} has gaps between its values, and operators on a GPU take arrays without gaps")
+    return Plan(functions, program, run, tuple(map(Taken.by, functions, given)))
 
 
 def lowered(

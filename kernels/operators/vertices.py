@@ -6,7 +6,7 @@ from kernels.arrays import is_cupy
 from kernels.operators.cpu.orders import REDUCTIONS
 from kernels.operators.frontier import Frontier
 from kernels.operators.functions.errors import UserFunctionError
-from kernels.operators.plan import VERTEX, Plan, UserFunction, lowered, planned
+from kernels.operators.plan import VERTEX, Made, UserFunction, lowered, planned
 
 
 def compute(frontier: Frontier, operation: UserFunction) -> None:
@@ -43,17 +43,18 @@ def reduce(frontier: Frontier, value: UserFunction, how: str = "sum") -> Any:
 def _run(kind: str, frontier: Frontier, function: UserFunction, how: str = "") -> Any:
     graph = frontier.graph
 
-    def make(values: list[dict[str, Any]]) -> Plan:
+    def make(values: list[dict[str, Any]]) -> Made:
         found = lowered(function, VERTEX, values[0], graph.num_vertices)
         assert found is not None
         if kind == "filter" and found.result != "b":
             raise UserFunctionError(found.file, function.__code__.co_firstlineno, "a condition must return True or False")
         if kind == "reduce" and not found.result:
             raise UserFunctionError(found.file, function.__code__.co_firstlineno, "the function must return the value to reduce")
-        return Plan((found,), _backend(graph).program(kind, found, how))
+        backend = _backend(graph)
+        return (found,), backend.program(kind, found, how), getattr(backend, f"run_{kind}")
 
-    plan, (captured,) = planned(graph, (kind, how), (function,), make)
-    return getattr(_backend(graph), f"run_{kind}")(frontier, plan, captured, how)
+    plan, captured = planned(graph, (kind, how), (function,), make)
+    return plan.run(frontier, plan, captured, how)
 
 
 def _backend(graph: Any) -> Any:

@@ -13,8 +13,8 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, UserFunctionError, advance, compute, reduce
-from kernels.operators.gpu import arcs, compiled
+from kernels.operators import Frontier, UserFunctionError, advance, compute, filter, reduce
+from kernels.operators.gpu import arcs, compiled, search
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
 
@@ -92,6 +92,32 @@ def test_a_failure_is_raised_by_the_next_call_that_reads():
     with pytest.raises(UserFunctionError, match="index 7 is not in"):
         reduce(Frontier.everything(there), one)
     assert reduce(Frontier.everything(there), one) == 1500
+
+
+@pytest.mark.parametrize("together", [1, 3, 64])
+def test_later_calls_do_not_change_what_was_found(together, monkeypatch):
+    """Searches whose memory is allocated together."""
+    monkeypatch.setattr(search, "_TOGETHER", together)
+    there = to_device(cases.with_limits())
+    numbers, everything = cupy.arange(1500), Frontier.everything(there)
+    listed = Frontier.of_rows(there, range(60), cases.ALL_SPARSE)
+
+    def nothing(neighbour):
+        return False
+
+    def found_below(limit):
+        def is_less(row):
+            return numbers[row] < limit
+
+        return [filter(everything, is_less), filter(listed, is_less), advance(listed, nothing, after=is_less)]
+
+    found = {limit: found_below(limit) for limit in range(1, 60, 7)}  # up to 46 rows are listed
+    assert {frontiers[0].kind for frontiers in found.values()} == {"sparse", "dense"}
+    for limit, frontiers in found.items():
+        for frontier in frontiers:
+            rows = frontier.rows()
+            assert rows.tolist() == list(range(limit))
+            rows[:] = 7
 
 
 def test_arrays_and_graph_are_in_one_memory():

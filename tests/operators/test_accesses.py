@@ -5,7 +5,7 @@ import pytest
 
 from kernels.operators import atomic_add, atomic_max, atomic_min
 from kernels.operators.functions.accesses import held_arrays
-from kernels.operators.functions.captured import values_of
+from kernels.operators.functions.captured import named, values_of
 from kernels.operators.functions.front_end import lower
 
 OFFERED = dict.fromkeys(("row", "neighbour", "weight", "arc", "place", "own"), "i")
@@ -85,4 +85,4 @@ def numbers_places(neighbour, place):
     ],
 )
 def test_held_arrays(function, held):
-    assert held_arrays(lower(function, OFFERED, values_of(function), ROWS)) == held
+    assert held_arrays(lower(function, OFFERED, named(function, values_of(function)), ROWS)) == held

@@ -15,7 +15,7 @@ from kernels.operators.cpu.running import NOTHING, cuts_by_arcs, items_of, over
 from kernels.operators.cpu.running_vertices import of_flags
 from kernels.operators.frontier import Frontier, made
 from kernels.operators.functions.tree import Function
-from kernels.operators.plan import Plan
+from kernels.operators.plan import Found, Plan
 from kernels.operators.segments import segmented
 
 _NO_WEIGHTS = np.empty(0, np.int64)
@@ -45,7 +45,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     return Program(loop, repeating(loop) if repeats else None, own, total, finds, divisible)
 
 
-def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], turn_round: int = 1) -> Frontier:
+def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Found, turn_round: int = 1) -> Frontier:
     """Visit the arcs, on all cores if there are many."""
     graph, items, made_of = frontier.graph, items_of(frontier), plan.program
     cuts = cuts_by_arcs(frontier, csr)
@@ -53,14 +53,14 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     divided = count > 1
     parts = segmented(graph, csr, count) if divided else [csr]
     kept = tuple(np.empty(graph.num_vertices if divided else 0, of) for of in (made_of.own, made_of.total))
-    serial = len(cuts) == 2
+    serial, captured = len(cuts) == 2, tuple(plan.arguments(values))
     found = _empty(graph, made_of.finds, serial)
     for number, part in enumerate(parts):
         arcs = unsigned(part.offsets), unsigned(part.indices), _NO_WEIGHTS if part.weights is None else frozen(part.weights)
         turn = number, len(parts), turn_round
 
         def work(begin: int, end: int, fault: Array, arcs: Any = arcs, turn: Any = turn) -> None:
-            made_of.loop(items, arcs, frozen(csr.offsets), tuple(captured), kept, turn, found, begin, end, fault)
+            made_of.loop(items, arcs, frozen(csr.offsets), captured, kept, turn, found, begin, end, fault)
 
         try:
             over(cuts, plan.functions, work)
@@ -77,19 +77,17 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[A
     return made(graph, frontier.rules, listed, len(listed))
 
 
-def run_repeat(
-    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], most: int, most_work: int
-) -> tuple[int, Frontier]:
+def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, values: Found, most: int, most_work: int) -> tuple[int, Frontier]:
     """Advance until nothing is found or there is more work; the number of rounds, or -1 if there are more than `most`."""
     rounds, listed = 0, np.empty(frontier.graph.num_vertices, frontier.graph.rows_by_id.dtype)
     while frontier.size and rounds < most:
         if frontier.form == SPARSE and frontier.rules.sparse_arcs >= 1:
-            frontier, rounds = _small_rounds(frontier, csr, plan, captured, (listed, rounds, most, most_work))
+            frontier, rounds = _small_rounds(frontier, csr, plan, values, (listed, rounds, most, most_work))
         if frontier.size + len(csr.indices) > most_work and _work(frontier, csr) > most_work:
             return rounds, frontier
         if frontier.size and rounds < most:
             rounds += 1
-            frontier = run_advance(frontier, csr, plan, captured, rounds)
+            frontier = run_advance(frontier, csr, plan, values, rounds)
     return -1 if frontier.size else rounds, frontier
 
 
@@ -100,20 +98,18 @@ def _work(frontier: Frontier, csr: Csr) -> int:
 
 
 def _small_rounds(
-    frontier: Frontier, csr: Csr, plan: Plan, captured: list[tuple[Any, ...]], progress: tuple[Array, int, int, int]
+    frontier: Frontier, csr: Csr, plan: Plan, values: Found, progress: tuple[Array, int, int, int]
 ) -> tuple[Frontier, int]:
     """Rounds while they are too small for several threads: the frontier then, and the number of rounds so far."""
     graph, made_of, (listed, done, most, most_work) = frontier.graph, plan.program, progress
-    found, size = _empty(graph, True, True), frontier.size
+    found, size, captured = _empty(graph, True, True), frontier.size, tuple(plan.arguments(values))
     listed[:size] = frontier.listed
     arcs = unsigned(csr.offsets), unsigned(csr.indices), _NO_WEIGHTS if csr.weights is None else frozen(csr.weights)
     kept = np.empty(0, made_of.own), np.empty(0, made_of.total)
     limits = done, most, frontier.rules.most_rows(graph), min(most_work, WORTH_A_THREAD if cores() > 1 else 1 << 62)
 
     def work(begin: int, end: int, fault: Array) -> tuple[int, int]:
-        rounds: tuple[int, int] = made_of.rounds(
-            listed, size, arcs, frozen(csr.offsets), tuple(captured), kept, found, limits, fault
-        )
+        rounds: tuple[int, int] = made_of.rounds(listed, size, arcs, frozen(csr.offsets), captured, kept, found, limits, fault)
         return rounds
 
     try:

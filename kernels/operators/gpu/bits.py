@@ -36,15 +36,15 @@ def rows_of(graph: Graph, bits: Array, size: int) -> Array:
     return rows
 
 
-def list_marked(graph: Graph, bits: Any, *found: Any) -> None:
+def list_marked(graph: Graph, bits: int, queue: int, capacity: int, size: int) -> None:
     """Count the rows whose bits are set, and list the first ones that are found, as operators do that find rows one by one.
 
     Args:
-        bits: The place of the graph's bits.
-        found: Places of the number and of the list of rows, and the most that it has.
+        bits, queue, size: Addresses of the graph's bits, of the list, and of the number of rows.
+        capacity: The most rows that the list has.
     """
-    words = words_of(graph)
-    over(-(-words // MARKED_WORDS), "list_marked", bits, cupy.int64(words), *found, row=graph.rows_by_id.dtype)
+    words, row = words_of(graph), graph.rows_by_id.dtype
+    over(-(-words // MARKED_WORDS), "list_marked", bits, words, size, queue, capacity, row=row)
 
 
 def over(items: int, name: str, *arguments: Any, row: Any) -> None:

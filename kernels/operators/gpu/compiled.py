@@ -1,6 +1,5 @@
 """User functions compiled by NVRTC, inside the kernels around them, and the failures that these record."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import cupy
@@ -13,6 +12,7 @@ from kernels.operators.functions.emit import cuda_members, cuda_of
 from kernels.operators.functions.errors import failure
 from kernels.operators.functions.tree import Function
 from kernels.operators.gpu.constants import FIRST_OF, LEAST_OF, MOST_OF, PRODUCT_OF, RECORD_WORDS, SUM_OF
+from kernels.operators.plan import Found, Plan
 
 C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
 _FEW_LANES, _LANES = 4, 8  # that share a short row of a list
@@ -58,10 +58,11 @@ class Program:
         self, name: str, form: int, graph: Graph, weights: Array | None = None, tile: tuple[int, int] | None = None
     ) -> Kernel:
         """Kernel `name` for a form of frontier; `tile`: bits of the tiles, and bytes of dynamic shared memory of a block."""
-        device = cupy.cuda.Device()
         lanes = _FEW_LANES if few_arcs(graph) else _LANES
-        key = name, form, device.id, lanes, tile
-        if key not in self._kernels:
+        key = name, form, cupy.cuda.runtime.getDevice(), lanes, tile
+        found = self._kernels.get(key)
+        if found is None:
+            device = cupy.cuda.Device()
             row = C_NAMES[np.dtype(graph.rows_by_id.dtype)]
             weight = "int64_t" if weights is None else C_NAMES[np.dtype(weights.dtype)]
             chosen = {"INPUT": form, "ROW": row, "WEIGHT": weight, "WEIGHTED": int(weights is not None), "TEAM_LANES": lanes}
@@ -70,8 +71,9 @@ class Program:
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
             kernel = kernel_of(self.source, name, device.id, shared=shared, cooperative=self.cooperative, generated=text)
             resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, shared)
-            self._kernels[key] = Kernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
-        return self._kernels[key]
+            found = Kernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
+            self._kernels[key] = found
+        return found
 
     def run(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
         """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
@@ -81,15 +83,16 @@ class Program:
         kernel.function((blocks,), (self.threads,), arguments, shared_mem=kernel.shared)
 
 
-def passed(captured: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Captured values as a kernel takes them: an array is its address and its length."""
-    found: list[Any] = []
-    for values in captured:
-        for value in values:
-            found.append(value)
-            if getattr(value, "ndim", 0):
-                found.append(np.int64(value.size))
-    return found
+def passed(plan: Plan, found: Found) -> list[Any]:
+    """What functions capture, as a kernel takes it: of an array also its length."""
+    captured: list[Any] = []
+    for (arrays, scalars), values in zip(plan.taken, found, strict=True):
+        for place in arrays:
+            array = values[place]
+            captured += (array, array.size)
+        for place, to in scalars:
+            captured.append(to(values[place]))
+    return captured
 
 
 class Failures:
@@ -100,26 +103,26 @@ class Failures:
         self.on_host, self.number = empty_pinned(RECORD_WORDS + 2, np.int64), 0
         self.on_host[:] = 0
         place = self.on_host.ctypes.data
-        self.result, self.on_host_result = self.on_host[RECORD_WORDS:], np.uintp(place + 8 * RECORD_WORDS)
+        self.result, self.on_host_result = self.on_host[RECORD_WORDS:], place + 8 * RECORD_WORDS
         # On the GPU: the record, which ends with the place of its copy, and results, each of which is used once.
         self._words = cupy.asarray(np.array([0] * RECORD_WORDS + [place] + [0] * 2 * _RESULTS, np.int64))
-        first = self._words.data.ptr + 8 * (RECORD_WORDS + 1)
-        self._record, self._counted = np.uintp(self._words.data.ptr), first
-        self._results, self._next = [np.uintp(first + 16 * number) for number in range(_RESULTS)], 0
+        first: int = self._words.data.ptr + 8 * (RECORD_WORDS + 1)
+        self._record: int = self._words.data.ptr
+        self._results, self._counted, self._next = first, first, 0
         self._parts = cupy.zeros(1, cupy.uint64)
         self.launched: dict[int, tuple[Function | None, ...]] = {}
 
-    def next(self, functions: tuple[Function | None, ...]) -> tuple[Any, Any]:
-        """Arguments of a launch of these functions: the record, and the launch's number."""
+    def next(self, functions: tuple[Function | None, ...]) -> tuple[int, int]:
+        """Arguments of a launch of these functions: the address of the record, and the launch's number."""
         self.number += 1
         self.launched[self.number] = functions
         if len(self.launched) > 1000:
             self.wait()
-        return self._record, np.int64(self.number)
+        return self._record, self.number
 
-    def wait(self) -> None:
-        """Wait for the GPU, and raise the failure that is recorded."""
-        cupy.cuda.runtime.streamSynchronize(cupy.cuda.get_current_stream().ptr)
+    def wait(self, stream: int | None = None) -> None:
+        """Wait for a stream, by default the current one, and raise the failure that is recorded."""
+        cupy.cuda.runtime.streamSynchronize(cupy.cuda.get_current_stream().ptr if stream is None else stream)
         number = int(self.on_host[1])
         if not number:
             self.launched.clear()
@@ -135,19 +138,18 @@ class Failures:
     def check(self) -> Any:
         """As `wait`; returns the words of the last result, int64 [2]."""
         runtime, stream = cupy.cuda.runtime, cupy.cuda.get_current_stream().ptr
-        runtime.memcpyAsync(int(self.on_host_result), self._counted, 16, runtime.memcpyDeviceToHost, stream)
-        self.wait()
+        runtime.memcpyAsync(self.on_host_result, self._counted, 16, runtime.memcpyDeviceToHost, stream)
+        self.wait(stream)
         return self.result
 
-    def zeroed(self) -> Any:
-        """The place of two words for a result, which are zero."""
+    def zeroed(self) -> int:
+        """The address of two words for a result, which are zero."""
         if self._next == _RESULTS:
             self._words[RECORD_WORDS + 1 :].fill(0)
             cupy.cuda.get_current_stream().synchronize()  # the next launch may be in another stream
             self._next = 0
-        place = self._results[self._next]
-        self._counted, self._next = int(place), self._next + 1
-        return place
+        self._counted, self._next = self._results + 16 * self._next, self._next + 1
+        return self._counted
 
     def parts_of(self, words: int) -> Any:
         """Memory for parts of results, uint64 [words]. Each has the number of its launch, so they are never cleared."""

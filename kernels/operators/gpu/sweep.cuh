@@ -1,7 +1,7 @@
 /* A sweep over rows and their arcs: what happens for a row, and for an arc. arcs.cuh divides the work, and lists the macros. */
 #pragma once
 #include "operators/gpu/frontiers.cuh"
-#include "operators/gpu/orders.cuh"
+#include "operators/gpu/headers/orders.cuh"
 
 struct Sweep {
     const ROW* listed; /* rows of group g from starts[g] on; there are counts[g] */

@@ -2,7 +2,7 @@
    `vertex::call`, CAPTURED_PARAMETERS and CAPTURED_VALUES. */
 #include "gpu/look_back.cuh"
 #include "operators/gpu/frontiers.cuh"
-#include "operators/gpu/orders.cuh"
+#include "operators/gpu/headers/orders.cuh"
 
 #define PARAMETERS \
     const ROW *rows, const uint32_t *active, int64_t count, const int64_t *offsets, int64_t *record, int64_t launch

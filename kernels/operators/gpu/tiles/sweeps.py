@@ -1,5 +1,6 @@
 """Sweeps in the order of tiles (sweep.cuh): for which functions, on which graphs, and what is derived from a graph for them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -99,21 +100,22 @@ def tiled_sweep(roles: dict[str, Function | None], defined: dict[str, Any], tota
     return TiledSweep(kernels, holding, ends[-1], totals + activity)
 
 
-def arcs_for(frontier: Frontier, csr: Csr, sweep: TiledSweep, captured: tuple[Any, ...]) -> TiledArcs | None:
+def arcs_for(frontier: Frontier, csr: Csr, sweep: TiledSweep, captured: Callable[[], tuple[Any, ...]]) -> TiledArcs | None:
     """The arcs in the order of tiles, if the frontier's rules want a sweep in this order; derived from the graph once.
 
-    `captured` are the values that `edge` captures.
+    `captured` gives the values that `edge` captures.
     """
     graph, rules = frontier.graph, frontier.rules
     flags = frontier.form == DENSE and not sweep.has_rows
-    if not (flags or frontier.form == ALL) or rules.tiled_after is None or rules.ranges(graph) > 1:
+    has_many = graph.num_arcs >= _LEAST_ARCS and not few_arcs(graph)
+    if not has_many or not (flags or frontier.form == ALL) or rules.tiled_after is None or rules.ranges(graph) > 1:
         return None
     which = csr is graph.out
     sweeps = graph.derived.get((arcs_for, which), lambda: [0])
     sweeps[0] += 1
     if sweeps[0] <= rules.tiled_after or not pays(graph, csr, flags or sweep.has_rows):
         return None
-    if overlapping(sweep.edge, captured) or (flags and share_of_arcs(frontier, csr) < _LEAST_SHARE):
+    if overlapping(sweep.edge, captured()) or (flags and share_of_arcs(frontier, csr) < _LEAST_SHARE):
         return None
     key, bits = (tiled_arcs, which), sweep.bits()
     known: TiledArcs | None = graph.derived.get(key, lambda: None)
@@ -131,9 +133,7 @@ def arcs_for(frontier: Frontier, csr: Csr, sweep: TiledSweep, captured: tuple[An
 
 
 def pays(graph: Graph, csr: Csr, has_segments: bool) -> bool:
-    """Whether sweeps in this order are faster; those that need segments are, if these are long enough in a sample of the rows."""
-    if graph.num_arcs < _LEAST_ARCS or few_arcs(graph):
-        return False
+    """Whether sweeps of many arcs are faster in this order; with segments, if these are long enough in a sample of the rows."""
     if not has_segments:
         return True
     key = length_of_segments, csr is graph.out

@@ -96,7 +96,7 @@ def _value(argument: Any) -> tuple[bytes, str]:
     if isinstance(argument, np.ndarray) and argument.size != 1:
         raise TypeError(f"You are trying to pass a numpy.ndarray of shape {argument.shape} as a kernel parameter.")
     if isinstance(argument, int) and not isinstance(argument, bool):
-        argument = np.int64(argument)
+        return np.int64(argument).tobytes(), "i" if argument < 0 else "u"  # which may be an address
     number = np.asarray(argument)
     return number.tobytes(), number.dtype.kind
 
