@@ -1,8 +1,10 @@
 """The cluster of a run, which starts with the first step that has to run, while the source is read."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from kernels.cpu.parallel import cores
@@ -15,6 +17,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
 from pipeline.signals import beside, cleaned
 from pipeline.store.code import Code
+from pipeline.store.scratch import remove_dead
 
 
 class RunCluster(Cluster, Protocol):
@@ -95,7 +98,12 @@ class StartedLater:
             self._closing = beside(self._close)
 
     def close(self) -> None:
-        """End the workers, if they were started, and wait until they have ended."""
+        """End the workers, if they were started, and wait until they have ended.
+
+        If they were not, because all steps were valid, remove what killed runs have left, as their start would have.
+        """
+        if self._config.scheduler == "local" and not self._starting:
+            remove_dead(Path(tempfile.gettempdir()))
         self.release()
         if self._closing:
             self._closing.result()

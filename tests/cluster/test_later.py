@@ -1,5 +1,7 @@
 """The cluster of a run: workers start while the source is read, and end while the report is drawn."""
 
+import tempfile
+
 import pytest
 
 import pipeline.steps.stages  # noqa: F401  # as a run has
@@ -39,6 +41,17 @@ def test_a_cluster_that_is_not_needed_does_not_start(monkeypatch):
         cluster.release()
     with cluster_of(ClusterConfig(), "cpu") as cluster:
         assert isinstance(cluster, LocalThreads)
+
+
+def test_a_run_without_tasks_removes_what_killed_runs_left(monkeypatch, tmp_path):
+    """Only the start of workers did, and a run of which all steps are valid starts none."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for name in (".graphmill-0123456789abcdef", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "owner.lock").touch()
+    with cluster_of(LOCAL, "cpu"):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
 
 
 def test_a_run_that_ends_while_workers_start_leaves_none():
