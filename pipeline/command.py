@@ -1,6 +1,5 @@
 """The commands of `graphmill`: the pipeline on this machine, without a server."""
 
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,23 +103,17 @@ def change(
         cluster: none; local: Dask workers on this machine; or the address of a Dask scheduler. Default: as in the newest run's
             configuration.
     """
-    from pipeline.outputs import output_folder
-    from pipeline.steps.published.lookup import files_of_state
-    from pipeline.store.early import EarlyDigests
-    from pipeline.store.workspace import LATEST
-
-    place, link = output_folder(out).absolute(), publish_as or LATEST
-    early = EarlyDigests(partial(files_of_state, place, link))
     from pipeline.changes import change as apply
-    from pipeline.changes.state import newest
+    from pipeline.config.run import output_folder
     from pipeline.progress.shown import showing
 
+    place = output_folder(out).absolute()
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
     flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(newest(place, link, early.digests_of), changes, **flags, **given)
+        published = apply(place, changes, **flags, **given)
     summarise(published, place)
 
 
@@ -162,8 +155,8 @@ def reach(
     from pipeline.report.wording import answered, witnessed
     from pipeline.steps.reach import reach_into
     from pipeline.store import manifest
+    from pipeline.store.edges import FILES
     from pipeline.store.facts import PathFacts, QueryFacts
-    from pipeline.store.workspace import FILES
     from pipeline.tables import files as tables
 
     asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": _where(cluster), "witness": witness}
@@ -262,8 +255,8 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: 
     """Write a table into a folder, and print its size and path."""
     from pipeline.progress.shown import showing
     from pipeline.report.wording import counted
+    from pipeline.store.edges import FILES
     from pipeline.store.facts.products import ProductFacts
-    from pipeline.store.workspace import FILES
 
     with showing(live=True) as shown:
         made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **asked)

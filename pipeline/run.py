@@ -39,14 +39,14 @@ from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.lookup import linked_run
 from pipeline.steps.published.results import Results
-from pipeline.steps.published.target import Target, target_of
+from pipeline.steps.published.target import LATEST, Target, target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import LATEST, workspace
+from pipeline.store.workspace import workspace
 
 log = logging.getLogger(__name__)
 

@@ -19,10 +19,10 @@ from benchmarks.runs import sources
 from benchmarks.runs.measure import Usage, run
 from kernels.gpu.devices import device_count
 from pipeline.changes.state import newest
+from pipeline.steps.published.target import LATEST
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, read
-from pipeline.store.workspace import LATEST
 
 STAGES = "bfs,sssp,mst,wcc,pagerank"
 LARGEST_WEIGHT = 999

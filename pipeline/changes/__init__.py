@@ -26,18 +26,18 @@ from pipeline.run import Input, run, sources_of
 from pipeline.runtime.early import prepare_merging
 from pipeline.steps.call import Call, directly
 from pipeline.steps.published.remote import is_uploaded, upload
-from pipeline.steps.published.target import Target
+from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
+from pipeline.store.edges import FILES
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
-from pipeline.store.workspace import FILES, LATEST
 
 __all__ = ["change"]
 
 
 def change(
-    out: Path | State,
+    out: Path,
     changes: str | Path,
     /,
     *,
@@ -50,7 +50,7 @@ def change(
     """Apply a file of changes to the newest state of a graph, and publish the next run, with the same stages and sources.
 
     Args:
-        out: The output folder of the run, or the newest state in it.
+        out: The output folder of the run.
         changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
             TSV, compressed or not; a path, or any URL that fsspec opens.
         snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
@@ -69,8 +69,7 @@ def change(
         BadConfig: There is no run, its steps are no longer there, or another link names a changed graph.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
-    before = out if isinstance(out, State) else newest(out, options.get("publish_as") or LATEST)
-    source = locate(str(changes))
+    before, source = newest(out, options.get("publish_as") or LATEST), locate(str(changes))
     reading = _Reading(before, source, count_violations, again, snapshot)
     return run(before.config(**options), call, reading, before.target())
 
@@ -105,7 +104,7 @@ class _Reading:
         before.require_alone()
         with ThreadPoolExecutor() as threads:
             # Changes do not read the edges themselves.
-            checks = [threads.submit(check, edges, FILES, before.digests_of), threads.submit(check, graph, "", before.digests_of)]
+            checks = [threads.submit(check, edges, FILES), threads.submit(check, graph)]
             begins()
             if runtime.backend == "gpu":
                 prepare_merging()

@@ -28,14 +28,13 @@ from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
 from pipeline.steps.runtime import Runtime
-from pipeline.store.deltas import NEW_VERTICES, save_batch, save_new_vertices
+from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
-from pipeline.store.manifest import FileEntry, Folder, Written, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, Written, link_or_copy, make, unsealed
 from pipeline.store.names import Names, open_names
 from pipeline.store.vertices import open_vertices, renumber_vertices
-from pipeline.store.workspace import GRAPHS, link_or_copy
 
 
 @dataclass(frozen=True)

@@ -13,20 +13,20 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.changes import change
-from pipeline.changes.remembered import Remembered
 from pipeline.changes.state import newest
-from pipeline.config.model import is_utf8
+from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
 from pipeline.ingest.source import Source, identify, reading
-from pipeline.outputs import url_of
 from pipeline.run import run
 from pipeline.steps.call import Call
 from pipeline.steps.published.remote import is_uploaded, upload, uploaded_facts
+from pipeline.steps.published.target import LATEST
+from pipeline.store.digests import Remembered
 from pipeline.store.facts import StateFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import LATEST, workspace
+from pipeline.store.workspace import workspace
 
 log = logging.getLogger(__name__)
 UNFINISHED = (".part", ".tmp")  # endings of the names of files that are still being written; others begin with a dot

@@ -19,10 +19,10 @@ from kernels.layout.rules import Edges
 from pipeline.changes.resolving import Resolved
 from pipeline.errors import ProofFailed
 from pipeline.steps.runtime import Runtime
+from pipeline.store.deltas import EDGES
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, Names, merge, names_of, open_names
-from pipeline.store.workspace import EDGES
 from pipeline.tables.points import COORDINATES, NODES
 
 NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any

@@ -10,13 +10,12 @@ from pydantic import ValidationError
 from pipeline.config.loading import checked
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig, Damaged
-from pipeline.steps.published.lookup import linked_run, made_from
+from pipeline.steps.published.lookup import linked_run
 from pipeline.steps.published.target import Target
 from pipeline.store import manifest
-from pipeline.store.digests import DigestsOf, digests_of_files
+from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import GRAPHS
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,6 @@ class State:
     output: Path
     link: str
     run: Folder
-    digests_of: DigestsOf = digests_of_files  # of its files
 
     @property
     def name(self) -> str:
@@ -48,7 +46,9 @@ class State:
 
     def steps(self) -> tuple[Folder, Folder]:
         """The edge list and the stored graph, whose files are not read. Raises BadConfig if a later run has replaced them."""
-        return made_from(self.output, self.run)
+        steps = self.output / "steps"
+        edges = self._step("edges", [steps / name for name in EDGES])
+        return edges, self._step("graph", [steps / name for name in GRAPHS])
 
     def require_alone(self) -> None:
         """Raise BadConfig if another link names a changed graph, too: its next state would replace the files of this one."""
@@ -61,10 +61,18 @@ class State:
                         f"an output folder for each of both, or remove the link {link.name}"
                     )
 
+    def _step(self, name: str, folders: list[Path]) -> Folder:
+        if folder := manifest.find(folders, self.run.manifest.inputs.get(name, ""), checked=False):
+            return folder
+        raise BadConfig(
+            f"{self.run.path}: changes need the {name} that this run was made from, in `steps` of the output folder; another "
+            "run has replaced it, or it was removed: run the source again"
+        )
 
-def newest(output: Path, link: str, digests_of: DigestsOf = digests_of_files) -> State:
+
+def newest(output: Path, link: str) -> State:
     """The run that a link of an output folder names. Raises BadConfig if there is none, and Damaged without a manifest."""
     named = output / link
     if not named.is_symlink():
         raise BadConfig(f"{named}: is not a link to a run; `graphmill run` makes the first state of a graph")
-    return State(output, link, linked_run(named), digests_of)
+    return State(output, link, linked_run(named))

@@ -11,13 +11,12 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Model
+from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.config.suggestions import did_you_mean
 from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
-from pipeline.outputs import url_of
 from pipeline.redaction import redacted
 
 M = TypeVar("M", bound=Model)

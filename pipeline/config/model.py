@@ -1,5 +1,6 @@
 """The base class of all tables of a configuration, and the types of single values."""
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -16,7 +17,6 @@ from pydantic import (
     WrapValidator,
 )
 
-from pipeline.outputs import url_of
 from pipeline.redaction import redacted
 
 T = TypeVar("T")
@@ -29,11 +29,18 @@ Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Switch = Annotated[bool, Field(strict=True)]  # `"no"` and 0 are not false
 Choice = Literal["auto", "cpu", "gpu"]
 File = Annotated[str, Field(min_length=1)]  # the path of a file
+_URL = re.compile("([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)", re.DOTALL)
+
+
+def url_of(value: object) -> str | None:
+    """The URL that a text or a path states, which has a single slash in a path; None if it states a folder of this machine."""
+    found = _URL.fullmatch(str(value)) if isinstance(value, str | Path) else None
+    return f"{found[1]}://{'/' * (found[1] == 'file')}{found[2].rstrip('/')}" if found else None
 
 
 def _local(value: Path) -> Path:
     """Return the absolute path, because Arrow takes a relative path with a colon for a URL."""
-    if url_of(value):
+    if _URL.match(str(value)):
         raise ValueError("is a URL; it must be a folder of this machine")
     if "\0" in str(value):
         raise ValueError("has a null character, which no path can have")

@@ -1,8 +1,11 @@
 """A run's configuration: its graph, its stages, where they run, and where the tables go."""
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
@@ -13,11 +16,11 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, once, without_secret
+from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, once, url_of, without_secret
 from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
-from pipeline.outputs import url_of, workplace
+from pipeline.redaction import redacted
 
 STAGES = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.by_default)  # of a run that names none
 
@@ -56,6 +59,19 @@ class Origin:
 
     file: str = ""  # the name of its file, without the suffix; empty for options
     changed: tuple[str, ...] = ()  # keys of `RunConfig.content_of` to which options or parameters gave other values than the file
+
+
+def workplace(url: str) -> Path:
+    """The folder in which runs with an output URL work: below `XDG_CACHE_HOME`, or `~/.cache`."""
+    name = re.sub("[^A-Za-z0-9]+", "-", redacted(url)).strip("-")[-40:]
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "graphmill" / f"{name}-{sha256(url.encode()).hexdigest()[:8]}"
+
+
+def output_folder(out: Path) -> Path:
+    """The folder of the runs of an output: the path itself, or the one in which runs with this output URL work."""
+    url = url_of(out)
+    return workplace(url) if url else out
 
 
 class RunConfig(Model):

@@ -52,8 +52,8 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     """
     from dataclasses import asdict
 
+    from pipeline.config.run import output_folder
     from pipeline.inspection.runs import bytes_of, list_runs
-    from pipeline.outputs import output_folder
     from pipeline.report.wording import counted
     from pipeline.units import utc
 

@@ -33,7 +33,7 @@ from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, Q
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import STAMP, link_or_copy, require_ours
+from pipeline.store.workspace import STAMP, require_ours
 from pipeline.tables import files as tables
 from pipeline.tables.coordinates import write_coordinates
 
@@ -193,7 +193,7 @@ def _require_same(step: Folder, file: str, sha256: str) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    link_or_copy(_require_file(source), target)
+    manifest.link_or_copy(_require_file(source), target)
 
 
 def _appear(fresh: Path, name: Path) -> None:

@@ -5,18 +5,21 @@ its blocks of `BLOCK` bytes, of which the last may be shorter, so that many core
 """
 
 import hashlib
+import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from kernels.cpu.parallel import over_items
+from pipeline.store.scratch import scratch
 
 BLOCK = 2**26  # bytes
 _READ = 2**23  # bytes in memory at a time; after each read a thread may have to wait for the interpreter's lock
 _WORTH_THREADS = 2**20  # bytes
 _RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
-DigestsOf = Callable[[Sequence[Path]], list[str]]  # what computes the digests of files
 
 
 class Digest:
@@ -42,6 +45,9 @@ class Digest:
         return joined([*self._blocks, self._block.digest()])
 
 
+_RECORD = TypeAdapter(dict[str, list[int | str]])  # of a file: what `Unwritten` has seen of it, and its digest
+
+
 class Unwritten:
     """Whether a file has not been written since this object was made: it is the same file with the same size and times.
 
@@ -54,6 +60,33 @@ class Unwritten:
 
     def __bool__(self) -> bool:
         return bool(self.seen) and _look(self._path) == self.seen
+
+
+class Remembered:
+    """Digests of files, which a JSON file keeps: a file that was not written since is not read again."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._asked = path, dict[str, list[int | str]]()
+        try:
+            self._known = _RECORD.validate_json(path.read_bytes())
+        except (OSError, ValueError):
+            self._known = {}
+
+    def digest_of(self, file: Path) -> str:
+        """The digest of a file."""
+        unwritten, known = Unwritten(file), self._known.get(str(file), [])
+        digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten.seen) else digest_of_file(file)
+        if unwritten:
+            self._asked[str(file)] = [*unwritten.seen, digest]
+        return digest
+
+    def save(self) -> None:
+        """Keep the digests that were asked for."""
+        if self._asked != self._known:
+            with scratch(self._path.parent) as unfinished:
+                file = unfinished / self._path.name
+                file.write_text(json.dumps(self._asked), encoding="utf-8")
+                file.replace(self._path)
 
 
 def _look(path: Path) -> tuple[int, ...]:

@@ -24,8 +24,8 @@ from pipeline.store.arrays import dtype_of
 from pipeline.store.digests import Unwritten, digest_of_file
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import FILES
 
+FILES = "part-*.parquet"
 LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
 _NARROW = np.dtype(np.int32)
 _SHARE = 3  # of free memory an edge list may take this fraction, as its layout needs the rest

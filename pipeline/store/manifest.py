@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from kernels.cpu.parallel import over_items
 from pipeline.errors import BadConfig, Damaged
 from pipeline.signals import undisturbed
 from pipeline.store.code import Code
-from pipeline.store.digests import DigestsOf, digests_of_files
+from pipeline.store.digests import digests_of_files
 from pipeline.store.scratch import scratch
 
 log = logging.getLogger(__name__)
@@ -144,20 +145,8 @@ def _content(path: Path) -> bytes:
         return file.read()
 
 
-def check(folder: Folder, unread: str = "", digests_of: DigestsOf = digests_of_files) -> None:
+def check(folder: Folder, unread: str = "") -> None:
     """Compare every file with its manifest: names, sizes, SHA-256 unless the name matches `unread`. Raises Damaged."""
-    read = compared(folder, unread)
-    try:
-        found = digests_of([*read])
-    except OSError as error:
-        raise Damaged(f"{error.filename or folder.path}: {error.strerror}") from None
-    for (path, entry), found_now in zip(read.items(), found, strict=True):
-        if found_now != entry.sha256:
-            raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
-
-
-def compared(folder: Folder, unread: str = "") -> dict[Path, FileEntry]:
-    """The files whose SHA-256 `check` compares, as soon as it has compared names and sizes. Raises Damaged."""
     path = folder.path
     try:
         found = set(_names(folder.path)) - {file_of(folder.path).name}
@@ -170,9 +159,12 @@ def compared(folder: Folder, unread: str = "") -> dict[Path, FileEntry]:
                 raise Damaged(f"{path}: is not a file")
             if status.st_size != entry.bytes:
                 raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
+        read = {folder.path / name: entry for name, entry in folder.manifest.files.items() if not fnmatch(name, unread)}
+        for (path, entry), found_now in zip(read.items(), digests_of_files([*read]), strict=True):
+            if found_now != entry.sha256:
+                raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
     except OSError as error:
         raise Damaged(f"{error.filename or path}: {error.strerror}") from None
-    return {folder.path / name: entry for name, entry in folder.manifest.files.items() if not fnmatch(name, unread)}
 
 
 def make(
@@ -239,6 +231,14 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     name = BESIDE_PARQUET if any(re.fullmatch(r"[^/]+\.parquet", file) for file in content["files"]) else FILE
     (folder / name).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     folder.chmod(0o755)  # private until it is complete; readers may be other users
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Hard-link a file; copy it where links are not possible: across file systems, or on one without links."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 def flush_all(folder: Path) -> None:

@@ -18,9 +18,9 @@ from kernels.graph import ID, OFFSET, Array
 from pipeline.errors import Damaged
 from pipeline.runtime.memory import require_memory
 from pipeline.store.arrays import load_array, save_array
+from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, read
-from pipeline.store.workspace import EDGES, GRAPHS
 
 OFFSETS, BYTES = "name-offsets.npy", "name-bytes.npy"  # files of an edge list
 UNKNOWN = -1

@@ -1,4 +1,4 @@
-"""An output folder: exclusive use of it by one run, the link to its newest run, and names of folders and files in it.
+"""An output folder: exclusive use of it by one run, and the link to its newest run.
 
 Only what runs made is replaced or removed; links in the place of its folders and files are refused.
 """
@@ -8,7 +8,6 @@ import fcntl
 import logging
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,15 +16,11 @@ from stat import S_ISREG
 
 from pipeline.errors import BadConfig, Busy, Damaged
 from pipeline.signals import cleaned
-from pipeline.store.manifest import Folder, file_of, read
+from pipeline.store.manifest import Folder, file_of, link_or_copy, read
 from pipeline.store.scratch import remove_dead, scratch
 
 log = logging.getLogger(__name__)
 RUN_ID = re.compile(r"([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8}")
-LATEST = "latest"  # the link to the newest run, unless a run asks for another one
-EDGES = ("edges", "edges-1", "edges-2")  # step folders: the edge list of a source, and its names after new ones, in turn
-GRAPHS = ("graph", "graph-1", "graph-2")  # step folders: of a source, and of states, each written beside the one before it
-FILES = "part-*.parquet"  # the rows of an edge list or a table
 STAMP = "%Y%m%dT%H%M%SZ"  # the time in a run's id
 
 
@@ -51,7 +46,7 @@ def workspace(output: Path) -> Iterator[Path]:
             if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
                 raise BadConfig(f"{folder}: is not a folder that a run made; move it away")
             remove_dead(folder)
-        require_ours(output / LATEST)
+        require_ours(output / "latest")
         # While this run holds the lock: a refused run must not remove the lock of its holder.
         with contextlib.nullcontext() if found else cleaned(partial(_remove_empty, output)):
             yield steps
@@ -82,14 +77,6 @@ def _link_step(step: Folder, target: Path) -> None:
     for name in (file_of(step.path).name, *step.manifest.files):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(step.path / name, target / name)
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link a file; copy it where links are not possible: across file systems, or on one without links."""
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def require_ours(latest: Path) -> None:

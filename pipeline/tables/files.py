@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Column
 from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
+from pipeline.store import edges
 from pipeline.store.attempts import new_attempt
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import FILES
 from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES
 from pipeline.tables.points import GEOMETRY, metadata
 
+FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
 UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none

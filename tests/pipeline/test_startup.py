@@ -13,7 +13,6 @@ from kernels.cpu.compiled import Compiled, njit
 from tests.project.test_layout import ROOT, files
 
 HEAVY = {"numba", "scipy", "cupy", "matplotlib", "PIL", "pandas", "dask", "distributed", "prefect"}
-LATER = {"pyarrow", "pydantic", "fsspec", "jinja2"}
 
 
 def imported(*arguments: object) -> set[str]:
@@ -39,17 +38,6 @@ def test_change_tables_import_nothing_that_compiles(tmp_path):
         imported(*run, "--backend", "cpu")
     assert not imported("diff", *(tmp_path / str(number) / "latest" for number in range(2)), "--out", tmp_path / "changes")
     assert [*tmp_path.glob("changes/sssp_changes/*.parquet")]
-
-
-def test_early_digests_begin_before_slow_imports():
-    """What `graphmill change` imports before the threads begin to hash."""
-    script = (
-        "import sys; import pipeline.command; from pipeline.outputs import output_folder; "
-        "from pipeline.steps.published.lookup import files_of_state; from pipeline.store.early import EarlyDigests; "
-        f"print({HEAVY | LATER!r} & {{name.partition('.')[0] for name in sys.modules}})"
-    )
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert found.stdout.split("\n")[0] == "set()"
 
 
 @pytest.mark.nightly

@@ -10,10 +10,10 @@ from kernels.graph import Array
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked, load_run, run_config
 from pipeline.config.products import MatrixOptions, TreesOptions
+from pipeline.config.run import workplace
 from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.source import locate
-from pipeline.outputs import workplace
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
@@ -21,9 +21,10 @@ from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.published.lookup import find_run
 from pipeline.steps.runtime import Runtime
+from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
-from pipeline.store.workspace import EDGES, GRAPHS, shared_workspace
+from pipeline.store.workspace import shared_workspace
 
 
 def matrix_into(target: str, out: Path, **asked: Any) -> Folder:

@@ -14,10 +14,10 @@ from pipeline.redaction import redacted
 from pipeline.steps.published.lookup import linked_run
 from pipeline.store import manifest
 from pipeline.store.facts.run import ConfigurationFacts
-from pipeline.store.workspace import LATEST, require_ours
+from pipeline.store.workspace import require_ours
 
 log = logging.getLogger(__name__)
-MANUAL = "manual"
+LATEST, MANUAL = "latest", "manual"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from contextlib import suppress
 import fsspec
 import pytest
 
-from pipeline.changes import change, remembered
+from pipeline.changes import change
 from pipeline.changes.arrivals import apply_arrivals, arrived
 from pipeline.config.loading import load_run
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Stopped
@@ -15,6 +15,7 @@ from pipeline.ingest.source import locate
 from pipeline.run import run
 from pipeline.steps.call import directly
 from pipeline.steps.published import remote
+from pipeline.store import digests
 from pipeline.store.facts.run import RunFacts
 
 RUN = 'output = "out"\nstages = ["wcc"]\nbackend = "cpu"\n[graph]\nsource = "edges.csv"\n'
@@ -100,11 +101,11 @@ def test_what_was_applied_may_neither_change_nor_come_again(network):
 
 def test_applied_files_are_read_again_only_if_they_were_written(network, monkeypatch):
     folder, config = network
-    written, read, digest_of = max(path.stat().st_ctime_ns for path in folder.iterdir()), list[str](), remembered.digest_of_file
+    written, read, digest_of = max(path.stat().st_ctime_ns for path in folder.iterdir()), list[str](), digests.digest_of_file
     monkeypatch.setattr(time, "time_ns", lambda: written)  # what was written just before may be written again unseen
     assert applied(config) == ["1.csv", "3.csv"]
     monkeypatch.setattr(time, "time_ns", lambda: written + 10**12)
-    monkeypatch.setattr(remembered, "digest_of_file", lambda path: read.append(path.name) or digest_of(path))
+    monkeypatch.setattr(digests, "digest_of_file", lambda path: read.append(path.name) or digest_of(path))
     for names in (["1.csv", "3.csv"], []):
         assert applied(config) == ["1.csv", "3.csv"]
         assert read == names

@@ -16,8 +16,8 @@ import pytest
 from kernels.trees import targets
 from pipeline.cluster.protocol import Place
 from pipeline.command import app
+from pipeline.config.run import workplace
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, TooLarge
-from pipeline.outputs import workplace
 from pipeline.steps.products import space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.commands import matrix_into, trees_into
