@@ -120,6 +120,11 @@ def test_later_calls_do_not_change_what_was_found(together, monkeypatch):
             rows[:] = 7
 
 
+def test_threads_use_one_graph(monkeypatch):
+    monkeypatch.setattr(search, "_TOGETHER", 2)
+    cases.require_threads(to_device(cases.with_limits()), cupy.arange(1500))
+
+
 def test_arrays_and_graph_are_in_one_memory():
     graph, values = cases.with_limits(), np.zeros(3)
 

@@ -1,6 +1,8 @@
 """Graphs with rows of every group of degrees, and what operators compute on them: on any backend, and by plain Python."""
 
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from kernels.graph import Csr, Graph, index_dtype
 from kernels.operators import (
     Frontier,
     Rules,
+    UserFunctionError,
     advance,
     atomic_add,
     atomic_max,
@@ -272,3 +275,38 @@ def require_same(found: list[Any], expected: list[Any]) -> None:
     for number, (one, other) in enumerate(zip(found, expected, strict=True)):
         assert np.asarray(one).dtype == np.asarray(other).dtype, number
         assert np.asarray(one).tobytes() == np.asarray(other).tobytes(), f"result {number}: {one} is not {other}"
+
+
+def require_threads(graph, numbers):
+    """Require right results of threads that use one graph at the same time; `numbers` are those of its 1,500 rows."""
+    everything = Frontier.everything(graph)
+
+    def asked(limit):
+        fails = limit % 5 == 4
+
+        def is_less(row):
+            return numbers[row] < limit
+
+        def is_lesser(neighbour):
+            return numbers[neighbour] < limit
+
+        def may_fail(row):
+            return numbers[row + 1500 * fails]
+
+        found = [filter(everything, is_less).rows().tolist(), advance(everything, is_lesser).rows().tolist()]
+        try:
+            return *found, reduce(everything, may_fail)
+        except UserFunctionError as error:
+            return *found, str(error)
+
+    one_by_one = [asked(limit) for limit in range(60)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            together = [*threads.map(asked, range(60))]
+    finally:
+        sys.setswitchinterval(before)
+    assert together == one_by_one
+    assert [found for found, _, _ in together] == [[*range(limit)] for limit in range(60)]
+    assert all(("index" in str(total)) == (limit % 5 == 4) for limit, (_, _, total) in enumerate(together))

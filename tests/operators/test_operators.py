@@ -245,6 +245,13 @@ def test_sums_of_floats_do_not_depend_on_the_form_or_the_cores(monkeypatch):
     cases.require_same(same, answers)
 
 
+@pytest.mark.parametrize("worth_a_thread", [1, 1 << 30])
+def test_threads_use_one_graph(monkeypatch, worth_a_thread):
+    """Searches on one core took flags from the graph, and returned each other's rows."""
+    monkeypatch.setattr("kernels.operators.cpu.running.WORTH_A_THREAD", worth_a_thread)
+    cases.require_threads(cases.with_limits(), np.arange(1500))
+
+
 def test_wrong_calls_are_refused():
     graph = cases.with_limits()
     frontier = Frontier.everything(graph)

@@ -62,11 +62,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Found, turn_ro
         def work(begin: int, end: int, fault: Array, arcs: Any = arcs, turn: Any = turn) -> None:
             made_of.loop(items, arcs, frozen(csr.offsets), captured, kept, turn, found, begin, end, fault)
 
-        try:
-            over(cuts, plan.functions, work)
-        except BaseException:
-            graph.derived.discard(_scratch)  # its flags are set
-            raise
+        over(cuts, plan.functions, work)
     flags, queue, length = found
     if not made_of.finds:
         return Frontier(graph, frontier.rules, 0, listed=queue[:0])
@@ -74,6 +70,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Found, turn_ro
         return of_flags(frontier, flags, int(np.count_nonzero(flags)))
     listed = queue[: int(length[0])].copy()
     flags[listed] = False
+    _give_back(graph, flags, queue)
     return made(graph, frontier.rules, listed, len(listed))
 
 
@@ -112,22 +109,22 @@ def _small_rounds(
         rounds: tuple[int, int] = made_of.rounds(listed, size, arcs, frozen(csr.offsets), captured, kept, found, limits, fault)
         return rounds
 
-    try:
-        ((done, left),) = over([0, size], plan.functions, work)
-    except BaseException:
-        graph.derived.discard(_scratch)  # its flags are set
-        raise
+    ((done, left),) = over([0, size], plan.functions, work)
+    _give_back(graph, *found[:2])
     return made(graph, frontier.rules, listed[:left].copy(), left), done
 
 
 def _empty(graph: Graph, finds: bool, serial: bool) -> tuple[Array, Array, Array]:
-    """Flags, queue and its length; one thread uses the graph's scratch, which has no flag set, and several have no queue."""
+    """Flags, none of which is set, a queue, and its length; for one thread they are given back, and several have no queue."""
     if finds and serial:
-        flags, queue = graph.derived.get(_scratch, lambda: _scratch(graph))
-        return flags, queue, np.zeros(1, np.int64)
-    empty = np.empty(0, graph.rows_by_id.dtype)
-    return (np.zeros(graph.num_vertices, np.bool_) if finds else NOTHING), empty, np.zeros(1, np.int64)
+        try:
+            return *graph.derived.get(_give_back, list[Any]).pop(), np.zeros(1, np.int64)
+        except IndexError:  # other threads use them all
+            pass
+    queue = np.empty(graph.num_vertices if finds and serial else 0, graph.rows_by_id.dtype)
+    return (np.zeros(graph.num_vertices, np.bool_) if finds else NOTHING), queue, np.zeros(1, np.int64)
 
 
-def _scratch(graph: Graph) -> tuple[Array, Array]:
-    return np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, graph.rows_by_id.dtype)
+def _give_back(graph: Graph, flags: Array, queue: Array) -> None:
+    """Keep flags, none of which is set any more, and a queue for the next call; after an exception they are not kept."""
+    graph.derived.get(_give_back, list[Any]).append((flags, queue))

@@ -1,5 +1,6 @@
 """User functions compiled by NVRTC, inside the kernels around them, and the failures that these record."""
 
+from threading import get_ident
 from typing import Any, NamedTuple
 
 import cupy
@@ -96,7 +97,7 @@ def passed(plan: Plan, found: Found) -> list[Any]:
 
 
 class Failures:
-    """The first failure of a device's launches, which the next operator that reads something back raises."""
+    """The first failure of a thread's launches on a device, which its next operator that reads something back raises."""
 
     def __init__(self) -> None:
         # In memory of the host: a copy of the record of functions.cuh, and a result: two integers, or a value of any type.
@@ -158,20 +159,20 @@ class Failures:
         return self._parts
 
 
-_FAILURES: dict[int, Failures] = {}
+_FAILURES: dict[tuple[int, int], Failures] = {}  # kept when a thread ends: its launches may still be running
 
 
 def failures() -> Failures:
-    """Those of the current device."""
-    device = cupy.cuda.runtime.getDevice()
-    found = _FAILURES.get(device)
+    """Those of this thread on the current device."""
+    key = cupy.cuda.runtime.getDevice(), get_ident()
+    found = _FAILURES.get(key)
     if found is None:
-        found = _FAILURES[device] = Failures()
+        found = _FAILURES[key] = Failures()
     return found
 
 
 def check() -> None:
-    """Wait for the current GPU, and raise the first failure of a user function there, if there is one.
+    """Wait for the current GPU, and raise the first failure there of a user function that this thread gave, if there is one.
 
     Raises:
         UserFunctionError

@@ -1,5 +1,6 @@
 """What an operator finds on a GPU: bits of rows, and a list of them if they are few."""
 
+from threading import get_ident
 from typing import Any
 
 import cupy
@@ -17,8 +18,8 @@ class Search:
     """Bits of the rows that an operator finds, and a list of as many as a sparse frontier may have.
 
     `listed`: rows are listed as they are found, and the bits are zero before; otherwise whole words of bits are written, and
-    lists may have gaps. `places` are what kernels take: addresses of the bits and of the list, the
-    most rows that it has, and the address of the number of rows.
+    lists may have gaps. `places` are what kernels take: addresses of the bits and of the list, the most
+    rows that it has, and the address of the number of rows.
     """
 
     def __init__(self, frontier: Frontier, failed: Failures, listed: bool = True) -> None:
@@ -66,10 +67,10 @@ class _Memory:
 def _memory_of(graph: Graph, most: int, cleared: bool) -> tuple[_Memory, tuple[int, int, int]]:
     """Memory for one search, and its part of it, which nothing else gets.
 
-    A stream has memory of its own: CuPy's pool gives what is freed to the stream in which it was allocated.
+    A thread has memory of its own, and so has a stream: CuPy's pool gives what is freed to the stream in which it was allocated.
     """
     kept: dict[Any, _Memory] = graph.derived.get(_memory_of, dict)
-    key = cupy.cuda.get_current_stream().ptr, most, cleared
+    key = get_ident(), cupy.cuda.get_current_stream().ptr, most, cleared
     memory = kept.get(key)
     if memory is None:
         memory = kept[key] = _Memory(graph, most, cleared)
