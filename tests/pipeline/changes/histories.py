@@ -157,15 +157,15 @@ def history(seed: int, work: Path, files: int, compared: int = 1, **options: Any
     return wrong
 
 
-def faults_of(files: int, seed: int) -> list[str]:
-    """The differences of one history; an error is a difference, too.
+def faults_of(files: int, backend: str, seed: int) -> list[str]:
+    """The differences of one history, played on a backend, from rebuilds on the CPU; an error is a difference, too.
 
     It is played in a folder of its own: in memory, if there is a file system, because flushes are free there.
     """
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as work:
         try:
-            return history(seed, Path(work), files, 5)
+            return history(seed, Path(work), files, 5, backend=backend)
         except Exception as error:
             return [f"history {seed}: {type(error).__name__}: {error}"]
 
@@ -177,11 +177,12 @@ def main() -> int:
     parser.add_argument("files", type=int)
     parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--backend", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--seconds", type=float, default=np.inf, help="after which no further history begins")
     asked, count, played, started = parser.parse_args(), 0, 0, time.monotonic()
     with ProcessPoolExecutor(asked.processes, get_context("spawn")) as processes:
         seeds = range(asked.first, asked.first + asked.histories)
-        playing = [processes.submit(faults_of, asked.files, seed) for seed in seeds]
+        playing = [processes.submit(faults_of, asked.files, asked.backend, seed) for seed in seeds]
         while played < len(playing) and not playing[played].cancelled():
             faults = playing[played].result()
             played, count = played + 1, count + len(faults)
