@@ -1,5 +1,6 @@
 """Sweeps on CPUs: each core takes `LANES` trees at a time."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from kernels.answers import Hierarchy, HierarchyArcs
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.parallel import over_items
+from kernels.cpu.spare import Spare
 from kernels.graph import UNREACHED, Array, Csr, Graph
 from kernels.trees.constants import LANES
 from kernels.trees.swept import Swept
@@ -71,13 +73,9 @@ class _Sweep:
         self._hierarchy, self._sums = hierarchy, sums
         kind, far = _LENGTHS[sums.str[1:]]
         self.far = kind(far)
-        self._spare = hierarchy.derived.get((_Sweep, sums), list[Any])
-        try:
-            self.lengths, self._by_row, self._touched, self._queue = self._spare.pop()
-        except IndexError:
-            size = hierarchy.num_vertices
-            self.lengths, self._by_row = (np.empty(size * LANES, kind) for _ in range(2))
-            self._touched, self._queue = np.zeros(size, np.bool_), np.empty(size, hierarchy.rows.dtype)
+        make = partial(_arrays, hierarchy.num_vertices, kind, hierarchy.rows.dtype)
+        self._spare = hierarchy.derived.get((_Sweep, sums), lambda: Spare(make))
+        self.lengths, self._by_row, self._touched, self._queue = self._spare.take()
 
     def run(self, rows: Array, chosen: Array | None = None) -> None:
         """Set the lengths from up to `LANES` rows, of all positions or of the `chosen` ones."""
@@ -108,7 +106,12 @@ class _Sweep:
 
     def release(self) -> None:
         """Keep the arrays for the next block."""
-        self._spare.append((self.lengths, self._by_row, self._touched, self._queue))
+        self._spare.give_back((self.lengths, self._by_row, self._touched, self._queue))
+
+
+def _arrays(size: int, kind: type[Any], row: np.dtype[Any]) -> tuple[Array, Array, Array, Array]:
+    """Lengths by positions and by rows, flags of positions, none of which is set, and a queue of them."""
+    return np.empty(size * LANES, kind), np.empty(size * LANES, kind), np.zeros(size, np.bool_), np.empty(size, row)
 
 
 def _arcs(side: Csr | HierarchyArcs, others: Array, sums: np.dtype[Any]) -> tuple[Array, Array, Array]:

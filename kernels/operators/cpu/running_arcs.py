@@ -7,6 +7,7 @@ import numpy as np
 
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.parallel import WORTH_A_THREAD, cores
+from kernels.cpu.spare import Spare
 from kernels.graph import Array, Csr, Graph
 from kernels.operators.constants import ALL, SPARSE
 from kernels.operators.cpu.arcs import advancing, repeating
@@ -70,7 +71,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Found, turn_ro
         return of_flags(frontier, flags, int(np.count_nonzero(flags)))
     listed = queue[: int(length[0])].copy()
     flags[listed] = False
-    _give_back(graph, flags, queue)
+    _spare(graph).give_back((flags, queue))
     return made(graph, frontier.rules, listed, len(listed))
 
 
@@ -110,21 +111,19 @@ def _small_rounds(
         return rounds
 
     ((done, left),) = over([0, size], plan.functions, work)
-    _give_back(graph, *found[:2])
+    _spare(graph).give_back(found[:2])
     return made(graph, frontier.rules, listed[:left].copy(), left), done
 
 
 def _empty(graph: Graph, finds: bool, serial: bool) -> tuple[Array, Array, Array]:
-    """Flags, none of which is set, a queue, and its length; for one thread they are given back, and several have no queue."""
+    """Flags, none of which is set, a queue, and its length; for one thread they are spare ones, and several have no queue."""
+    length = np.zeros(1, np.int64)
     if finds and serial:
-        try:
-            return *graph.derived.get(_give_back, list[Any]).pop(), np.zeros(1, np.int64)
-        except IndexError:  # other threads use them all
-            pass
-    queue = np.empty(graph.num_vertices if finds and serial else 0, graph.rows_by_id.dtype)
-    return (np.zeros(graph.num_vertices, np.bool_) if finds else NOTHING), queue, np.zeros(1, np.int64)
+        return *_spare(graph).take(), length
+    return (np.zeros(graph.num_vertices, np.bool_) if finds else NOTHING), np.empty(0, graph.rows_by_id.dtype), length
 
 
-def _give_back(graph: Graph, flags: Array, queue: Array) -> None:
-    """Keep flags, none of which is set any more, and a queue for the next call; after an exception they are not kept."""
-    graph.derived.get(_give_back, list[Any]).append((flags, queue))
+def _spare(graph: Graph) -> Spare[tuple[Array, Array]]:
+    """Flags, none of which is set, and a queue; after an exception they are not given back."""
+    size, row = graph.num_vertices, graph.rows_by_id.dtype
+    return graph.derived.get(_spare, lambda: Spare(lambda: (np.zeros(size, np.bool_), np.empty(size, row))))

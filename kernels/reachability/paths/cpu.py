@@ -1,7 +1,6 @@
 """Witness paths on NumPy arrays: each core searches for some of the queries."""
 
 from collections.abc import Iterator
-from queue import Empty, SimpleQueue
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from kernels.answers import Witnesses
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
+from kernels.cpu.spare import Spare
 from kernels.graph import Array, Graph
 from kernels.reachability.paths.constants import QUERIES
 
@@ -17,17 +17,14 @@ def search(graph: Graph, src: Array, dst: Array, most_rows: int) -> Iterator[Wit
     """Answer `kernels.reachability.paths.shortest_paths` on NumPy arrays; `most_rows` is at least the number of vertices."""
     count, rows = graph.num_vertices, graph.rows_by_id.dtype
     arcs = [frozen(array) for csr in (graph.out, graph.into) for array in (csr.offsets, csr.indices)]
-    free: SimpleQueue[list[Array]] = SimpleQueue()
+    spare = Spare(lambda: [*np.full((2, count), -1, rows), *np.empty((2, count), rows)])
 
     def find(part: slice) -> Witnesses:
-        try:
-            scratch = free.get_nowait()
-        except Empty:
-            scratch = [*np.full((2, count), -1, rows), *np.empty((2, count), rows)]
+        scratch = spare.take()
         queries = src[part], dst[part]
         nodes, begins = np.empty(max(most_rows // cores(), count), rows), np.zeros(len(queries[0]) + 1, np.int64)
         done = _find(*arcs, *scratch, *queries, begins, nodes)
-        free.put(scratch)
+        spare.give_back(scratch)
         return Witnesses(begins[: done + 1], np.diff(begins[: done + 1]), nodes[: begins[done]])
 
     first, size = 0, QUERIES

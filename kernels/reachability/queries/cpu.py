@@ -1,7 +1,7 @@
 """Queries on the CPU: the cuts first, in large parts over all cores, then searches for undecided queries, in small parts."""
 
 from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from kernels.answers import Condensation, ReachabilityIndex, Reached
 from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items
+from kernels.cpu.spare import Spare
 from kernels.graph import Array
 from kernels.reachability.constants import POSITIVE_CUT, SAME, SEARCH
 from kernels.reachability.queries.records import decide, records_of
@@ -78,12 +79,12 @@ def checked_rows(index: ReachabilityIndex, src: Array, dst: Array) -> tuple[Arra
 def over_searches(condensation: Condensation, count: int, search: Callable[[list[Array], Scratch, slice], None]) -> None:
     """Call `search(arrays of children and parents, scratch, part)` for parts of `count` queries, on all cores."""
     sides = [frozen(array) for csr in (condensation.children, condensation.parents) for array in (csr.offsets, csr.indices)]
-    free: SimpleQueue[Scratch] = SimpleQueue()
+    spare = Spare(partial(_scratch, condensation.names))
 
     def call(part: slice) -> None:
-        scratch = _scratch(condensation.names, free)
+        scratch = spare.take()
         search(sides, scratch, part)
-        free.put(scratch)
+        spare.give_back(scratch)
 
     _over_parts(count, _SEARCH_PART, call)
 
@@ -98,13 +99,9 @@ def _checked(rows: Array, num_rows: int) -> Array:
     return rows
 
 
-def _scratch(names: Array, free: SimpleQueue[Scratch]) -> Scratch:
-    """A scratch that a finished part has returned, or a new one."""
-    try:
-        return free.get_nowait()
-    except Empty:
-        size, index = len(names), names.dtype
-        return Scratch(np.zeros(size, np.bool_), np.empty(size, index), np.zeros(size, np.bool_), np.empty(size, index))
+def _scratch(names: Array) -> Scratch:
+    size, index = len(names), names.dtype
+    return Scratch(np.zeros(size, np.bool_), np.empty(size, index), np.zeros(size, np.bool_), np.empty(size, index))
 
 
 def _over_parts(length: int, part: int, call: Callable[[slice], None]) -> None:
