@@ -5,10 +5,8 @@ Each is proved: block by block, its rows turn the old table into the new one, bi
 
 import shutil
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -27,6 +25,7 @@ from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.threads import BoundedThreads
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import ChangedFacts, ChangesFacts, CheckFacts
 from pipeline.store.manifest import Folder, digest_of, make
@@ -74,7 +73,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
             name: why for name in old.keys() & after if (why := reason or _why_not(name, old[name], after[name], numbers))
         }
         wanted = sorted((old.keys() & after) - reasons.keys())
-        with _Writers(cores()) as writers:
+        with BoundedThreads(cores(), 2 * cores()) as writers:
             made = {name: _Changes(name, old[name], after[name], numbers, folder, writers) for name in wanted}
             for one, part in compared([of_table.comparison for of_table in made.values()], backend=backend):
                 made[one.name].take(part)
@@ -123,33 +122,15 @@ class _File(NamedTuple):
     seconds: float  # of reading it
 
 
-class _Writers:
-    """Threads that write files; each has at most one more file to write, whose rows are in memory."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads, self._pool, self._waiting = threads, ThreadPoolExecutor(threads), deque[Future[_File]]()
-
-    def __enter__(self) -> "_Writers":
-        return self
-
-    def __exit__(self, error: object, *_: object) -> None:
-        self._pool.shutdown(cancel_futures=error is not None)
-
-    def submit(self, write: Callable[[], _File]) -> Future[_File]:
-        """Write a file as soon as a thread is free; wait if too many are waiting."""
-        if len(self._waiting) == 2 * self._threads:
-            self._waiting.popleft().result()
-        self._waiting.append(self._pool.submit(write))
-        return self._waiting[-1]
-
-
 class _Changes:
     """The change table of one table: each row group is a file, which a thread encodes, reads back and proves.
 
     `seconds` are those of its proof.
     """
 
-    def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, writers: _Writers) -> None:
+    def __init__(
+        self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, writers: BoundedThreads
+    ) -> None:
         self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
         self._name, self._versions, self._numbers, self._writers = name, (old, new), numbers, writers
         self._schema = changes.schema(name, old.schema, new.schema, numbers is not None)
@@ -197,7 +178,7 @@ class _Changes:
         if any(map(len, self._held)):
             rows = pa.concat_tables(self._held)
             self._held = [rows[most:]] if most else []
-            self._files.append(self._writers.submit(partial(self._write, self._folder / f"{len(self._files)}", rows[:most])))
+            self._files.append(self._writers.submit(self._write, self._folder / f"{len(self._files)}", rows[:most]))
 
     def _write(self, path: Path, rows: pa.Table) -> _File:
         rows = rows.select(self._schema.names).combine_chunks()

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -56,6 +56,32 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, items, end))
             yield cast(Item, item)
+
+
+class BoundedThreads:
+    """Threads that call functions whose arguments take memory: at most `most` calls are running or waiting at a time."""
+
+    def __init__(self, threads: int, most: int) -> None:
+        self._pool, self._most, self._begun = ThreadPoolExecutor(threads), most, deque[Future[Any]]()
+
+    def __enter__(self) -> "BoundedThreads":
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=error is not None)
+
+    def submit(self, function: Callable[..., Result], *arguments: Any) -> Future[Result]:
+        """Call the function as soon as a thread is free; if there are too many calls, wait for the first, and raise its error."""
+        if len(self._begun) == self._most:
+            self._begun.popleft().result()
+        call = self._pool.submit(function, *arguments)
+        self._begun.append(call)
+        return call
+
+    def finish(self) -> None:
+        """Wait for all calls; raise the first error."""
+        while self._begun:
+            self._begun.popleft().result()
 
 
 def concurrently(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:

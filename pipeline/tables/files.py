@@ -1,9 +1,7 @@
 """The published tables: how a table is written, and how it is read back."""
 
 import json
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
@@ -15,6 +13,7 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Column
 from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
+from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
 from pipeline.store.attempts import new_attempt
 from pipeline.store.manifest import Folder
@@ -127,20 +126,18 @@ class Files:
         """`arrow` and `keys` are those of `write_rows`."""
         self.paths: dict[int, Path] = {}
         self.rows = 0
-        self._folder, self._form, self._threads = folder, (arrow, keys), threads
-        self._pool = ThreadPoolExecutor(threads)
-        self._encoding: deque[Future[int]] = deque()
+        self._folder, self._form = folder, (arrow, keys)
+        self._threads = BoundedThreads(threads, threads)
         self._begun: tuple[Path, list[pa.RecordBatch]] | None = None
 
     def __enter__(self) -> "Files":
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
-        with self._pool:
+        with self._threads:
             if error is None:
                 self._end()
-                while self._encoding:
-                    self._encoding.popleft().result()
+                self._threads.finish()
 
     def begin(self, number: int) -> None:
         """Begin a file; the previous file is complete."""
@@ -159,10 +156,8 @@ class Files:
     def _end(self) -> None:
         """Let a thread encode the file that was begun; wait for one if all threads are busy."""
         if self._begun:
-            if len(self._encoding) == self._threads:
-                self._encoding.popleft().result()
             path, batches = self._begun
-            self._encoding.append(self._pool.submit(write_rows, path, *self._form, batches))
+            self._threads.submit(write_rows, path, *self._form, batches)
             self._begun = None
 
 

@@ -1,12 +1,13 @@
 """Work on threads: the order of results, context variables, and what happens after an exception."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import ContextVar
 from threading import Event, Thread
 
 import pytest
 
-from pipeline.runtime.threads import ahead, concurrently, map_in_order
+from pipeline.runtime.threads import BoundedThreads, ahead, concurrently, map_in_order
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 
@@ -88,3 +89,41 @@ def test_an_abandoned_iteration_is_closed_without_waiting():
     closing.join()
     assert not waits
     assert set(begun) <= {0, 1, 2}
+
+
+def test_bounded_threads_hold_few_calls():
+    free, begun = Event(), list[int]()
+
+    def work(number):
+        begun.append(number)
+        free.wait()
+        return number
+
+    with BoundedThreads(1, 2) as threads, ThreadPoolExecutor(1) as caller:
+        calls = [threads.submit(work, number) for number in range(2)]
+        third = caller.submit(threads.submit, work, 2)
+        assert not wait([third], 0.2).done
+        free.set()
+        assert [call.result() for call in (*calls, third.result())] == begun == [0, 1, 2]
+
+
+def test_bounded_threads_raise_the_first_error_and_begin_nothing_after_it():
+    with BoundedThreads(1, 1) as threads:
+        threads.submit(int, "one")
+        with pytest.raises(ValueError, match="one"):
+            threads.submit(int, "2")
+        threads.submit(int, "three")
+        with pytest.raises(ValueError, match="three"):
+            threads.finish()
+    free, begun = Event(), list[int]()
+
+    def free_it(when_cancelled):
+        while not when_cancelled.cancelled():
+            time.sleep(0.001)
+        free.set()
+
+    with pytest.raises(KeyError), BoundedThreads(1, 3) as threads:
+        threads.submit(free.wait)
+        Thread(target=free_it, args=[threads.submit(begun.append, 1)], daemon=True).start()
+        raise KeyError
+    assert not begun
