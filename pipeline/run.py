@@ -21,7 +21,7 @@ from pipeline.ingest.asked import different, numbers_of
 from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
-from pipeline.report import draw, prepare
+from pipeline.report import draw, prepare_page
 from pipeline.report.wording import read_as
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
@@ -162,7 +162,7 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         edges, graph = given.edges, given.graph
         require_products(config, edges, graph)
         if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
-            beside(prepare)
+            beside(prepare_page)
 
         answers, proofs, derived = _solved(config, call, given, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)

@@ -21,6 +21,9 @@ class Values(NamedTuple):
     first: int = 0
 
 
+Columns = tuple[Values, ...]
+
+
 @dataclass(frozen=True)
 class Block:
     """Rows of a table.
@@ -31,5 +34,5 @@ class Block:
     """
 
     numbers: Array
-    values: list[Values]
-    keys: list[Values]
+    values: Columns
+    keys: Columns

@@ -43,7 +43,7 @@ class PairOnGpu:
         *of_sides, numbers = self._numbers_with(rows)
         if not all(map(np.array_equal, of_sides, self._numbers)):
             return False  # a row has a key beyond those of both blocks
-        shown = [[_values(whole(rows[mark + name])) for name in self.names.values] for mark in (OLD, NEW)]
+        shown = [_columns(rows, [mark + name for name in self.names.values]) for mark in (OLD, NEW)]
         found = _unless_full(partial(self._blocks.replays, numbers, codes(rows[KIND.name]), *shown))
         return self._on_cpu.replayed_by(rows) if found is None else found
 
@@ -66,7 +66,7 @@ class PairOnGpu:
     def _copied(self) -> Blocks | None:
         """The blocks on the GPU; None if they do not fit."""
         sides = [
-            Block(numbers, *([_values(whole(side[name])) for name in names] for names in (self.names.values, self.names.keys)))
+            Block(numbers, _columns(side, self.names.values), _columns(side, self.names.keys))
             for side, numbers in zip((self.old, self.new), self._numbers, strict=True)
         ]
         return _unless_full(partial(Blocks, *sides))
@@ -81,6 +81,10 @@ def _unless_full(work: Callable[[], Result]) -> Result | None:
         return work()
     except MemoryError:
         return None
+
+
+def _columns(table: pa.Table, names: list[str]) -> tuple[Values, ...]:
+    return tuple(_values(whole(table[name])) for name in names)
 
 
 def _values(column: pa.Array) -> Values:

@@ -27,7 +27,7 @@ def has_bits(kind: pa.DataType) -> bool:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether values of this type have differences."""
+    """Whether values of this type are integers or floats, so that the size of a change can be stated."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 

@@ -12,7 +12,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder, digest_of, make
 
 
-def prepare() -> None:
+def prepare_page() -> None:
     """Import what the page needs, and compile its templates; a run does this while it computes."""
     from pipeline.report.page import compiled_templates
 

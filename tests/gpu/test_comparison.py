@@ -104,7 +104,7 @@ def test_what_the_gpu_cannot_answer_is_left_to_the_cpu(asked, monkeypatch):
     assert asked == ["gpu"] * 3
 
 
-@pytest.mark.parametrize("name", ["_put", "launch"])
+@pytest.mark.parametrize("name", ["to_device", "launch"])
 def test_a_gpu_without_memory_is_not_used(monkeypatch, name):
     def full(*_: object, **__: object) -> None:
         raise MemoryError

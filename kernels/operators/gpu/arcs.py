@@ -112,7 +112,7 @@ def _visit(
         groups, threads, lanes = Groups(listed, None) if few else groups_of(part, listed), 32 * size, _NO_LANES
     weights = part.weights if part.weights is not None else graph.rows_by_id
     ways = groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets
-    sweep = *ways, *(hub_values_of(part, hubs, made_of) if hubs else _NO_PAIR), *turn, *found
+    sweep = *ways, *hub_values_of(part, hubs, made_of), *turn, *found
     shared = hubs > 0 and kernels.defined["HOW"] != FIRST_OF
 
     def run(name: str, threads: int, *more: Any) -> None:
@@ -167,8 +167,7 @@ def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, values: Found, most: in
     weights = csr.weights if csr.weights is not None else graph.rows_by_id
     rows, flags = (None, frontier.flags_form) if frontier.form == DENSE else (frontier.rows(), None)
     given = rows, frontier.size, flags, most, size, lists, bits, whole.groups.bounds
-    of_hubs = hub_values_of(csr, whole.hubs, made_of) if whole.hubs else _NO_PAIR
-    arcs = csr.offsets, csr.indices, weights, *of_hubs, made_of.start
+    arcs = csr.offsets, csr.indices, weights, *hub_values_of(csr, whole.hubs, made_of), made_of.start
     control, result = cupy.zeros(CONTROL_WORDS, cupy.int64), failed.zeroed()
     end = control, most_work, result, *failed.next(plan.functions), *passed(plan, values)
     kernels = made_of.kernels
@@ -182,7 +181,9 @@ def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, values: Found, most: in
     return rounds, of_bits(frontier, bits[words * (rounds & 1) :][:words], left)
 
 
-def hub_values_of(part: Csr, hubs: int, made_of: Advance) -> tuple[Array, Array]:
-    """Memory for what hubs keep: their own values, and the results of their chunks."""
+def hub_values_of(part: Csr, hubs: int, made_of: Advance) -> tuple[Array | None, Array | None]:
+    """Memory for what hubs keep, if there are some: their own values, and the results of their chunks."""
+    if not hubs:
+        return _NO_PAIR
     chunks = len(part.indices) // (CHUNK // 2) + 2
     return cupy.empty(hubs, made_of.own), cupy.empty(chunks, made_of.total)

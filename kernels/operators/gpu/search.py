@@ -18,8 +18,8 @@ class Search:
     """Bits of the rows that an operator finds, and a list of as many as a sparse frontier may have.
 
     `listed`: rows are listed as they are found, and the bits are zero before; otherwise whole words of bits are written, and
-    lists may have gaps. `places` are what kernels take: addresses of the bits and of the list, the most
-    rows that it has, and the address of the number of rows.
+    lists may have gaps. `places` are what kernels take: addresses of the bits and of the list, the most rows that it has, and the
+    address of the number of rows.
     """
 
     def __init__(self, frontier: Frontier, failed: Failures, listed: bool = True) -> None:
