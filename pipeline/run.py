@@ -203,8 +203,7 @@ def _changes(config: RunConfig, call: Call, results: Results, target: Target, ru
     try:
         before = of_run(linked_run(config.output / target.link))
         now = {name: of_step(table) for name, table in results.published.items()}
-        backend = runtime.backend if isinstance(runtime.cluster, LocalThreads) else "cpu"  # otherwise workers hold the GPUs
-        return call(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges, backend)
+        return call(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges)
     except Damaged as damage:
         log.warning("change_tables: none, because the previous run cannot be read: %s", damage)
         return None

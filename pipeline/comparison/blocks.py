@@ -1,6 +1,6 @@
 """Compare two blocks with the same range of keys: rows that were added, removed or changed."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,19 +8,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kernels.comparison.constants import ADDED, CHANGED, REMOVED
 from kernels.graph import Array
-from pipeline.comparison.contract import KINDS, Pair, Places
-from pipeline.comparison.values import is_number, whole
+from pipeline.comparison.matching import Matching, match
+from pipeline.comparison.values import differing, has_bits, key_numbers, whole
 from pipeline.tables.changes import KIND, NEW, OLD
+
+KINDS = ("added", "removed", "changed")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns that both versions of a table have."""
+
+    keys: list[str]
+    values: list[str]
+    ids: set[str]  # columns of ids, whose differences have no size
 
 
 @dataclass
 class BlockDifference:
-    """The differences between two blocks; `kinds`, int8 [n], are numbers of `KINDS`, one for each place."""
+    """The differences between two blocks.
 
-    pair: Pair
-    places: Places
+    `places` are the rows of the old and of the new block that differ, in the order of their keys: int64 [n] each, -1 where the
+    block has not the key; `kinds` int8 [n] are numbers of `KINDS`.
+    """
+
+    blocks: tuple[pa.Table, pa.Table]
+    names: Columns
+    places: tuple[Array, Array]
     kinds: Array
     columns: dict[str, int] = field(default_factory=dict)
     largest: dict[str, float] = field(default_factory=dict)
@@ -36,50 +51,69 @@ class BlockDifference:
     def rows(self) -> pa.Table:
         """The rows of the change table, sorted by the keys."""
         found = {}
-        for name in self.pair.names.keys:
+        for name in self.names.keys:
             old, new = self.taken(name)
             found[name] = pc.coalesce(new, old) if new.null_count else new
-        for name in self.pair.names.values:
+        for name in self.names.values:
             found |= {mark + name: values for mark, values in zip((OLD, NEW), self.taken(name), strict=True)}
         return pa.table(found | {KIND.name: pa.DictionaryArray.from_arrays(self.kinds, KINDS)})
 
     def taken(self, name: str) -> tuple[pa.Array, pa.Array]:
         """The values of a column in the old and in the new block, at the rows that differ; null where a block lacks the key."""
         if name not in self._taken:
-            self._taken[name] = _taken(self.pair.old[name], self.places.old), _taken(self.pair.new[name], self.places.new)
+            old, new = (_taken(side[name], places) for side, places in zip(self.blocks, self.places, strict=True))
+            self._taken[name] = old, new
         return self._taken[name]
 
 
-def compare_blocks(pair: Pair, examples: int) -> BlockDifference:
-    """The differences between two blocks; up to this many examples of each kind.
+def compare_blocks(
+    old: pa.Table, new: pa.Table, names: Columns, examples: int, matched: Callable[[Array, Array], Matching] = match
+) -> BlockDifference:
+    """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind.
 
-    Raises Unordered unless the keys ascend, each once, or are the same.
+    `matched` is `match`, or finds what that returns. Raises ValueError if the keys do not ascend, each once.
     """
-    places = pair.places()
-    kinds = np.where(places.old < 0, ADDED, np.where(places.new < 0, REMOVED, CHANGED)).astype(np.int8)
-    found = BlockDifference(pair, places, kinds)
-    for name, unequal in places.unequal.items():
+    before, after = key_numbers(*([whole(side[key]) for key in names.keys] for side in (old, new)))
+    matching = matched(before, after)
+    differs = {name: _differs(whole(old[name]), whole(new[name]), matching) for name in names.values}
+    changed = np.logical_or.reduce([np.zeros(len(new), np.bool_), *differs.values()])
+    places = _differing_rows(before, after, matching, changed)
+    kinds = np.where(places[0] < 0, 0, np.where(places[1] < 0, 1, 2)).astype(np.int8)
+    found = BlockDifference((old, new), names, places, kinds)
+    for name, unequal in differs.items():
         if count := int(np.count_nonzero(unequal)):
             found.columns[name] = count
-            if name not in pair.names.ids and (most := _largest(*found.taken(name))) is not None:
+            if name not in names.ids and (most := _largest(*found.taken(name))) is not None:
                 found.largest[name] = most
     if examples:
         few = [np.flatnonzero(kinds == kind)[:examples] for kind in range(len(KINDS))]
-        found.examples = dict(zip(KINDS, _examples(pair, places, *few), strict=True))
+        added, removed = (
+            side.select(names.keys).take(rows[at]) for side, rows, at in ((new, places[1], few[0]), (old, places[0], few[1]))
+        )
+        shown = [side.take(rows[few[2]]).to_pylist() for side, rows in zip((old, new), places, strict=True)]
+        pairs = zip(np.flatnonzero(changed)[:examples].tolist(), *shown, strict=True)
+        rows_changed = [
+            {key: was[key] for key in names.keys}
+            | {name: [_shown(was[name]), _shown(now[name])] for name in names.values if differs[name][row]}
+            for row, was, now in pairs
+        ]
+        found.examples = dict(zip(KINDS, (added.to_pylist(), removed.to_pylist(), rows_changed), strict=True))
     return found
 
 
-def _examples(pair: Pair, places: Places, added: Array, removed: Array, changed: Array) -> Iterator[list[dict[str, Any]]]:
-    """Keys of rows that were added or removed, at these positions of the places; for changed ones also the values that differ."""
-    keys = pair.names.keys
-    yield pair.new.select(keys).take(places.new[added]).to_pylist()
-    yield pair.old.select(keys).take(places.old[removed]).to_pylist()
-    shown = pair.old.take(places.old[changed]).to_pylist(), pair.new.take(places.new[changed]).to_pylist()
-    yield [
-        {key: was[key] for key in keys}
-        | {name: [_shown(was[name]), _shown(now[name])] for name, unequal in places.unequal.items() if unequal[place]}
-        for place, was, now in zip(changed.tolist(), *shown, strict=True)
-    ]
+def _differing_rows(old: Array, new: Array, matching: Matching, changed: Array) -> tuple[Array, Array]:
+    """`BlockDifference.places` by the numbers of the keys; `changed`, bool [rows of the new block], without the added rows."""
+    differs = changed.copy()
+    differs[matching.added] = True
+    rows_of_new = np.flatnonzero(differs)
+    if matching.source is None:
+        return rows_of_new, rows_of_new
+    rows_of_old = matching.source[rows_of_new]
+    rows_of_old[np.searchsorted(rows_of_new, matching.added)] = -1
+    if not len(matching.removed):
+        return rows_of_old, rows_of_new
+    at = np.searchsorted(new[rows_of_new], old[matching.removed])
+    return np.insert(rows_of_old, at, matching.removed), np.insert(rows_of_new, at, -1)
 
 
 def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
@@ -91,6 +125,44 @@ def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
     return values.take(pa.array(places, mask=missing if missing.any() else None))
 
 
+def _differs(old: pa.Array, new: pa.Array, matching: Matching) -> Array:
+    """Where values of the new block differ from those of the old block with the same keys, for columns of any types."""
+    if len(matching.added) == len(new):
+        return np.zeros(len(new), np.bool_)
+    bits = old.type == new.type and has_bits(old.type)
+    found = differing(old, new, matching.source) if bits else _others_differ(_at(old, matching.source), new)
+    found[matching.added] = False
+    return found
+
+
+def _at(values: pa.Array, rows: Array | None) -> pa.Array:
+    return values if rows is None else values.take(rows)
+
+
+def _others_differ(old: pa.Array, new: pa.Array) -> Array:
+    """Where the values of two columns differ, if they do not have the same numeric type."""
+    if old.type == new.type and old.equals(new):
+        return np.zeros(len(old), bool)
+    if pa.types.is_list(old.type) and pa.types.is_list(new.type):
+        return _lists_differ(old, new)
+    if old.type != new.type and not (_is_number(old.type) and _is_number(new.type)):
+        old, new = old.cast(pa.string()), new.cast(pa.string())
+    one_null = pc.xor(pc.is_null(old), pc.is_null(new))
+    differs: Array = pc.or_(pc.fill_null(pc.not_equal(old, new), False), one_null).to_numpy(zero_copy_only=False)
+    return differs
+
+
+def _lists_differ(old: pa.Array, new: pa.Array) -> Array:
+    """Where lists without nulls differ."""
+    lengths = [pc.list_value_length(column).to_numpy() for column in (old, new)]
+    differs: Array = lengths[0] != lengths[1]
+    rows = np.flatnonzero(~differs)
+    values = [pc.list_flatten(column.take(rows)).to_numpy() for column in (old, new)]
+    unequal = np.flatnonzero(values[0] != values[1])
+    differs[rows[np.searchsorted(np.cumsum(lengths[0][rows]), unequal, "right")]] = True
+    return differs
+
+
 def _shown(value: Any) -> Any:
     """A value that JSON can hold."""
     return value.hex() if isinstance(value, bytes) else value
@@ -98,6 +170,10 @@ def _shown(value: Any) -> Any:
 
 def _largest(old: pa.Array, new: pa.Array) -> float | None:
     """The largest difference between two columns of numbers; None for other columns."""
-    if not (is_number(old.type) and is_number(new.type)):
+    if not (_is_number(old.type) and _is_number(new.type)):
         return None
     return pc.max(pc.abs(pc.subtract(new.cast(pa.float64(), safe=False), old.cast(pa.float64(), safe=False)))).as_py() or 0.0
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type))

@@ -12,15 +12,13 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import compare_blocks
-from pipeline.comparison.contract import KINDS, Columns, Pair, Pairing
-from pipeline.comparison.matching import Matchings, Unordered
+from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
+from pipeline.comparison.matching import Matchings
 from pipeline.comparison.merging import Key, Side, aligned, ranges
 from pipeline.comparison.numbers import Numbers, numbers_of
-from pipeline.comparison.on_cpu import PairOnCpu
+from pipeline.comparison.replay import replays
 from pipeline.comparison.versions import Version, of_run
 from pipeline.errors import Damaged, ProofFailed
-from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
@@ -144,18 +142,17 @@ class Comparison:
             side.share(found)
         return found
 
-    def part(self, keys: tuple[Key, Key], examples: int, pairing: Pairing) -> Part:
+    def part(self, keys: tuple[Key, Key], examples: int, matchings: Matchings) -> Part:
         """Compare a range of keys; list up to this many rows of each kind. Raises Damaged and ProofFailed."""
         part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
-            pair = pairing(old, new, self.columns)
             try:
-                block = compare_blocks(pair, examples)
-            except Unordered as error:
+                block = compare_blocks(old, new, self.columns, examples, matchings.of)
+            except ValueError as error:
                 raise Damaged(f"{next(iter(self._versions[1].files)).parent}: {error}") from None
             if self._tabulated:
                 rows, started = block.rows(), time.perf_counter()
-                if not pair.replayed_by(rows):
+                if not replays(old, new, rows, self.columns):
                     raise ProofFailed(f"{self.name}{changes.SUFFIX}: does not turn the old table into the new one")
                 part.seconds += time.perf_counter() - started
                 part.rows += [rows] if len(rows) else []
@@ -189,30 +186,17 @@ class Comparison:
         return names if isinstance(value, list) else names[0]
 
 
-def compared(comparisons: Sequence[Comparison], examples: int = 0, backend: Backend = "cpu") -> Iterator[tuple[Comparison, Part]]:
+def compared(comparisons: Sequence[Comparison], examples: int = 0) -> Iterator[tuple[Comparison, Part]]:
     """The parts of several comparisons, each in order; all cores share the ranges of all of them.
 
     The first ranges of all tables come first, then the second ones, because most tables have the same keys there.
     """
-    pairing = _pairing(backend)
-
-    def of_range(task: tuple[Comparison, tuple[Key, Key]]) -> tuple[Comparison, Part]:
-        return task[0], task[0].part(task[1], examples, pairing)
-
-    return map_in_order(of_range, _in_turns([_ranges_of(one) for one in comparisons]), cores())
-
-
-def _pairing(backend: Backend) -> Pairing:
     matchings = Matchings(max(4, cores() // 2))
 
-    def on_cpu(old: pa.Table, new: pa.Table, names: Columns) -> Pair:
-        return PairOnCpu(old, new, names, matchings)
+    def of_range(task: tuple[Comparison, tuple[Key, Key]]) -> tuple[Comparison, Part]:
+        return task[0], task[0].part(task[1], examples, matchings)
 
-    if backend == "cpu":
-        return on_cpu
-    from pipeline.comparison.on_gpu import PairOnGpu
-
-    return lambda old, new, names: PairOnGpu(old, new, names, on_cpu)
+    return map_in_order(of_range, _in_turns([_ranges_of(one) for one in comparisons]), cores())
 
 
 def _ranges_of(comparison: Comparison) -> Iterator[tuple[Comparison, tuple[Key, Key]]]:

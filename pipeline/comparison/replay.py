@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.comparison.contract import KINDS, Columns
+from pipeline.comparison.blocks import KINDS, Columns
 from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, same, valid, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 

@@ -17,14 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.contract import KINDS
+from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.replay import codes
 from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
-from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import ChangedFacts, ChangesFacts, CheckFacts
@@ -43,7 +42,7 @@ RULES = (
 Versions = Mapping[str, Version]
 
 
-def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None, backend: Backend = "cpu") -> Folder:
+def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None) -> Folder:
     """Write the change tables of two runs, by the tables of each.
 
     A table has none if only one of the runs has it, if its columns or their types differ, or if the ids of only one source are
@@ -52,7 +51,6 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     Args:
         path: The folder, which has a folder `NAME_changes` for each table, and is kept if the tables have not changed.
         edges: The edge list of a run that is not published yet, whose table `coordinates` is not among `new`.
-        backend: Where the tables are compared, which does not change the result.
 
     Returns:
         The folder. Facts: `ChangesFacts`.
@@ -75,7 +73,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
         wanted = sorted((old.keys() & after) - reasons.keys())
         with BoundedThreads(cores(), 2 * cores()) as writers:
             made = {name: _Changes(name, old[name], after[name], numbers, folder, writers) for name in wanted}
-            for one, part in compared([of_table.comparison for of_table in made.values()], backend=backend):
+            for one, part in compared([of_table.comparison for of_table in made.values()]):
                 made[one.name].take(part)
             for of_table in made.values():
                 of_table.end()

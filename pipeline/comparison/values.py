@@ -26,11 +26,6 @@ def has_bits(kind: pa.DataType) -> bool:
     )
 
 
-def is_number(kind: pa.DataType) -> bool:
-    """Whether values of this type are integers or floats, so that the size of a change can be stated."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
 def words(column: pa.Array) -> Array:
     """The bits of each value of a type that `has_bits`, as unsigned integers [n]; any number where the value is null."""
     numbers = column.cast(pa.uint8()) if pa.types.is_boolean(column.type) else column

@@ -4,12 +4,9 @@ import pytest
 
 pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from pipeline.comparison import on_gpu
 from tests.pipeline.changes.histories import history
 
 
 @pytest.mark.parametrize("seed", [0, 3])
-def test_tables_of_a_history_are_those_of_a_rebuild(seed, tmp_path, monkeypatch):
-    """Their change tables are made on the GPU, too."""
-    monkeypatch.setattr(on_gpu, "WORTH_A_GPU", 0)
+def test_tables_of_a_history_are_those_of_a_rebuild(seed, tmp_path):
     assert history(seed, tmp_path, 3, 3, backend="gpu", stages=["wcc"]) == []
