@@ -17,6 +17,7 @@ from pipeline.config.loading import load_run
 from pipeline.config.model import Choice, Vertex
 from pipeline.errors import BadConfig
 from pipeline.run import run as run_steps
+from pipeline.runtime.interpreter import prepare_interpreter
 from pipeline.signals import apart
 from pipeline.store.manifest import Folder
 
@@ -127,6 +128,7 @@ def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: boo
 def _shown(work: Callable[[], Folder]) -> Folder:
     """Do the work of a run, and show the result in Prefect."""
     # In Prefect's own process this is the main thread, in which its handler of signals raises an exception, and which it reports.
+    prepare_interpreter()
     ours = nullcontext() if current_thread() is main_thread() else flow_reported(runtime.flow_run.id)
     with ours:
         published = apart(work)

@@ -14,9 +14,9 @@ def _work() -> None:
     import logging
     import sys
 
-    from pipeline.runtime.collection import collect_seldom
+    from pipeline.runtime.interpreter import prepare_interpreter
 
-    collect_seldom()
+    prepare_interpreter()
 
     from cyclopts import CycloptsError
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.collection import collect_seldom
 from pipeline.runtime.early import hide_pandas, load_kernels
+from pipeline.runtime.interpreter import prepare_interpreter
 
 
 def loaded_modules() -> list[str]:
@@ -16,7 +16,7 @@ def loaded_modules() -> list[str]:
 
 def load(backend: Backend, modules: Sequence[str]) -> None:
     """Import the compiler of kernels, and modules."""
-    collect_seldom()
+    prepare_interpreter()
     hide_pandas()
     load_kernels(backend)
     for name in modules:
