@@ -9,15 +9,18 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 from pydantic import TypeAdapter
 
 from kernels.cpu.parallel import over_items
+from kernels.cpu.spare import Spare
 from pipeline.store.scratch import scratch
 
 BLOCK = 2**26  # bytes
-_READ = 2**23  # bytes in memory at a time; after each read a thread may have to wait for the interpreter's lock
+_READ = 2**24  # bytes in memory at a time; before and after each read a thread may have to wait for Python's lock
 _WORTH_THREADS = 2**20  # bytes
 _RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
 
@@ -109,7 +112,8 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     sizes = [path.stat().st_size for path in paths]
     blocks = [range(0, max(size, 1), BLOCK) for size in sizes]
     tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
-    found = iter(over_items(tasks, _digest_of_block, parallel=sum(sizes) > _WORTH_THREADS))
+    buffers = Spare(lambda: np.empty(min(_READ, max(sizes) + 1), np.uint8).data)
+    found = iter(over_items(tasks, partial(_digest_of_block, buffers), parallel=sum(sizes) > _WORTH_THREADS))
     return [joined([next(found) for _ in begins]) for begins in blocks]
 
 
@@ -119,16 +123,17 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _digest_of_block(block: tuple[Path, int]) -> bytes:
+def _digest_of_block(buffers: Spare[memoryview], block: tuple[Path, int]) -> bytes:
     path, begin = block
-    digest, left = hashlib.sha256(), BLOCK
-    with path.open("rb", buffering=0) as file:
-        file.seek(begin)
-        size = min(_READ, BLOCK, max(os.fstat(file.fileno()).st_size - begin, 1))
-        buffer = memoryview(bytearray(size))
-        while left and (read := file.readinto(buffer[: min(size, left)])):
+    digest, end, buffer = hashlib.sha256(), begin + BLOCK, buffers.take()
+    file = os.open(path, os.O_RDONLY)  # every call of Python's own files may wait for the lock, too
+    try:
+        while begin < end and (read := os.preadv(file, [buffer[: end - begin]], begin)):
             digest.update(buffer[:read])
-            left -= read
+            begin += read
+    finally:
+        os.close(file)
+    buffers.give_back(buffer)
     return digest.digest()
 
 

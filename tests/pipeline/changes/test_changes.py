@@ -217,9 +217,9 @@ def test_a_night_writes_about_as_much_as_its_changes(path, tmp_path):
 def test_the_stored_graph_is_checked_once_and_the_edges_are_not_read(out, monkeypatch):
     read, true = [], digests._digest_of_block
 
-    def noted(block):
+    def noted(buffers, block):
         read.append(block[0])
-        return true(block)
+        return true(buffers, block)
 
     monkeypatch.setattr(digests, "_digest_of_block", noted)
     monkeypatch.setattr(compaction, "SHARE", 100)
