@@ -11,7 +11,6 @@ from pipeline.runtime.memory import free_memory
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
-from pipeline.tables.files import files_of
 
 # Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
 BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
@@ -44,7 +43,7 @@ class Runtime:
         of_vertex, of_arc = BYTES[self.backend]
         needed = max(1, of_vertex * facts.vertices + of_arc * facts.arcs)
         fit = min(free_memory(), free_memory(self.backend)) // needed
-        return max(1, min(cores() if self.backend == "cpu" else -(-cores() // files_of(facts.vertices)), fit))
+        return max(1, min(cores(), fit))
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

@@ -22,7 +22,7 @@ from pipeline.tables.points import GEOMETRY, metadata
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
-ROWS_PER_FILE = 4_000_000  # a multiple of ROWS_PER_GROUP: what a worker writes again if it dies
+ROWS_PER_FILE = 1_000_000  # a multiple of ROWS_PER_GROUP: what a core encodes, and what a worker writes again if it dies
 UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none
 
 

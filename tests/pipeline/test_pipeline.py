@@ -215,9 +215,9 @@ def test_stages_run_at_once_as_far_as_memory_allows(free, stages, tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    ("vertices", "free", "stages"), [(10, 2**40, 16), (16_000_001, 2**40, 4), (16_000_001, 2**33, 2), (10, 0, 1)]
+    ("vertices", "free", "stages"), [(10, 2**40, 16), (16_000_001, 2**40, 16), (16_000_001, 2**33, 2), (10, 0, 1)]
 )
-def test_stages_of_a_gpu_have_a_core_for_each_file(vertices, free, stages, tmp_path, monkeypatch):
+def test_stages_of_a_gpu_run_at_once_as_far_as_its_memory_allows(vertices, free, stages, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.steps.runtime.cores", lambda: 16)
     monkeypatch.setattr("pipeline.steps.runtime.free_memory", lambda backend="cpu": free if backend == "gpu" else 2**50)
     graph = Folder(tmp_path, unsealed("graph", path_facts(vertices).stored()))
