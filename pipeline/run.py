@@ -161,8 +161,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         given = read(config, call, runtime, begins, target)
         edges, graph = given.edges, given.graph
         require_products(config, edges, graph)
-        if begun:  # the layout waits for what `prepare` imports, so the report's modules come later
-            beside(prepare_page)
+        if begun and read is _read:  # the layout waits for what `prepare` imports, so the report's modules come later
+            beside(partial(prepare_page, backend))
 
         answers, proofs, derived = _solved(config, call, given, runtime)
         results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)

@@ -12,6 +12,7 @@ state.py      the newest run, and what it was made from
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,15 @@ from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
 from pipeline.ingest.source import Source, identify, locate
+from pipeline.report import prepare_page
 from pipeline.run import Input, run, sources_of
 from pipeline.runtime.early import prepare_merging
+from pipeline.signals import beside
 from pipeline.steps.call import Call, directly
 from pipeline.steps.published.remote import is_uploaded, upload
 from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
+from pipeline.store.code import Code
 from pipeline.store.edges import FILES
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, check
@@ -105,11 +109,13 @@ class _Reading:
         with ThreadPoolExecutor() as threads:
             # Changes do not read the edges themselves.
             checks = [threads.submit(check, edges, FILES), threads.submit(check, graph)]
+            threads.submit(Code((change_graph.__module__,)).version)  # for the key of the step, which finds it known
             begins()
             if runtime.backend == "gpu":
                 prepare_merging()
             for checked in checks:
                 checked.result()
+        beside(partial(prepare_page, runtime.backend))  # stages would wait for Python's lock meanwhile, and this step does little
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         if NEW_NAMES in changed.manifest.files:

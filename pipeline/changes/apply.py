@@ -27,6 +27,7 @@ from pipeline.errors import BadConfig, ProofFailed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
+from pipeline.signals import beside
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
@@ -112,30 +113,36 @@ class _Applied:
         names = open_names(edges)
         if asked.snapshot:
             snapshot = Snapshot(asked.source, asked.graph, layout, before.path.parent, backend)
-            graph, numbering = self._open(names, snapshot.strings(names))
+            graph, numbering = self._numbered(self._open(), names, snapshot.strings(names))
             listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
             digest = asked.digest if asked.source.local else None  # that of a remote file is not that of its bytes
-            listed = read_changes(asked.source, digest, asked.graph, self._facts.weight, names is not None)
-            graph, numbering = self._open(names, None if names is None else listed.inserted())
+            reading = beside(partial(read_changes, asked.source, digest, asked.graph, self._facts.weight, names is not None))
+            opened = self._open()
+            listed = reading.result()
+            graph, numbering = self._numbered(opened, names, None if names is None else listed.inserted())
             ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
         rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
         self._found = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
         if numbering:
             self._found, used = without_unused(self._found, numbering)
-            graph = graph if used is numbering else self._open(names, used.added())[0]
+            graph = graph if used is numbering else self._numbered(self._open(), names, used.added())[0]
             numbering = used
         # The previous graph, with the numbers that its names have now, which `_new_names` gives if there are new names.
         self._graph, self._new_names = graph, numbering if numbering and len(numbering.new) else None
 
-    def _open(self, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
-        """The previous graph, renumbered with the new names among some strings."""
+    def _open(self) -> Graph:
+        """The previous graph."""
         graph = open_graph(self._before, self._backend, bases=self._bases)
         size = sum(array.nbytes for csr in self._bases.values() for array in (csr.indices, csr.weights) if array is not None)
         if self._facts.delta and 3 * size > free_memory(self._backend):
             self._bases.clear()  # they would take the memory of the changed graph
+        return graph
+
+    def _numbered(self, graph: Graph, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
+        """The previous graph, renumbered with the new names among some strings."""
         if names is None or strings is None:
             return graph, None
         numbering = Numbering.of(names, strings)

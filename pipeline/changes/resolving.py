@@ -128,7 +128,7 @@ def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int) -> tup
     numbers = [rows.copy() for rows in ends]
     for of_end, own in zip(ids, numbers, strict=True):
         unknown = np.flatnonzero(own < 0)
-        own[unknown] = vertices + np.searchsorted(new, of_end[unknown])
+        own[unknown] = vertices + searched(new, of_end[unknown])
     return new, numbers
 
 

@@ -7,16 +7,19 @@ script is `templates/maps.js`.
 from pathlib import Path
 from typing import Any
 
+from pipeline.runtime.backend import Backend
 from pipeline.steps.published.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder, digest_of, make
 
 
-def prepare_page() -> None:
-    """Import what the page needs, and compile its templates; a run does this while it computes."""
+def prepare_page(backend: Backend) -> None:
+    """Import what the page needs, compile its templates, and describe the machine; a run does this while it computes."""
+    from pipeline.report.machine import machine
     from pipeline.report.page import compiled_templates
 
     compiled_templates()
+    machine(backend)
 
 
 def draw(results: Results, runtime: Runtime) -> Folder:

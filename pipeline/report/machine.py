@@ -11,6 +11,7 @@ from pipeline.runtime.backend import Backend, gpu
 LIBRARIES = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
+@cache
 def machine(backend: Backend) -> dict[str, str]:
     """Name to value: processor, cores, the GPU if it computes, system, Python and libraries."""
     return {
@@ -23,7 +24,6 @@ def machine(backend: Backend) -> dict[str, str]:
     }
 
 
-@cache
 def _libraries() -> str:
     return ", ".join(f"{library} {version(library)}" for library in LIBRARIES)
 
