@@ -9,7 +9,6 @@ import time
 
 from pipeline.runtime.interpreter import prepare_interpreter
 
-
 CODE = """
 import json, os, sys
 from pipeline.runtime.interpreter import prepare_interpreter
