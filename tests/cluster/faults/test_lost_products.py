@@ -49,7 +49,7 @@ def test_a_product_whose_workers_are_killed(lossy, tmp_path, product):
     found = lossy(product, kills=2, lost_workers=2)
     manifest.check(found)
     expected = product(ROME, tmp_path / "expected", sources=str(tmp_path / "sources.txt"), backend="cpu")
-    assert len(tables.files(expected.path)) == 2
+    assert len(tables.files(expected.path)) > 2
     assert found.manifest.files == expected.manifest.files
     assert not [*tmp_path.rglob(".graphmill-*")]
     assert not local_workers()
