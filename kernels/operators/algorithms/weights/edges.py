@@ -7,20 +7,28 @@ from kernels.graph import Array, Csr, Graph
 
 def edges_of(graph: Graph) -> tuple[Array, Array, Array]:
     """Edges ascending by (weight, smaller row, larger row), each once: of every arc its edge's number, and the edges' rows."""
-    tails, heads = _tails(graph), graph.out.indices.astype(np.int64)
-    weights = np.zeros_like(heads) if graph.out.weights is None else graph.out.weights
-    wide = np.int64 if weights.dtype.kind == "i" else np.float64  # doubles do not tell integers from 2^53 apart; rows are smaller
+    tails, heads, weights = _tails(graph), graph.out.indices.astype(np.int64), graph.out.weights
     low, high = np.minimum(tails, heads), np.maximum(tails, heads)
-    keys = np.stack([high.astype(wide), low.astype(wide), weights.astype(wide)])
-    order = np.lexsort(keys)
-    sorted_keys = keys[:, order]
-    differs = np.zeros(len(heads), np.bool_, like=heads)
-    differs[1:] = (sorted_keys[:, 1:] != sorted_keys[:, :-1]).any(axis=0)
+    keys = _keys(low * graph.num_vertices + high, weights, graph.num_vertices**2)
+    order, begins = np.arange(len(heads), like=heads), np.zeros(len(heads), np.bool_, like=heads)
+    for key in keys:
+        order = order[np.argsort(key[order], kind="stable")]
+    begins[:1] = True
+    for key in keys:
+        begins[1:] |= key[order[1:]] != key[order[:-1]]
     ranks = np.empty(len(heads), np.int64, like=heads)
-    ranks[order] = np.cumsum(differs)
-    first = order[np.flatnonzero(differs)] if len(heads) else order
-    first = np.concatenate([order[:1], first])
+    ranks[order] = np.cumsum(begins) - 1
+    first = order[np.flatnonzero(begins)]
     return ranks, low[first], high[first]
+
+
+def _keys(pairs: Array, weights: Array | None, size: int) -> list[Array]:
+    """What edges are sorted by, the last key first: weights, then `pairs` of rows, numbers below `size`; one key if it fits."""
+    if weights is None:
+        return [pairs]
+    if weights.dtype.kind != "f" and len(weights) and (int(weights.max()) + 1) * size < 2**63:
+        return [weights.astype(np.int64) * size + pairs]
+    return [pairs, weights]
 
 
 def network_of(graph: Graph) -> tuple[Graph, Array, Array]:
