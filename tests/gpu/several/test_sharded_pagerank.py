@@ -59,7 +59,7 @@ def test_rows_without_arcs() -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_rows_of_many_tiles_and_bands(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiles, "_BAND", 5000)
+    monkeypatch.setattr("kernels.gpu.tiles.bands._BAND", 5000)
     graph = graph_of(random_edges(11, 5 << tiles.TILE_BITS, 150_000, directed, 3))
     check(graph, even_bounds(graph, 3), bounds_of([40_000, 40_000], graph.num_vertices))
 
