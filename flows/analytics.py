@@ -127,8 +127,8 @@ def analyse(run: str, queries: dict[str, Any] | None = None, *, needs_pairs: boo
 
 def _shown(work: Callable[[], Folder]) -> Folder:
     """Do the work of a run, and show the result in Prefect."""
-    # In Prefect's own process this is the main thread, in which its handler of signals raises an exception, and which it reports.
     prepare_interpreter()
+    # In Prefect's own process this is the main thread, in which its handler of signals raises an exception, and which it reports.
     ours = nullcontext() if current_thread() is main_thread() else flow_reported(runtime.flow_run.id)
     with ours:
         published = apart(work)
