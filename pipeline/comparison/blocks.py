@@ -1,6 +1,6 @@
 """Compare two blocks with the same range of keys: rows that were added, removed or changed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,7 @@ def compare_blocks(
 ) -> BlockDifference:
     """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind.
 
-    `matched` is `match`, or finds what that returns. Raises ValueError if the keys do not ascend, each once.
+    `matched` is `match`, or finds what that returns. Raises Unordered if the keys do not ascend, each once.
     """
     before, after = key_numbers(*([whole(side[key]) for key in names.keys] for side in (old, new)))
     matching = matched(before, after)
@@ -86,19 +86,26 @@ def compare_blocks(
             if name not in names.ids and (most := _largest(*found.taken(name))) is not None:
                 found.largest[name] = most
     if examples:
-        few = [np.flatnonzero(kinds == kind)[:examples] for kind in range(len(KINDS))]
-        added, removed = (
-            side.select(names.keys).take(rows[at]) for side, rows, at in ((new, places[1], few[0]), (old, places[0], few[1]))
-        )
-        shown = [side.take(rows[few[2]]).to_pylist() for side, rows in zip((old, new), places, strict=True)]
-        pairs = zip(np.flatnonzero(changed)[:examples].tolist(), *shown, strict=True)
-        rows_changed = [
-            {key: was[key] for key in names.keys}
-            | {name: [_shown(was[name]), _shown(now[name])] for name in names.values if differs[name][row]}
-            for row, was, now in pairs
-        ]
-        found.examples = dict(zip(KINDS, (added.to_pylist(), removed.to_pylist(), rows_changed), strict=True))
+        unequal_rows = {name: unequal[changed] for name, unequal in differs.items()}
+        found.examples = dict(zip(KINDS, _examples(found, unequal_rows, examples), strict=True))
     return found
+
+
+def _examples(found: BlockDifference, differs: dict[str, Array], most: int) -> Iterator[list[dict[str, Any]]]:
+    """Keys of the first rows that were added, and removed; of changed ones also the values that differ.
+
+    `differs`, bool [changed rows] each: for each column where its values differ.
+    """
+    (old, new), (rows_of_old, rows_of_new), keys = found.blocks, found.places, found.names.keys
+    added, removed, changed = (np.flatnonzero(found.kinds == kind)[:most] for kind in range(len(KINDS)))
+    yield new.select(keys).take(rows_of_new[added]).to_pylist()
+    yield old.select(keys).take(rows_of_old[removed]).to_pylist()
+    shown = old.take(rows_of_old[changed]).to_pylist(), new.take(rows_of_new[changed]).to_pylist()
+    yield [
+        {key: was[key] for key in keys}
+        | {name: [_shown(was[name]), _shown(now[name])] for name, unequal in differs.items() if unequal[number]}
+        for number, (was, now) in enumerate(zip(*shown, strict=True))
+    ]
 
 
 def _differing_rows(old: Array, new: Array, matching: Matching, changed: Array) -> tuple[Array, Array]:

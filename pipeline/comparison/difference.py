@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kernels.cpu.parallel import cores
 from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
-from pipeline.comparison.matching import Matchings
+from pipeline.comparison.matching import Matchings, Unordered
 from pipeline.comparison.merging import Key, Side, aligned, ranges
 from pipeline.comparison.numbers import Numbers, numbers_of
 from pipeline.comparison.replay import replays
@@ -148,7 +148,7 @@ class Comparison:
         for old, new in aligned(self._sides, *keys):
             try:
                 block = compare_blocks(old, new, self.columns, examples, matchings.of)
-            except ValueError as error:
+            except Unordered as error:
                 raise Damaged(f"{next(iter(self._versions[1].files)).parent}: {error}") from None
             if self._tabulated:
                 rows, started = block.rows(), time.perf_counter()

@@ -12,6 +12,10 @@ from pipeline.comparison.values import ascend
 _DENSE = 16  # numbers for each row, up to which a table of all numbers is faster than a search for each row
 
 
+class Unordered(ValueError):
+    """Keys are not in the order that they must have."""
+
+
 @dataclass(frozen=True)
 class Matching:
     """The rows of an old and of a new block with the same keys.
@@ -32,13 +36,13 @@ def match(old: Array, new: Array) -> Matching:
     """The rows with the same keys.
 
     Args:
-        old, new (int64 [n], [m]): The numbers of the keys. Raises ValueError unless they are equal or ascend, each once.
+        old, new (int64 [n], [m]): The numbers of the keys. Raises Unordered unless they are equal or ascend, each once.
     """
     none = np.empty(0, np.int64)
     if np.array_equal(old, new):
         return Matching(None, none, none)
     if not (ascend(old) and ascend(new)):
-        raise ValueError("the keys do not ascend, each once")
+        raise Unordered("the keys do not ascend, each once")
     if not (len(old) and len(new)):
         return Matching(np.zeros(len(new), np.int64), np.arange(len(new)), np.arange(len(old)))
     low, high = int(min(old[0], new[0])), int(max(old[-1], new[-1]))

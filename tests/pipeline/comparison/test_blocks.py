@@ -11,6 +11,7 @@ from pipeline.comparison.values import key_numbers
 VALUES = {
     "long": lambda random, n: random.integers(0, 3, n),
     "int": lambda random, n: random.integers(0, 3, n).astype(np.int32),
+    "short": lambda random, n: random.integers(0, 3, n).astype(np.int16),
     "double": lambda random, n: random.choice([0.0, -0.0, 1.5, np.nan], n),
     "float": lambda random, n: random.choice([0, 1, 2], n).astype(np.float32),
     "bool": lambda random, n: random.random(n) < 0.5,
@@ -61,6 +62,8 @@ def spoilt(rows, random):
     name = str(random.choice(rows.schema.names[:-1]))
     values = rows[name].to_pylist()
     true, other = values[row], [value for value in (*values, None) if repr(value) != repr(values[row])]
+    if not other:  # the column is null in all rows
+        return rows[:row]
     values[row] = 61 * 1000 if name == "key" else other[int(random.integers(len(other)))]
     assert repr(values[row]) != repr(true)
     return rows.set_column(rows.schema.get_field_index(name), name, pa.array(values, rows.schema.field(name).type))

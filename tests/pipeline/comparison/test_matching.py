@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pipeline.comparison import matching
-from pipeline.comparison.matching import Matchings, match
+from pipeline.comparison.matching import Matchings, Unordered, match
 
 
 def keys(random, apart=1):
@@ -28,7 +28,7 @@ def test_rows_with_the_same_keys_are_those_of_python(seed, apart):
 
 def test_keys_that_do_not_ascend_are_refused():
     for of in (match, Matchings(1).of):
-        with pytest.raises(ValueError, match="the keys do not ascend, each once"):
+        with pytest.raises(Unordered, match="the keys do not ascend, each once"):
             of(np.array([1, 3, 2]), np.array([1, 2, 3]))
 
 
@@ -59,5 +59,5 @@ def test_blocks_are_matched_once_for_all_tables(monkeypatch):
 def test_what_cannot_be_matched_is_refused_for_every_table():
     shared = Matchings(2)
     for _ in range(2):
-        with pytest.raises(ValueError, match="ascend"):
+        with pytest.raises(Unordered, match="ascend"):
             shared.of(np.array([1, 3, 2]), np.array([1, 2]))
