@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 
-TURN = 0.0005  # seconds
+SWITCH_INTERVAL = 0.0005  # seconds
 
 
 def prepare_interpreter() -> None:
@@ -12,12 +12,11 @@ def prepare_interpreter() -> None:
 
     Garbage is collected after 50,000 new objects: by Python's default, imports and steps would spend a fifth of their time on it.
 
-    A thread that waits for Python's lock gets it after `TURN`, also if another one computes in Python all the time. By default
-    that takes 5 ms: while a thread imports modules, 16 others copied 2.4 GB/s to an H200, 12 GB/s with turns of 0.5 ms, and 20
-    GB/s without imports.
+    A thread that computes in Python gives up the GIL after `SWITCH_INTERVAL` if others wait for it. By default that takes 5 ms:
+    while a thread imported modules, 16 others copied 2.4 GB/s to an H200, 12 GB/s with 0.5 ms, and 20 GB/s without imports.
 
     OpenBLAS starts no threads. No kernel uses it, and its threads spin on all cores for 0.1 s when NumPy is imported.
     """
     gc.set_threshold(50_000)
-    sys.setswitchinterval(TURN)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -20,7 +20,7 @@ from kernels.cpu.spare import Spare
 from pipeline.store.scratch import scratch
 
 BLOCK = 2**26  # bytes
-_READ = 2**24  # bytes in memory at a time; before and after each read a thread may have to wait for Python's lock
+_READ = 2**24  # bytes in memory at a time; before and after each read a thread may have to wait for the GIL
 _WORTH_THREADS = 2**20  # bytes
 _RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
 
@@ -112,7 +112,7 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     sizes = [path.stat().st_size for path in paths]
     blocks = [range(0, max(size, 1), BLOCK) for size in sizes]
     tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
-    buffers = Spare(lambda: np.empty(min(_READ, max(sizes) + 1), np.uint8).data)
+    buffers = Spare(lambda: np.empty(min(_READ, max(sizes)), np.uint8).data)
     found = iter(over_items(tasks, partial(_digest_of_block, buffers), parallel=sum(sizes) > _WORTH_THREADS))
     return [joined([next(found) for _ in begins]) for begins in blocks]
 
@@ -126,7 +126,7 @@ def sha256_of(path: Path) -> str:
 def _digest_of_block(buffers: Spare[memoryview], block: tuple[Path, int]) -> bytes:
     path, begin = block
     digest, end, buffer = hashlib.sha256(), begin + BLOCK, buffers.take()
-    file = os.open(path, os.O_RDONLY)  # every call of Python's own files may wait for the lock, too
+    file = os.open(path, os.O_RDONLY)  # Python's own files make more calls, each of which may wait for the GIL
     try:
         while begin < end and (read := os.preadv(file, [buffer[: end - begin]], begin)):
             digest.update(buffer[:read])

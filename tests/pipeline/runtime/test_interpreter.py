@@ -4,10 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 
-from pipeline.runtime.interpreter import prepare_interpreter
+import pytest
+
+from pipeline.runtime.interpreter import SWITCH_INTERVAL, prepare_interpreter
 
 CODE = """
 import json, os, sys
@@ -33,27 +33,10 @@ def test_numpy_starts_no_threads():
     assert threads_of_numpy("prepared", **everywhere) == threads_of_numpy()  # who asks for threads gets them
 
 
-def test_a_thread_that_computes_in_python_gives_way_soon():
-    before, stop = sys.getswitchinterval(), threading.Event()
-
-    def compute():
-        while not stop.is_set():
-            pass
-
-    def seconds_of_waits():
-        began = time.perf_counter()
-        for _ in range(20):
-            time.sleep(0)  # gives up the lock, and waits for it
-        return time.perf_counter() - began
-
-    computing = threading.Thread(target=compute)
-    computing.start()
+def test_threads_give_up_the_gil_soon():
+    before = sys.getswitchinterval()
     try:
-        sys.setswitchinterval(0.05)
-        slow = seconds_of_waits()
         prepare_interpreter()
-        assert seconds_of_waits() < slow / 4
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL)
     finally:
-        stop.set()
-        computing.join()
         sys.setswitchinterval(before)
