@@ -161,7 +161,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         given = read(config, call, runtime, begins, target)
         edges, graph = given.edges, given.graph
         require_products(config, edges, graph)
-        if begun and read is _read:  # the layout waits for what `prepare` imports, so the report's modules come later
+        # Not before: the layout waits for what `prepare` imports. A run of changes has begun with the report's modules already.
+        if begun and read is _read:
             beside(partial(prepare_page, backend))
 
         answers, proofs, derived = _solved(config, call, given, runtime)

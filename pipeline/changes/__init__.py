@@ -115,7 +115,7 @@ class _Reading:
                 prepare_merging()
             for checked in checks:
                 checked.result()
-        beside(partial(prepare_page, runtime.backend))  # stages would wait for Python's lock meanwhile, and this step does little
+        beside(partial(prepare_page, runtime.backend))  # stages would wait for the GIL meanwhile, and this step does little
         asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         if NEW_NAMES in changed.manifest.files:

@@ -48,7 +48,7 @@ class LocalThreads:
         if ranks:
             yield from self._map_over_ranks(function, tasks, backend, ranks)
             return
-        at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the interpreter's lock; a GPU runs one at a time
+        at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the GIL; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
         open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
         place = Place(backend, open_graphs, at_once // running)

@@ -25,7 +25,7 @@ from pipeline.errors import Damaged
 from pipeline.tables import files as tables
 from pipeline.tables.changes import ROW
 
-# Rows of a block: a row group. After each of the hundred operations on a block a thread may wait for the interpreter's lock; with
+# Rows of a block: a row group. After each of the hundred operations on a block a thread may wait for the GIL; with
 # four times as many blocks, 16 threads waited for most of the time.
 ROWS = 2**20
 Key = tuple[Any, ...] | None  # None: beyond all keys

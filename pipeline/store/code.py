@@ -128,7 +128,7 @@ def _digest(path: str) -> str:
 
 @cache
 def _content(path: str) -> bytes:
-    """The bytes of a source, by as few calls as possible: while another thread imports modules, each waits for Python's lock."""
+    """The bytes of a source, by as few calls as possible: while another thread imports modules, each waits for the GIL."""
     file = os.open(path, os.O_RDONLY)
     try:
         content = b""

@@ -120,7 +120,7 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, foot
     def read_group(group: tuple[int, int]) -> pa.Table:
         number, first = group
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
-            footer.check_pages(number)  # here, because it holds the interpreter's lock, which decoding does not
+            footer.check_pages(number)  # here, because it holds the GIL, which decoding does not
             rows = opened.read_row_group(number, names, use_threads=False)
             return pa.table({name: column_as(file, rows[of], of, kind, first) for name, (of, kind) in chosen.items()})
 
