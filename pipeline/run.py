@@ -36,7 +36,7 @@ from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products.asked import products_of, require_products
 from pipeline.steps.publish import Asked, flush_tables, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
-from pipeline.steps.published.inputs import input_of
+from pipeline.steps.published.inputs import files_read, input_of
 from pipeline.steps.published.lookup import linked_run
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, Target, target_of
@@ -46,6 +46,7 @@ from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
+from pipeline.store.sha256 import SUMS, Sums
 from pipeline.store.workspace import workspace
 
 log = logging.getLogger(__name__)
@@ -144,7 +145,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if target.why_not_latest:
             latest = config.output / LATEST
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
-        runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))  # ranks read their parts
+        # Ranks read their parts of the edges themselves.
+        runtime = Runtime(work, backend, cluster, HeldEdges(backend, not cluster.shards, Sums(work / SUMS)))
 
         if isinstance(cluster, LocalThreads) and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
@@ -188,6 +190,7 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if config.changes.tables or (config.changes.tables is None and read is not _read):
             results = replace(results, changes=_changes(config, call, results, target, runtime))
         flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
+        results = replace(results, sha256=runtime.held_edges.sums.of(file.blake3 for file in files_read(edges)))
         results = replace(results, report=call("report", draw, results, runtime))
         flushed.result()
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)

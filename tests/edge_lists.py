@@ -33,7 +33,7 @@ def table_folder(work: Path, table: pa.Table, **facts: Any) -> Folder:
         "format": "parquet", "directed": True, "weight": weight, "edges": len(table), "first_id": None,
         "largest": {name: pc.max(table[name]).as_py() or 0 for name in integers}, "declared_vertices": None,
         "directed_by": "format", "columns": None, "ignored_columns": [],
-        "source": {"path": "memory", "bytes": 0, "sha256": ""}, "text_bytes": None, **facts,
+        "source": {"path": "memory", "bytes": 0, "blake3": ""}, "text_bytes": None, **facts,
     }  # fmt: skip
 
     def write(folder: Path) -> dict[str, Any]:

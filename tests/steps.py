@@ -70,7 +70,7 @@ def path_steps(
         return EdgeFacts(
             format="parquet", directed=False, directed_by="configuration", columns=None,
             ignored_columns=[], weight=WEIGHT, edges=vertices - 1, largest={}, first_id=None,
-            declared_vertices=None, source=SourceFacts(path="memory", bytes=0, sha256=""), text_bytes=None,
+            declared_vertices=None, source=SourceFacts(path="memory", bytes=0, blake3=""), text_bytes=None,
         ).stored()  # fmt: skip
 
     asked = {"vertices": vertices, "weight": weight, "spread": spread, "coordinates": coordinates}

@@ -89,7 +89,7 @@ def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
         format="drawn", directed=False, directed_by="format", columns=None, ignored_columns=[],
         weight="int64", edges=edges, first_id=0, declared_vertices=shares.declared,
         largest=dict.fromkeys(("src", "dst", "weight"), 2**31 - 1),
-        source=SourceFacts(path=shares.name, bytes=0, sha256=""), text_bytes=None,
+        source=SourceFacts(path=shares.name, bytes=0, blake3=""), text_bytes=None,
     )  # fmt: skip
     return Folder(folder, Manifest("edges", shares.name, {}, {}, facts.stored(), {}, "", "", 0.0))
 

@@ -32,6 +32,7 @@ from pipeline.steps.published.remote import is_uploaded, upload
 from pipeline.steps.published.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
+from pipeline.store.deltas.history import history_of
 from pipeline.store.edges import FILES
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, check
@@ -95,14 +96,14 @@ class _Reading:
             raise Busy(f"{before.output}: another run was published in the meantime; start again")
         digest = identify(self.source, None)
         edges, graph = before.steps()
-        state = GraphFacts.of(graph).state
-        had = state.applied[-1:] if state and self.snapshot else state.applied if state else []  # a snapshot may come back
-        if state and digest in had and not self.again and self._has_rows(config, digest, edges, graph):
+        digests = [applied.digest for applied in history_of(graph)]
+        had = digests[-1:] if self.snapshot else digests  # a snapshot may come back
+        if digest in had and not self.again and self._has_rows(config, digest, edges, graph):
             if config.publish_to and not is_uploaded(before.run, config.publish_to):
                 call("upload", upload, before.run, config.publish_to, config.keep)
-            number = state.applied.index(digest) + 1
+            number = digests.index(digest) + 1
             raise AlreadyApplied(
-                f"{self.source.url}: was already applied, as file {number} of {len(state.applied)} since the source was read; "
+                f"{self.source.url}: was already applied, as file {number} of {len(digests)} since the source was read; "
                 f"{before.link} is {before.name}, which has its changes"
             )
         before.require_alone()

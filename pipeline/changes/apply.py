@@ -30,6 +30,7 @@ from pipeline.runtime.memory import free_memory
 from pipeline.signals import beside
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
+from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_history
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
@@ -151,9 +152,10 @@ class _Applied:
     def write(self, folder: Path) -> tuple[GraphFacts, Graph]:
         """Write the files of the changed graph, and prove it."""
         facts, found = self._facts, self._found
-        for name in self._before.manifest.files.keys() - {NEW_NAMES}:
+        for name in self._before.manifest.files.keys() - {NEW_NAMES, HISTORY}:
             (folder / name).parent.mkdir(exist_ok=True)
             link_or_copy(self._before.path / name, folder / name)
+        write_history(folder, [*history_of(self._before), Applied(self._asked.source.name, self._asked.digest)])
         none = [0] * len(facts.shards)
         delta = facts.delta or DeltaFacts(
             vertices=facts.vertices, shards=facts.shards, applied=none, weight=facts.stored_weight, batches=[]
@@ -171,8 +173,7 @@ class _Applied:
         state = StateFacts(
             number=facts.state.number + 1 if facts.state else 1,
             parent=self._before.digest,
-            applied=[*(facts.state.applied if facts.state else ()), self._asked.digest],
-            files=[*(facts.state.files if facts.state else ()), self._asked.source.name],
+            file=self._asked.source.name,
             inserted=found.counts["insert"],
             deleted=found.counts["delete"],
             updated=found.counts["update"],

@@ -20,11 +20,10 @@ from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stoppe
 from pipeline.ingest.source import Source, identify, reading
 from pipeline.run import run
 from pipeline.steps.call import Call
-from pipeline.steps.published.remote import is_uploaded, upload, uploaded_facts
+from pipeline.steps.published.remote import is_uploaded, upload, uploaded_history
 from pipeline.steps.published.target import LATEST
+from pipeline.store.deltas.history import Applied, history_of
 from pipeline.store.digests import Remembered
-from pipeline.store.facts import StateFacts
-from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 
@@ -67,7 +66,7 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
         published = execute(partial(run, config, call))
     options = {key: getattr(config, key) for key in _OPTIONS}
     while True:
-        source, waiting = call("arrivals", next_arrival, folder, RunFacts.of(published).graph.state, remembered)
+        source, waiting = call("arrivals", next_arrival, folder, history_of(published), remembered)
         if source is None:
             log.info("arrivals: all files in %s have been applied; %s names %s", folder, link, published.path.name)
             return published
@@ -89,23 +88,23 @@ def _uploaded(published: Folder, config: RunConfig, call: Call) -> Folder:
 
 def _require_applied_files(url: str, link: str, folder: str, remembered: Path) -> None:
     """Raise Stopped if a new chain would not have all files of changes that the newest run in the object storage has."""
-    state = uploaded_facts(url, link).get("graph", {}).get("state")
+    history = uploaded_history(url, link)
     digests, listed = Remembered(remembered), {source.name: source for source in arrived(folder)}
-    for name, digest in zip(state["files"], state["applied"], strict=True) if state else ():
+    for name, digest in history:
         if name not in listed or _digest_of(listed[name], digests) != digest:
             raise Stopped(
-                f"{url}: the run that {link} names has {len(state['files'])} files of changes, and this machine lacks that run; "
+                f"{url}: the run that {link} names has {len(history)} files of changes, and this machine lacks that run; "
                 f"{name} is no longer in {folder}, so reading the source would lose its changes; put it back, or start a new "
                 "chain by `graphmill run`"
             )
 
 
-def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tuple[Source | None, int]:
+def next_arrival(folder: str, history: list[Applied], remembered: Path) -> tuple[Source | None, int]:
     """The first file, by the code points of names, that was not applied to a state of a graph; None if all were.
 
     Args:
         folder: A folder of this machine, or the URL of one.
-        state: None for a graph as its source has it.
+        history: The files that were applied.
         remembered: The file that keeps the digests of applied files, so that each is read again only after it was written.
 
     Returns:
@@ -117,7 +116,7 @@ def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tup
         OSError: The file system failed.
     """
     listed, applied = arrived(folder), dict[str, set[str]]()
-    for name, digest in zip(state.files, state.applied, strict=True) if state else ():
+    for name, digest in history:
         applied.setdefault(name, set()).add(digest)
     digests = Remembered(remembered)
     for source in listed:

@@ -55,7 +55,7 @@ def of_run(run: Folder) -> dict[str, Version]:
     """The tables of a published run by their names, without change tables. Raises Damaged."""
     facts = RunFacts.of(run)
     return {
-        name: Version({run.path / file: run.manifest.files[file].sha256 for file in of.files})
+        name: Version({run.path / file: run.manifest.files[file].blake3 for file in of.files})
         for name, of in facts.tables.items()
         if name in TABLES
     }
@@ -63,4 +63,4 @@ def of_run(run: Folder) -> dict[str, Version]:
 
 def of_step(step: Folder) -> Version:
     """The table that a step has written."""
-    return Version({path: step.manifest.files[path.name].sha256 for path in tables.files(step.path)})
+    return Version({path: step.manifest.files[path.name].blake3 for path in tables.files(step.path)})

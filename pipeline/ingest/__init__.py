@@ -33,6 +33,7 @@ from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import Names, open_names
+from pipeline.store.sha256 import Sums
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES, NODES
 
@@ -74,9 +75,13 @@ def ingest(
     if graph.nodes:
         sources["nodes"] = locate(graph.nodes)
     inputs = {name: identify(source, graph.sha256 if name == "source" else None) for name, source in sources.items()}
+    sums = held.sums if held else Sums()
+    for name, source in sources.items():
+        if source.local and source.unwritten is not None:
+            sums.begin(inputs[name], source.local, source.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
-    reading = _Reading(graph, sources["source"], expected.get("source"), held, copy)
+    reading = _Reading(graph, sources["source"], expected.get("source"), held, sums, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
         begins()
@@ -84,17 +89,19 @@ def ingest(
         names, found = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in sources:
             with _checked(sources["coordinates"], expected.get("coordinates")) as content:
-                found["coordinates"] = _write_coordinates(graph, content, folder, names, facts)
+                vertices = _write_coordinates(graph, content, folder, names, facts)
+            read = _source_facts(content, sums)
+            found["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
                 table = read_nodes(content, graph.limits, names, graph.node_columns)
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
-            found["nodes"] = _source_facts(content)
+            found["nodes"] = _source_facts(content, sums)
         return facts.model_copy(update=found).stored()
 
-    shown = {name: source.url for name, source in sources.items()}  # what else identifies a source is among the inputs
+    shown = {name: source.place for name, source in sources.items()}  # what else identifies a source is among the inputs
     asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
     edges = make(work / "edges", "edges", inputs, asked, write_all)
     if held:
@@ -112,6 +119,7 @@ class _Reading:
     source: Source
     digest: str | None
     held: HeldEdges | None
+    sums: Sums
     copy: bool
     arrays: EdgeArrays | None = None
 
@@ -176,7 +184,7 @@ class _Reading:
             largest=found.largest,
             first_id=edges.first_id,
             declared_vertices=edges.declared_vertices,
-            source=_source_facts(read.content),
+            source=_source_facts(read.content, self.sums),
             text_bytes=read.text.bytes if read.text else None,
         )
         measure = graph.weight.text if edges.weight is not None else "arcs"
@@ -240,14 +248,13 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
         content.check(digest, None)
 
 
-def _write_coordinates(
-    graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts
-) -> CoordinateFacts:
+def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts) -> int:
+    """Write the coordinates, and return how many vertices have some."""
     url = content.source.url
     if is_table(url, content.peek(len(MAGIC))):
         table = coordinates_of(content, graph.limits, names, graph.node_columns)
         write(folder / COORDINATES, COORDINATES_SCHEMA, iter([table]))
-        return CoordinateFacts(vertices=len(table), unit="degrees", source=_source_facts(content))
+        return len(table)
     if names is not None:
         raise BadInput(url, "has integer ids, but the ids of the graph are strings")
     vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
@@ -255,11 +262,14 @@ def _write_coordinates(
     check_each_once(url, folder / COORDINATES, vertices)
     if facts.declared_vertices not in (None, vertices):
         raise BadInput(url, f"declares {vertices} vertices, but {facts.source.path} declares {facts.declared_vertices}")
-    return CoordinateFacts(vertices=vertices, unit="degrees", source=_source_facts(content))
+    return vertices
 
 
-def _source_facts(content: Stored) -> SourceFacts:
-    return SourceFacts(path=content.source.url, bytes=content.bytes, sha256=content.digest)
+def _source_facts(content: Stored, sums: Sums) -> SourceFacts:
+    """The facts of a source that was read and checked."""
+    if content.sha256:
+        sums.note(content.digest, content.sha256)
+    return SourceFacts(path=content.source.place, bytes=content.bytes, blake3=content.digest)
 
 
 def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, edges: int | None = None) -> Iterator[pa.Table]:

@@ -6,6 +6,7 @@ system becomes an OSError, so that a flow retries.
 
 import errno
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,6 +46,11 @@ class Source:
     def local(self) -> Path | None:
         """The path on this machine; None for a remote file."""
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
+
+    @property
+    def place(self) -> str:
+        """Where the file is, however the user wrote it: the absolute path without links of a local file, otherwise the URL."""
+        return self.url if self.local is None else os.path.realpath(self.local)
 
     def require_local(self) -> Path:
         """The path on this machine. Raises BadInput for a remote file."""
@@ -95,9 +101,10 @@ def _why_not_a_file(path: Path) -> str:
 
 
 def identify(source: Source, sha256: str | None) -> str:
-    """Return a string that changes with the content: a SHA-256, or the digest of a remote file system's validators.
+    """Return a string that changes with the content.
 
-    Raises BadInput if a local file's SHA-256 differs from the stated one.
+    It is the BLAKE3 digest of a local file; of a remote one its SHA-256, if that is stated, or the digest of what the file system
+    says of the content. Raises BadInput if a local file's SHA-256 differs from the stated one.
     """
     with reading(source):
         if source.local is not None:
@@ -116,7 +123,7 @@ def identify(source: Source, sha256: str | None) -> str:
         if validators:
             return digest_of([source.url, query, info.get("size"), validators])
     with stored(source) as content:
-        content.drain()
+        content.check(None, None)
         return content.digest
 
 
@@ -129,13 +136,19 @@ class Stored:
         self._size = source.local.stat().st_size if source.local else 0
         self._file = file
         self._digest, self._sha256 = Digest(), hashlib.sha256()  # unless the file is local
-        self._found = ""
+        self._found: str | None = None
         self._ahead = b""
 
     @property
     def digest(self) -> str:
-        """Digest (`pipeline.store.digests`) of the bytes; of a local file, once it was checked."""
-        return self._found or self._digest.hexdigest()
+        """BLAKE3 digest of the bytes, once they were checked."""
+        assert self._found is not None, "the content was not checked"
+        return self._found
+
+    @property
+    def sha256(self) -> str | None:
+        """SHA-256 of the bytes of a remote file, once they were checked; None for a local one."""
+        return None if self.source.local else self._sha256.hexdigest()
 
     @property
     def size(self) -> int:
@@ -175,6 +188,7 @@ class Stored:
             self._found = digest if digest and self.source.unwritten else digest_of_file(self.source.local)
         else:
             self.drain()
+            self._found = self._digest.hexdigest()
             check_sha256(self.source, self._sha256.hexdigest(), sha256)
         if digest is not None and self.digest != digest:
             raise BadInput(self.source.url, "changed while it was read")

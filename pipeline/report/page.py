@@ -42,7 +42,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
     findings = Findings(edges, reading.vertices(graph), ordered, results.products, results.changes)
     found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
-    read_from = input_of(edges, graph, answers)
+    read_from = input_of(edges, graph, answers, results.sha256)
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
     content = {
@@ -51,6 +51,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "graph": facts,
         "direction": directed if facts.directed else "undirected",
         "read_as": wording.read_as(read_from),
+        "files": {"File": read_from.source, "Coordinates": read_from.coordinates, "Nodes": read_from.nodes},
         "ingest": edges.manifest,
         "layout": graph.manifest,
         "machine": machine,

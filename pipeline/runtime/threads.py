@@ -3,7 +3,9 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
+from threading import Condition
 from typing import Any, TypeVar, cast
 
 Item = TypeVar("Item")
@@ -56,6 +58,25 @@ def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
         while (item := waiting.popleft().result()) is not end:
             waiting.append(pool.submit(next, items, end))
             yield cast(Item, item)
+
+
+class Turns:
+    """Turns that threads take in the order of their numbers, from 0 on; every number must take its turn."""
+
+    def __init__(self) -> None:
+        self._next, self._changed = 0, Condition()
+
+    @contextmanager
+    def turn(self, number: int) -> Iterator[None]:
+        """Wait until all smaller numbers have had their turn; the turn ends with the block."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == number)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._next += 1
+                self._changed.notify_all()
 
 
 class BoundedThreads:

@@ -28,6 +28,7 @@ from pipeline.steps.published.retention import published_at, retire, runs_in
 from pipeline.steps.published.target import Target
 from pipeline.store import manifest
 from pipeline.store.code import Code
+from pipeline.store.deltas.history import HISTORY
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
@@ -107,7 +108,7 @@ def publish(
             run=run_id,
             published_as=target.link,
             configuration=target.configuration,
-            input=input_of(results.edges, results.graph, results.answers),
+            input=input_of(results.edges, results.graph, results.answers, results.sha256),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
             tables=tables_found,
             proofs={proof.stage: proof for proof in [*map(ProofFacts.of, results.proofs), *map(proof_of, results.products)]},
@@ -162,6 +163,8 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
         for file, name in tables.published_names(step).items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
+    if HISTORY in results.graph.manifest.files:
+        origins[HISTORY] = (results.graph, HISTORY)
     if results.changes:
         origins |= {file: (results.changes, file) for file in results.changes.manifest.files}
     if report:
@@ -177,7 +180,7 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     write_coordinates(results.edges, fresh)
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
-        _require_same(step, file, files[target].sha256)
+        _require_same(step, file, files[target].blake3)
     return files
 
 
@@ -187,9 +190,9 @@ def _require_file(path: Path) -> Path:
     return path
 
 
-def _require_same(step: Folder, file: str, sha256: str) -> None:
-    if step.manifest.files[file].sha256 != sha256:
-        raise Damaged(f"{step.path / file}: its SHA-256 differs from its manifest's")
+def _require_same(step: Folder, file: str, digest: str) -> None:
+    if step.manifest.files[file].blake3 != digest:
+        raise Damaged(f"{step.path / file}: its BLAKE3 digest differs from its manifest's")
 
 
 def _link(source: Path, target: Path) -> None:

@@ -1,11 +1,11 @@
 """Arrays on the disk, one `.npy` file each, opened as read-only memory maps or read block by block."""
 
-import hashlib
 import math
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
@@ -18,9 +18,11 @@ from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.errors import Damaged
-from pipeline.store.digests import BLOCK, joined
+from pipeline.runtime.threads import Turns
+from pipeline.store.digests import Digest
 
 _CHUNK = 2**22  # bytes that a thread writes at a time; no more than STAGED_BYTES
+_WORTH_THREADS = 2**26  # bytes
 _FILES = 4  # that are saved at a time in the background, each on all cores
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
 
@@ -43,32 +45,33 @@ def save_array(path: Path, array: Array) -> str | None:
     """
     header, flat, hashes = _header(array.dtype, array.shape), array.reshape(-1), is_cupy_array(array)
     to_host = _fetch_from(array.device) if hashes else np.ascontiguousarray
-    end, one_at_a_time = len(header) + array.nbytes, Lock()
+    end, one_at_a_time, digest, turns = len(header) + array.nbytes, Lock(), Digest(), Turns()
 
-    def chunks(begin: int) -> Iterator[tuple[int, Any]]:
-        """The bytes of a block, each chunk with its place in the file."""
-        for place in range(begin, min(begin + BLOCK, end), _CHUNK):
-            first, last = (max(0, at - len(header)) // array.itemsize for at in (place, min(place + _CHUNK, end)))
-            if not place:
-                yield 0, memoryview(header)
-            if first < last:
-                yield max(place, len(header)), to_host(flat[first:last]).view(np.uint8).data
+    def chunk(begin: int) -> list[memoryview]:
+        """The bytes of the file from `begin` on; the first chunk begins with the header."""
+        first, last = (max(0, at - len(header)) // array.itemsize for at in (begin, min(begin + _CHUNK, end)))
+        values = [to_host(flat[first:last]).view(np.uint8).data] if first < last else []
+        return values if begin else [memoryview(header), *values]
 
-    with path.open("wb", buffering=0) as file:
-
-        def write(begin: int) -> bytes:
-            digest = hashlib.sha256()
-            for place, rest in chunks(begin):
-                if hashes:
-                    digest.update(rest)
+    def write(file: int, place: int) -> None:
+        number, parts = place // _CHUNK, list[memoryview]()
+        place = max(place, len(header)) if place else 0
+        try:
+            parts = chunk(number * _CHUNK)
+            for rest in parts:
                 done = 0
                 while done < len(rest):
                     with one_at_a_time:  # the kernel lets only one thread write to a file, and others spin
-                        done += os.pwrite(file.fileno(), rest[done:], place + done)
-            return digest.digest()
+                        done += os.pwrite(file, rest[done:], place + done)
+                place += len(rest)
+        finally:  # after an error, too: other threads wait for their turn
+            with turns.turn(number):
+                for part in parts if hashes else ():
+                    digest.update(part)
 
-        blocks = over_items(range(0, end, BLOCK), write, parallel=end > BLOCK)
-    return joined(blocks) if hashes else None
+    with path.open("wb", buffering=0) as file:
+        over_items(range(0, end, _CHUNK), partial(write, file.fileno()), parallel=end > _WORTH_THREADS)
+    return digest.hexdigest() if hashes else None
 
 
 class Background:

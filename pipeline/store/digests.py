@@ -1,51 +1,45 @@
-"""Digests of files, computed by all cores.
+"""Digests of files: BLAKE3 for what the project compares itself, and SHA-256, which every other tool computes, of sources.
 
-The digest of a file of at most `BLOCK` bytes is its SHA-256. That of a larger file is the SHA-256 of the concatenated SHA-256 of
-its blocks of `BLOCK` bytes, of which the last may be shorter, so that many cores can work on one file.
+BLAKE3 (O'Connor, Aumasson, Neves and Wilcox-O'Hearn, 2020) divides a file into a tree, so that many cores can work on one.
 """
 
 import hashlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from blake3 import blake3
 from pydantic import TypeAdapter
 
-from kernels.cpu.parallel import over_items
+from kernels.cpu.parallel import cores, over_items
 from kernels.cpu.spare import Spare
+from pipeline.runtime.threads import ahead
 from pipeline.store.scratch import scratch
 
-BLOCK = 2**26  # bytes
-_READ = 2**24  # bytes in memory at a time; before and after each read a thread may have to wait for the GIL
+LARGE = 2**25  # bytes of a file on which all cores work together
+_READ = 2**23  # bytes in memory at a time for each core; before and after each read a thread may have to wait for the GIL
 _WORTH_THREADS = 2**20  # bytes
 _RECENT = 3 * 10**9  # nanoseconds: a longer step than that of any file system's clock
 
 
 class Digest:
-    """The digest of bytes that arrive one after the other."""
+    """The BLAKE3 digest of bytes that arrive one after the other."""
 
-    def __init__(self) -> None:
-        self._blocks: list[bytes] = []
-        self._block, self._left = hashlib.sha256(), BLOCK
+    def __init__(self, threads: int = 1) -> None:
+        """`threads` work on large arguments of `update`; they are this object's own, because a forked child has no others."""
+        self._hash = blake3(max_threads=threads)
 
-    def update(self, data: bytes) -> None:
+    def update(self, data: bytes | memoryview) -> None:
         """Append bytes."""
-        rest = memoryview(data)
-        while len(rest) > self._left:
-            self._block.update(rest[: self._left])
-            rest = rest[self._left :]
-            self._blocks.append(self._block.digest())
-            self._block, self._left = hashlib.sha256(), BLOCK
-        self._block.update(rest)
-        self._left -= len(rest)
+        self._hash.update(data)
 
     def hexdigest(self) -> str:
         """The digest of the bytes so far."""
-        return joined([*self._blocks, self._block.digest()])
+        return self._hash.hexdigest()
 
 
 _RECORD = TypeAdapter(dict[str, list[int | str]])  # of a file: what `Unwritten` has seen of it, and its digest
@@ -110,33 +104,62 @@ def digest_of_file(path: Path) -> str:
 def digests_of_files(paths: Sequence[Path]) -> list[str]:
     """The digests of files."""
     sizes = [path.stat().st_size for path in paths]
-    blocks = [range(0, max(size, 1), BLOCK) for size in sizes]
-    tasks = [(path, begin) for path, begins in zip(paths, blocks, strict=True) for begin in begins]
-    buffers = Spare(lambda: np.empty(min(_READ, max(sizes)), np.uint8).data)
-    found = iter(over_items(tasks, partial(_digest_of_block, buffers), parallel=sum(sizes) > _WORTH_THREADS))
-    return [joined([next(found) for _ in begins]) for begins in blocks]
+    small = [path for path, size in zip(paths, sizes, strict=True) if size < LARGE]
+    buffers = Spare(lambda: np.empty(_READ, np.uint8).data)
+    one_core_each = over_items(small, partial(_digest_of_small, buffers), parallel=sum(sizes) > _WORTH_THREADS)
+    found = dict(zip(small, one_core_each, strict=True))
+    return [found[path] if path in found else _digest_of_large(path) for path in paths]
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file of any size, as other tools compute it."""
+    """The SHA-256 of a file of any size."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _digest_of_block(buffers: Spare[memoryview], block: tuple[Path, int]) -> bytes:
-    path, begin = block
-    digest, end, buffer = hashlib.sha256(), begin + BLOCK, buffers.take()
+def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
+    digest, at, buffer = Digest(), 0, buffers.take()
     file = os.open(path, os.O_RDONLY)  # Python's own files make more calls, each of which may wait for the GIL
     try:
-        while begin < end and (read := os.preadv(file, [buffer[: end - begin]], begin)):
+        while read := os.preadv(file, [buffer], at):
             digest.update(buffer[:read])
-            begin += read
+            at += read
     finally:
         os.close(file)
     buffers.give_back(buffer)
-    return digest.digest()
+    return digest.hexdigest()
 
 
-def joined(blocks: list[bytes]) -> str:
-    """The digest of a file from the SHA-256 of each of its blocks."""
-    return (blocks[0] if len(blocks) == 1 else hashlib.sha256(b"".join(blocks)).digest()).hex()
+def _digest_of_large(path: Path) -> str:
+    """Read by all cores and hashed by all cores, the next part while the last one is hashed.
+
+    A memory map would need no buffers, but a file that another program makes shorter would end the process.
+    """
+    digest, file = Digest(cores()), os.open(path, os.O_RDONLY)
+    try:
+        for part in ahead(_parts(file), 1):
+            digest.update(part)
+    finally:
+        os.close(file)
+    return digest.hexdigest()
+
+
+def _parts(file: int) -> Iterator[memoryview]:
+    """The content of a file in order, in two buffers: a part is valid until the one after the next is asked for."""
+    size, at = cores() * _READ, 0
+    buffers = [np.empty(size, np.uint8).data for _ in range(2)]
+
+    def fill(buffer: memoryview, begin: int) -> int:
+        done, end = begin, min(begin + _READ, size)
+        while done < end and (read := os.preadv(file, [buffer[done:end]], at + done)):
+            done += read
+        return done - begin
+
+    while True:
+        buffer = buffers[0]
+        read = sum(over_items(range(0, size, _READ), partial(fill, buffer)))
+        yield buffer[:read]
+        if read < size:
+            return
+        at += read
+        buffers.reverse()

@@ -24,6 +24,7 @@ from pipeline.store.arrays import dtype_of
 from pipeline.store.digests import Unwritten, digest_of_file
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.sha256 import Sums
 
 FILES = "part-*.parquet"
 LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
@@ -62,11 +63,12 @@ class EdgeArrays:
 class HeldEdges:
     """An edge list in the memory of a run, from the step that reads it from the source to the step that lays it out."""
 
-    def __init__(self, backend: Backend = "cpu", keeps: bool = True) -> None:
-        """`keeps`: whether this process lays out the edges; otherwise only the state of the source is held."""
+    def __init__(self, backend: Backend = "cpu", keeps: bool = True, sums: Sums | None = None) -> None:
+        """`keeps`: whether this process lays out the edges; otherwise only the state of the source and its sums are held."""
         self._backend: Backend = backend
         self._keeps, self._kept = keeps, dict[str, EdgeArrays]()
         self.sources: dict[str, Unwritten | None] = {}  # of the edge lists that this run has read, by digest
+        self.sums = sums or Sums()
 
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
         """Arrays for this number of rows, unless they would take too much of the free memory; `largest` as `column_types`."""
@@ -172,7 +174,7 @@ def unchanged(edges: Folder, hashed: Unwritten | None = None) -> Iterator[None]:
 
     def require_same() -> None:
         try:
-            same = digest_of_file(path) == facts.source.sha256
+            same = digest_of_file(path) == facts.source.blake3
         except OSError as error:
             raise BadInput(path, f"cannot be read after its edges were checked: {error.strerror}; run again") from None
         if not same:

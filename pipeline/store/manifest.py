@@ -31,7 +31,7 @@ from pipeline.store.scratch import scratch
 log = logging.getLogger(__name__)
 FILE = "manifest.json"
 BESIDE_PARQUET = "_manifest.json"  # in a folder of Parquet files, whose readers skip names that begin like this
-FORMAT = 1
+FORMAT = 2
 _LARGEST = 2**28  # bytes of a manifest
 
 
@@ -40,7 +40,7 @@ class FileEntry:
     """Size in bytes and digest (`pipeline.store.digests`) of one file of a folder."""
 
     bytes: int
-    sha256: str
+    blake3: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Folder:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the content: what a later step names as its input."""
-        files = {name: entry.sha256 for name, entry in sorted(self.manifest.files.items())}
+        files = {name: entry.blake3 for name, entry in sorted(self.manifest.files.items())}
         return digest_of([self.manifest.key, files])
 
 
@@ -106,6 +106,8 @@ def read(path: Path) -> Folder:
     """Open a folder by its manifest; the other files are not read. Raises Damaged if there is no complete manifest."""
     try:
         content = json.loads(_content(file_of(path)))
+        if content["format"] != FORMAT:
+            raise ValueError("another version of graphmill wrote it")
         if content.pop("seal") != digest_of(content):
             raise ValueError("its seal differs from its content")
         return Folder(path, Manifest(**content | {"files": {name: FileEntry(**of) for name, of in content["files"].items()}}))
@@ -146,7 +148,7 @@ def _content(path: Path) -> bytes:
 
 
 def check(folder: Folder, unread: str = "") -> None:
-    """Compare every file with its manifest: names, sizes, SHA-256 unless the name matches `unread`. Raises Damaged."""
+    """Compare every file with its manifest: names, sizes, digests unless the name matches `unread`. Raises Damaged."""
     path = folder.path
     try:
         found = set(_names(folder.path)) - {file_of(folder.path).name}
@@ -154,15 +156,14 @@ def check(folder: Folder, unread: str = "") -> None:
             raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
         for name, entry in folder.manifest.files.items():
             path = folder.path / name
-            status = path.lstat()
-            if not S_ISREG(status.st_mode):
+            if not S_ISREG((status := path.lstat()).st_mode):
                 raise Damaged(f"{path}: is not a file")
             if status.st_size != entry.bytes:
                 raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
         read = {folder.path / name: entry for name, entry in folder.manifest.files.items() if not fnmatch(name, unread)}
         for (path, entry), found_now in zip(read.items(), digests_of_files([*read]), strict=True):
-            if found_now != entry.sha256:
-                raise Damaged(f"{path}: its SHA-256 differs from the manifest's")
+            if found_now != entry.blake3:
+                raise Damaged(f"{path}: its BLAKE3 digest differs from the manifest's")
     except OSError as error:
         raise Damaged(f"{error.filename or path}: {error.strerror}") from None
 
@@ -190,8 +191,7 @@ def make(
         Damaged: A file has not the digest that it must have.
     """
     version = (code or Code((write.__module__,))).version()
-    key = digest_of([FORMAT, step, dict(inputs), dict(parameters), version])
-    if valid := _valid(path, key):
+    if valid := _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version])):
         log.info("%s: still valid, skipped", step)
         return valid
     _require_ours(path)
@@ -203,7 +203,7 @@ def make(
         facts, digests, checked = written if isinstance(written, Written) else Written(written, {})
         files = entries(fresh, checked)
         for name, digest in digests.items():
-            if files[name].sha256 != digest:
+            if files[name].blake3 != digest:
                 raise Damaged(f"{path / name}: differs from the array in memory")
         manifest = Manifest(
             step, key, dict(inputs), dict(parameters), facts, files, version,

@@ -36,8 +36,8 @@ def sorted_coordinates(edges: Folder) -> pa.Table | None:
     path = edges.path / COORDINATES
     if path.is_symlink() or not path.is_file():
         raise Damaged(f"{path}: {'is not a file' if path.is_symlink() or path.exists() else 'missing'}")
-    if digest_of_file(path) != edges.manifest.files[COORDINATES].sha256:
-        raise Damaged(f"{path}: its SHA-256 differs from its manifest's")
+    if digest_of_file(path) != edges.manifest.files[COORDINATES].blake3:
+        raise Damaged(f"{path}: its BLAKE3 digest differs from its manifest's")
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         return file.read().sort_by("vertex")
 

@@ -98,7 +98,7 @@ def test_runs_started_now_are_published_and_shown(terminal):
     assert not exposed(listening(alive(terminal.environment)))
     terminal.run("Nightly changes")
     changed = RunFacts.of(latest(terminal, "facebook-changes"))
-    assert changed.graph.state.files == ["2026-07-01.csv", "2026-07-02.csv"] and changed.changes.tables["bfs"].changed
+    assert changed.graph.state.file == "2026-07-02.csv" and changed.changes.tables["bfs"].changed
     # A run's process sends its last lines after its end is reported.
     shown = []
     assert eventually(lambda: shown.append(terminal.run("Inspect runs")) or "run: published as" in shown[-1])

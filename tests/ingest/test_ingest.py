@@ -58,7 +58,7 @@ def test_real_files_have_the_expected_facts(name, tmp_path):
     assert REAL_FILES[name] == tuple(facts[name] for name in names)
     assert facts["source"]["path"] == str(DATA / name)
     assert facts["source"]["bytes"] == (DATA / name).stat().st_size
-    assert facts["source"]["sha256"] == folder.manifest.inputs["source"]
+    assert facts["source"]["blake3"] == folder.manifest.inputs["source"]
     assert facts["text_bytes"] == len(gzip.decompress((DATA / name).read_bytes()))
     assert read(folder).num_rows == facts["edges"]
     check(folder)

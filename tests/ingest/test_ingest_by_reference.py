@@ -36,7 +36,7 @@ def write(path, weight="int64", rows=500, names=("src", "dst", "weight")):
 
 
 def content(folder):
-    return {name: entry.sha256 for name, entry in folder.manifest.files.items()}
+    return {name: entry.blake3 for name, entry in folder.manifest.files.items()}
 
 
 def graph_of(edges, work, held=None, shards=0):
@@ -165,7 +165,7 @@ def test_a_run_hashes_a_source_again_only_if_it_was_written(written, tmp_path, m
     edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)
     if written:
         os.utime(tmp_path / "source")
-    monkeypatch.setattr(store, "digest_of_file", lambda path: again.append(path) or EdgeFacts.of(edges).source.sha256)
+    monkeypatch.setattr(store, "digest_of_file", lambda path: again.append(path) or EdgeFacts.of(edges).source.blake3)
     lay_out(edges, LayoutConfig(), Runtime(tmp_path / "work", cluster=LocalThreads(2), held_edges=held))
     assert bool(again) == written
 

@@ -70,7 +70,7 @@ def steps_of(graph: Folder, work: Path) -> list[Folder]:
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:
     """The order of the graph's arcs, whatever they weigh; of a changed graph, that of its base while it has the same vertices."""
-    files = {name: entry.sha256 for name, entry in graph.manifest.files.items() if name.endswith(_DESCRIPTION)}
+    files = {name: entry.blake3 for name, entry in graph.manifest.files.items() if name.endswith(_DESCRIPTION)}
     inputs = {"arcs": digest_of({"vertices": GraphFacts.of(graph).vertices, "files": files})}
     return make(runtime.work / ORDER, ORDER, inputs, {}, partial(_written, partial(_new_order, graph), runtime), _CODE)
 

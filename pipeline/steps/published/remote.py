@@ -6,7 +6,7 @@ object that the store replaces atomically, names the newest complete run. Until 
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
 from pipeline.steps.published.retention import published_at, removable
 from pipeline.store import manifest
+from pipeline.store.deltas.history import HISTORY, Applied, parsed
 from pipeline.store.manifest import Folder
 
 log = logging.getLogger(__name__)
@@ -116,14 +117,13 @@ def latest(url: str, link: str = "latest") -> str:
     return f"{url.rstrip('/')}/{pointer['run']}"
 
 
-def uploaded_facts(url: str, link: str) -> Mapping[str, Any]:
-    """Facts of the run that the pointer of a link names; empty without a pointer. Raises BadConfig and OSError as `upload`."""
+def uploaded_history(url: str, link: str) -> list[Applied]:
+    """The files of changes that the run has had which the pointer of a link names. Raises BadConfig and OSError as `upload`."""
     with _storing(url):
         store = _existing(url)
         run = store.pointers().get(link)
-        content = store.fs.cat_file(f"{store.root}/{run}/{manifest.FILE}") if run else b'{"facts": {}}'
-        found: Mapping[str, Any] = json.loads(content)["facts"]
-        return found
+        changed = run is not None and store.fs.exists(f"{store.root}/{run}/{HISTORY}")
+        return parsed(store.fs.cat_file(f"{store.root}/{run}/{HISTORY}")) if changed else []
 
 
 def is_uploaded(published: Folder, url: str) -> bool:

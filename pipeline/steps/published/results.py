@@ -30,6 +30,7 @@ class Results:
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
     hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
+    sha256: Mapping[str, str] = field(default_factory=dict)  # of the files that the edges were read from, by their BLAKE3 digests
 
     @property
     def indexes(self) -> list[Folder]:

@@ -32,11 +32,12 @@ class Facts(BaseModel):
 
 
 class SourceFacts(Facts):
-    """A file that was read: its path or URL, its size and its SHA-256, both as stored (compressed)."""
+    """A file that was read: its absolute path or URL, and the size and the digests of its bytes as stored (compressed)."""
 
     path: str
     bytes: int
-    sha256: str
+    blake3: str
+    sha256: str | None = None  # absent in a step: a run waits for it at the end
 
 
 class CoordinateFacts(Facts):
@@ -121,8 +122,7 @@ class StateFacts(Facts):
 
     number: int  # of files of changes since the source was read
     parent: str  # digest of the stored graph before
-    applied: list[str]  # the digest of each of these files, in their order
-    files: list[str]  # and its name, without the folder
+    file: str  # the last of these files, without the folder; `pipeline.store.deltas.history` has all of them
     # inserted, deleted, updated, vertices: by the last file, and how many vertices it added.
     inserted: int
     deleted: int

@@ -36,6 +36,7 @@ class InputFacts(Facts):
 
     source: SourceFacts
     coordinates: SourceFacts | None
+    nodes: SourceFacts | None
     format: str
     columns: dict[str, str] | None
     ignored_columns: list[str]

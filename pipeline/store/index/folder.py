@@ -51,6 +51,6 @@ def _index_of_run(run: Folder) -> Folder:
     path = run.path / STEP
     if not (path / manifest.FILE).is_file():
         raise Damaged(f"{path / manifest.FILE}: missing")
-    if digest_of_file(path / manifest.FILE) != run.manifest.files[f"{STEP}/{manifest.FILE}"].sha256:
+    if digest_of_file(path / manifest.FILE) != run.manifest.files[f"{STEP}/{manifest.FILE}"].blake3:
         raise Damaged(f"{path}: is not the index that {run.path} was published with")
     return manifest.read(path)

@@ -10,6 +10,7 @@ from flows.analytics import graph_changes
 from pipeline.config.loading import load_run
 from pipeline.inspection.runs import list_runs
 from pipeline.run import run as run_steps
+from pipeline.store.deltas.history import history_of
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
@@ -52,11 +53,10 @@ def test_a_night_that_is_killed_goes_on_where_it_was(network, tmp_path):
     process.wait()
     process.stdout.close()
     assert eventually(lambda: not alive(environment))
-    assert RunFacts.of(list_runs_of(out)[-1]).graph.state.files == ["2026-07-01.csv"]
+    assert [applied.file for applied in history_of(list_runs_of(out)[-1])] == ["2026-07-01.csv"]
 
     published = graph_changes(str(run))
-    state = RunFacts.of(published).graph.state
-    assert state.files == [*NIGHTS] and state.applied == [digest_of_file(folder / name) for name in NIGHTS]
+    assert history_of(published) == [(name, digest_of_file(folder / name)) for name in NIGHTS]
     runs = list_runs_of(out)
     assert len(runs) == 4  # that of the source, and one for each file
     for before, after in pairwise(runs):
@@ -88,4 +88,4 @@ def test_a_bad_file_fails_the_flow_and_stops_those_behind_it(network):
         assert words in state.message
     assert RunFacts.of(list_runs_of(out)[-1]).graph.state is None  # the run of the source
     (folder / "2026-07-02.csv").rename(folder.parent / "bad.csv")
-    assert RunFacts.of(graph_changes(str(run))).graph.state.files == ["2026-07-03.csv"]
+    assert [applied.file for applied in history_of(graph_changes(str(run)))] == ["2026-07-03.csv"]

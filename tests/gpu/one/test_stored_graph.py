@@ -80,8 +80,7 @@ def test_declared_vertices_without_edges(declared, tmp_path):
 @pytest.mark.parametrize("length", [0, 1, 1000])
 def test_an_array_is_hashed_as_it_is_written(length, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.store.arrays._CHUNK", 64)
-    for module in ("arrays", "digests"):
-        monkeypatch.setattr(f"pipeline.store.{module}.BLOCK", 256)
+    monkeypatch.setattr("pipeline.store.arrays._WORTH_THREADS", 0)
     array = cupy.arange(length)
     assert save_array(tmp_path / "array.npy", array) == digest_of_file(tmp_path / "array.npy")
     assert np.array_equal(np.load(tmp_path / "array.npy"), cupy.asnumpy(array))

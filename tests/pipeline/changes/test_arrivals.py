@@ -16,7 +16,7 @@ from pipeline.run import run
 from pipeline.steps.call import directly
 from pipeline.steps.published import remote
 from pipeline.store import digests
-from pipeline.store.facts.run import RunFacts
+from pipeline.store.deltas.history import history_of
 
 RUN = 'output = "out"\nstages = ["wcc"]\nbackend = "cpu"\n[graph]\nsource = "edges.csv"\n'
 
@@ -40,8 +40,8 @@ def raising(error):
 
 
 def applied(config) -> list[str]:
-    state = RunFacts.of(apply_arrivals(config, directly, lambda work: work())).graph.state
-    return state.files if state else []
+    published = apply_arrivals(config, directly, lambda work: work())
+    return [applied.file for applied in history_of(published)]
 
 
 def test_each_file_is_applied_once_and_in_order(network):

@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pipeline.changes import change, compaction
+from pipeline.changes.state import newest
 from pipeline.command import app
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed, TooLarge
@@ -20,7 +22,9 @@ from pipeline.inspection import estimate
 from pipeline.run import run
 from pipeline.runtime import needs
 from pipeline.steps.products.commands import matrix_into
+from pipeline.steps.published.target import LATEST
 from pipeline.store import deltas, digests, manifest, vertices
+from pipeline.store.deltas.history import history_of
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
@@ -79,7 +83,8 @@ def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
     assert differing(published.path, rebuilt.path) == []
     assert (out / "latest").resolve() == published.path
     state = RunFacts.of(published).graph.state
-    assert (state.number, state.parent, state.applied) == (1, parent.digest, [digest_of_file(out.with_name("changes.csv"))])
+    assert (state.number, state.parent, state.file) == (1, parent.digest, "changes.csv")
+    assert history_of(published) == [("changes.csv", digest_of_file(out.with_name("changes.csv")))]
     assert (state.inserted, state.deleted, state.updated, state.vertices, state.violations) == (2, 1, 1, 1, {})
     asked = {"sources": str(file_of(out, "9\n", "from.csv")), "targets": str(file_of(out, "3\n", "to.csv")), "backend": "cpu"}
     distances = matrix_into(str(out), out.with_name("matrix"), **asked)
@@ -87,6 +92,18 @@ def test_the_next_run_has_the_changes_and_names_its_parent(out, monkeypatch):
     again = change(out, file_of(out, "op,src,dst,weight\ndelete,9,1,\n", "second.csv"))
     assert RunFacts.of(again).graph.state.parent == manifest.read(out / "steps" / "graph-1").digest
     assert GraphFacts.of(manifest.read(out / "steps" / "graph-2")).delta.batches == [4, 1]
+
+
+def test_no_manifest_grows_from_night_to_night(out):
+    found = []
+    for night in range(24):
+        row = f"insert,1,30,{night + 1}" if night % 2 == 0 else f"update,1,2,{night}\ndelete,1,30,"
+        published = change(out, file_of(out, f"op,src,dst,weight\n{row}\n", f"a-long-name-of-night-{night:02}.csv"))
+        graph = newest(out, LATEST).steps()[1]
+        found.append([manifest.file_of(folder).stat().st_size for folder in (published.path, graph.path)])
+    early, late = (np.max(found[first : first + 8], axis=0) for first in (8, 16))
+    assert (late - early < 16).all(), found
+    assert [applied.file for applied in history_of(published)] == [f"a-long-name-of-night-{night:02}.csv" for night in range(24)]
 
 
 @pytest.mark.parametrize(
@@ -215,13 +232,13 @@ def test_a_night_writes_about_as_much_as_its_changes(path, tmp_path):
 
 
 def test_the_stored_graph_is_checked_once_and_the_edges_are_not_read(out, monkeypatch):
-    read, true = [], digests._digest_of_block
+    read, true = [], digests._digest_of_small
 
-    def noted(buffers, block):
-        read.append(block[0])
-        return true(buffers, block)
+    def noted(buffers, path):
+        read.append(path)
+        return true(buffers, path)
 
-    monkeypatch.setattr(digests, "_digest_of_block", noted)
+    monkeypatch.setattr(digests, "_digest_of_small", noted)
     monkeypatch.setattr(compaction, "SHARE", 100)
     with pytest.raises(InterruptedError):
         change(out, file_of(out, CHANGES), call=stopping("wcc"))
@@ -229,7 +246,7 @@ def test_the_stored_graph_is_checked_once_and_the_edges_are_not_read(out, monkey
     stored = {graph.path / name for name in graph.manifest.files}
     assert sorted(path for path in read if path in stored) == sorted(stored)
     others = {path.name for path in read if path not in stored}
-    assert others <= {"changes.csv", "changes-00001.arrow", "new-vertices.npy", tables.file_name(0)}
+    assert others <= {"changes.csv", "changes-00001.arrow", "new-vertices.npy", "applied.jsonl", tables.file_name(0)}
     assert not [path for path in read if path.parent == out / "steps" / "edges"]
     state = manifest.read(out / "steps" / "graph-1")
     manifest.check(state)

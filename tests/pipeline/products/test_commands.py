@@ -206,7 +206,7 @@ def test_a_run_whose_graph_is_damaged_is_refused(published, tmp_path):
     flipped[len(content) // 2] ^= 1
     vertices.write_bytes(flipped)
     try:
-        with pytest.raises(Damaged, match=r"vertices\.arrow: its SHA-256 differs from the manifest's"):
+        with pytest.raises(Damaged, match=r"vertices\.arrow: its BLAKE3 digest differs from the manifest's"):
             trees_into(str(published.path), tmp_path / "out", backend="cpu")
     finally:
         vertices.write_bytes(content)

@@ -152,7 +152,7 @@ def test_the_stored_graph_has_to_be_that_of_the_index(asked, tmp_path):
     content = bytearray(row.read_bytes())
     content[-1] ^= 1
     row.write_bytes(content)
-    with pytest.raises(Damaged, match="its SHA-256 differs"):
+    with pytest.raises(Damaged, match="its BLAKE3 digest differs"):
         answer(there, tmp_path)
     pq.write_table(pa.table({"src": [1], "dst": [2]}), tmp_path / "arcs.parquet")
     run(RunConfig(graph=GraphConfig(source=str(tmp_path / "arcs.parquet")), output=copy, stages=["wcc"]))

@@ -1,4 +1,4 @@
-"""Arrays are saved in blocks on all cores, as the bytes of `np.save`."""
+"""Arrays are saved in chunks on all cores, as the bytes of `np.save`."""
 
 import io
 
@@ -14,7 +14,7 @@ from pipeline.store.arrays import dtype_of, load_array, save_array
 @pytest.mark.parametrize("shape", [(0,), (1,), (8,), (9,), (3, 7), (0, 5)])
 def test_the_bytes_are_those_of_numpy(dtype, shape, tmp_path, monkeypatch):
     monkeypatch.setattr(arrays, "_CHUNK", 24)
-    monkeypatch.setattr(arrays, "BLOCK", 48)
+    monkeypatch.setattr(arrays, "_WORTH_THREADS", 48)
     values = np.arange(np.prod(shape), dtype=np.int64).reshape(shape).astype(dtype)
     for number, array in enumerate((values, np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2])):
         expected = io.BytesIO()

@@ -1,35 +1,72 @@
-"""Digests of files: SHA-256 up to a block, a tree of two levels above."""
+"""Digests of files equal those of the library in one call, however a file is divided and whatever the number of cores."""
 
 import hashlib
+import os
+import threading
 
 import pytest
+from blake3 import blake3
 
+from pipeline.runtime.threads import Turns
 from pipeline.store import digests
-from pipeline.store.digests import Digest, digests_of_files, sha256_of
+from pipeline.store.digests import Digest, digest_of_file, digests_of_files, sha256_of
+
+SIZES = (0, 1, 29, 30, 31, 99, 100, 101, 119, 120, 121, 999)
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(digests, "BLOCK", 100)
+@pytest.fixture(autouse=True, params=[1, 4], ids="{}-cores".format)
+def small_parts(request, monkeypatch):
+    monkeypatch.setattr(digests, "LARGE", 100)
     monkeypatch.setattr(digests, "_READ", 30)
+    monkeypatch.setattr(digests, "cores", lambda: request.param)
 
 
-def expected(data: bytes) -> str:
-    blocks = [hashlib.sha256(data[begin : begin + 100]).digest() for begin in range(0, len(data), 100)]
-    return hashlib.sha256(data if len(data) <= 100 else b"".join(blocks)).hexdigest()
+def content(size: int) -> bytes:
+    return bytes(number * number % 251 for number in range(size))
 
 
 @pytest.mark.parametrize("step", [1, 7, 100, 1000])
 def test_bytes_that_arrive_in_parts_have_the_digest_of_the_file(step, tmp_path):
-    contents = [bytes(range(size % 251)) * (size // max(size % 251, 1)) for size in (0, 1, 99, 100, 101, 200, 201, 999)]
-    paths = []
+    contents, paths = [content(size) for size in SIZES], []
     for number, data in enumerate(contents):
         digest = Digest()
         for begin in range(0, len(data), step):
             digest.update(data[begin : begin + step])
-        assert digest.hexdigest() == expected(data)
+        assert digest.hexdigest() == blake3(data).hexdigest()
         paths.append(tmp_path / str(number))
         paths[-1].write_bytes(data)
-    assert digests_of_files(paths) == [expected(data) for data in contents]
+    assert digests_of_files(paths) == [blake3(data).hexdigest() for data in contents]
+    assert digests_of_files([paths[-1], paths[-1]]) == [blake3(contents[-1]).hexdigest()] * 2
     assert [sha256_of(path) for path in paths] == [hashlib.sha256(data).hexdigest() for data in contents]
     assert digests_of_files([]) == []
+
+
+def test_a_forked_child_computes_digests_after_its_parent_has(tmp_path):
+    """Threads of a library do not exist in a forked child, which would wait for them for ever."""
+    file = tmp_path / "file"
+    file.write_bytes(content(999))
+    expected = digest_of_file(file)
+    child = os.fork()
+    if child == 0:
+        os._exit(digest_of_file(file) != expected)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_turns_are_taken_in_order_also_after_an_error():
+    turns, taken = Turns(), list[int]()
+
+    def take(number: int) -> None:
+        try:
+            with turns.turn(number):
+                taken.append(number)
+                if number == 3:
+                    raise ValueError
+        except ValueError:
+            pass
+
+    threads = [threading.Thread(target=take, args=(number,)) for number in reversed(range(8))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert taken == list(range(8))
