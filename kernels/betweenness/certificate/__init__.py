@@ -64,7 +64,7 @@ def _check(graph: Graph, answer: Betweenness, parameters: Parameters) -> Certifi
     num_rows, kind = graph.num_vertices, type(graph.ids) if is_cupy(graph) else np.ndarray
     stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64), kind)
     sources = rows_of(parameters, graph.ids)
-    units = scale(num_rows, len(sources), graph.symmetric)
+    units = scale(num_rows, len(sources), graph.directed)
     dependencies = in_units(graph, stated, units) * 2.0**-units.bits
     drawn = weights_of(dependencies)
     if is_cupy(graph):
