@@ -86,7 +86,8 @@ class Graph:
     rows_by_id: Array  # int32 or int64 [V]: the rows in ascending order of their external ids
     out: Csr  # out-arcs of each row
     into: Csr  # in-arcs of each row. The same object as `out` if the graph is symmetric (weights included).
-    directed: bool  # as its source states; what an answer means depends on this alone, even if each arc has its reverse
+    # Whether its source states a direction. What an answer means depends on this alone, even if every arc has its reverse.
+    directed: bool = True
     # What kernels derived from these arrays: plans and layouts, kept as long as the graph.
     derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
     # What follows from `ids` and `rows_by_id` alone; graphs of the same vertices may share it.
