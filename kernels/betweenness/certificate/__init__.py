@@ -88,7 +88,7 @@ def in_units(graph: Any, stated: Array, units: Scale) -> Array:
     """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so."""
     dependencies = np.rint(stated / units.factor)
     exact = (dependencies * units.factor == stated) | (dependencies > _EXACT)
-    wrong = ~((stated >= 0) & np.isfinite(stated) & exact)
+    wrong = np.signbit(stated) | ~np.isfinite(stated) | ~exact  # -0.0 is not 0 units
     if wrong.any():
         row = int(wrong.argmax())
         value = f"vertex {name_of(graph, row)}: betweenness {float(at(stated, row))}"
