@@ -54,7 +54,7 @@ def report(name: str, question: str, ours: float, theirs: float | None = None) -
 def unit(graph: Graph) -> Graph:
     """A symmetric graph without its weights."""
     arcs = replace(graph.out, weights=None)
-    return Graph(graph.ids, graph.rows_by_id, arcs, arcs)
+    return Graph(graph.ids, graph.rows_by_id, arcs, arcs, graph.directed)
 
 
 def flows(graph: Graph, where: str, pairs: int, peer_pairs: int) -> tuple[str, float, float]:

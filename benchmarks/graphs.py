@@ -14,7 +14,7 @@ DATA = Path(__file__).parent.parent / "data"
 def graph_of_arcs(src: Array, dst: Array, weights: Array | None, num_vertices: int, symmetric: bool) -> Graph:
     """Build a Graph of distinct arcs between rows `0..num_vertices-1`, whose ids are their rows; without self-loops.
 
-    Of parallel arcs the lightest is kept. `symmetric` says that every arc comes with its reverse of the same weight.
+    Of parallel arcs the lightest is kept. `symmetric` says that they are undirected edges, each as two arcs.
     """
     order = np.lexsort((dst, src)) if weights is None else np.lexsort((weights, dst, src))
     first = np.append(True, (np.diff(src[order]) != 0) | (np.diff(dst[order]) != 0)) if len(order) else np.empty(0, np.bool_)
@@ -27,7 +27,7 @@ def graph_of_arcs(src: Array, dst: Array, weights: Array | None, num_vertices: i
         order = np.lexsort((src, dst))
         into = _csr(dst[order], src[order], None if weights is None else weights[order], num_vertices)
     ids = np.arange(num_vertices, dtype=ID)
-    return Graph(ids, ids.astype(index_dtype(num_vertices)), out, into)
+    return Graph(ids, ids.astype(index_dtype(num_vertices)), out, into, directed=not symmetric)
 
 
 def graph_of_edges(src: Array, dst: Array, weights: Array | None, num_vertices: int) -> Graph:

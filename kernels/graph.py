@@ -80,12 +80,14 @@ def joined_offsets(parts: Sequence[Csr]) -> Array:
 
 @dataclass(frozen=True)
 class Graph:
-    """A directed graph in its running order; an undirected edge is two arcs."""
+    """A graph in its running order; an undirected edge is two arcs."""
 
     ids: Array  # int64 [V]: external id of each row; distinct, none negative
     rows_by_id: Array  # int32 or int64 [V]: the rows in ascending order of their external ids
     out: Csr  # out-arcs of each row
     into: Csr  # in-arcs of each row. The same object as `out` if the graph is symmetric (weights included).
+    # Whether its source states a direction. What an answer means depends on this alone, even if every arc has its reverse.
+    directed: bool = True
     # What kernels derived from these arrays: plans and layouts, kept as long as the graph.
     derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
     # What follows from `ids` and `rows_by_id` alone; graphs of the same vertices may share it.
@@ -103,7 +105,10 @@ class Graph:
 
     @property
     def symmetric(self) -> bool:
-        """Whether every arc has its reverse of the same weight, so that in-rows are out-rows."""
+        """Whether every arc has its reverse of the same weight, and in-rows are out-rows. It only saves memory and time.
+
+        A directed graph may be symmetric; so what an answer means never depends on this, but on `directed`.
+        """
         return self.into is self.out
 
     @property
@@ -112,7 +117,8 @@ class Graph:
         return self.numbering.get(_inverse, lambda: _inverse(self.rows_by_id))
 
     def validate(self) -> None:
-        """Raise ValueError with the first broken rule: both directions, the ids, and the order within a row."""
+        """Raise ValueError with the first broken rule: the direction, the ids, both sides, and the order within a row."""
+        _require(self.directed or self.symmetric, "the graph is undirected, but its in-arcs are not its out-arcs")
         num_vertices = self.num_vertices
         _require(self.ids.dtype == ID, f"ids are {self.ids.dtype}, not {ID}")
         _require(self.rows_by_id.dtype == index_dtype(num_vertices), f"rows_by_id is {self.rows_by_id.dtype}")

@@ -58,7 +58,7 @@ def _graph(weights: DTypeLike | None, symmetric: bool) -> Graph:
     rules = Rules(range(0), both=symmetric, keep_self_loops=False, keep_parallel=False)
     laid_out = lay_out(edges, rules, 2**62, SingleRank())
     out = laid_out.take(0, "out")
-    graph = Graph(laid_out.ids, laid_out.rows_by_id, out, out if symmetric else laid_out.take(0, "in"))
+    graph = Graph(laid_out.ids, laid_out.rows_by_id, out, out if symmetric else laid_out.take(0, "in"), not symmetric)
     degrees = laid_out.degrees("out"), laid_out.degrees("in")
     dropped = edges.take(slice(0)).with_parts(laid_out.dropped)
     claim = Claim(graph.num_vertices, graph.num_arcs, 0, len(src) if symmetric else 0, 2 if symmetric else 1, *degrees, dropped)

@@ -29,7 +29,7 @@ def uncleaned(edges: EdgeList, order: Iterable[int] | None = None, dtype: type =
         return Csr(offsets, rows_by_id[far[inner]], weights[inner] if edges.weighted else None)
 
     out = csr(*ends.T)
-    return Graph(ids, rows_by_id, out, csr(*ends.T[::-1]) if edges.directed else out)
+    return Graph(ids, rows_by_id, out, csr(*ends.T[::-1]) if edges.directed else out, edges.directed)
 
 
 def true_paths(edges: EdgeList, graph: Graph, source: int, weighted: bool) -> Paths:

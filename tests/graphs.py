@@ -58,7 +58,7 @@ def graph_of(edges: EdgeList, order: Iterable[int] | None = None, dtype: type = 
 
     out = csr(True)
     rows_by_id = np.argsort(np.array(ids, ID), kind="stable").astype(index_dtype(len(ids)))
-    return Graph(np.array(ids, ID), rows_by_id, out, out if symmetric else csr(False))
+    return Graph(np.array(ids, ID), rows_by_id, out, out if symmetric else csr(False), edges.directed)
 
 
 def _cycle(n: int, weight: float) -> tuple[Edge, ...]:

@@ -42,7 +42,7 @@ def requested(graph: Graph, peers: Peers) -> Iterator[Contest]:
     epsilon = min(math.sqrt(math.log(2 * graph.num_vertices / DELTA) / (2 * SOURCES)) * (1 + 1e-9), 0.99)
     asked = {"weights": False, "exact_below": 0, "epsilon": epsilon}
     sources = rows_of(checked(**asked), graph.ids).tolist()
-    factor = graph.num_vertices / len(sources) / (2 if graph.symmetric else 1)
+    factor = graph.num_vertices / len(sources) / (1 if graph.directed else 2)
     yield Contest(
         "betweenness",
         (

@@ -95,7 +95,7 @@ def _rebuilt(src: Any, dst: Any, graph: Graph) -> Paths:
     heads = (keys & np.int64(2**32 - 1)).astype(np.int32)
     csr = Csr(np.searchsorted(keys, rows).astype(np.int64), heads, None)
     ids = np.arange(graph.num_vertices + 2, dtype=np.int64, like=keys)
-    return static_bfs(Graph(ids, ids.astype(np.int32), csr, csr), 0)
+    return static_bfs(Graph(ids, ids.astype(np.int32), csr, csr, directed=False), 0)
 
 
 def _static_search(csr: Csr) -> Callable[[int], Paths]:

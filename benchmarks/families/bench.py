@@ -108,7 +108,7 @@ def graph_of(edges: Edges) -> Graph:
     found = lay_out(rules.Edges(edges.src, edges.dst, weights), given, window, SingleRank())
     out, into = (found.take(0, direction) if direction in found.directions else None for direction in ("out", "in"))
     assert out is not None
-    return Graph(found.ids, found.rows_by_id, out, out if into is None else into)
+    return Graph(found.ids, found.rows_by_id, out, out if into is None else into, found.directed)
 
 
 if __name__ == "__main__":

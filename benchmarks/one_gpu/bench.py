@@ -177,7 +177,8 @@ def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
         return Csr(np.arange(3), np.array([1, 0], csr.indices.dtype), weights)
 
     out = pair(host.out)
-    tiny = Graph(np.arange(2), np.arange(2, dtype=host.rows_by_id.dtype), out, out if host.symmetric else pair(host.into))
+    into = out if host.symmetric else pair(host.into)
+    tiny = Graph(np.arange(2), np.arange(2, dtype=host.rows_by_id.dtype), out, into, host.directed)
     kernel.solve(tiny, *(argument[:2] if hasattr(argument, "shape") else _small(argument) for argument in call))
 
 

@@ -47,7 +47,7 @@ def graph_of_arcs(
     Args:
         src, dst: int64 [A], CuPy.
         weights: [A], CuPy, or None.
-        symmetric: Add every arc's reverse.
+        symmetric: Edges are undirected: add every arc's reverse.
         order ({"degree", "windowed", "source"}): The rows' order (pipeline/config/run.py).
         weighted: Where `weights` is None: draw int32 weights 1..999 that depend on an edge's ends only.
     """
@@ -72,7 +72,7 @@ def graph_of_arcs(
         )
     ids = cp.empty(num_vertices, ID)
     ids[rows] = cp.arange(num_vertices, dtype=ID)
-    graph = Graph(ids, rows, out, into)
+    graph = Graph(ids, rows, out, into, directed=not symmetric)
     cp.get_default_memory_pool().free_all_blocks()
     return graph
 

@@ -29,7 +29,7 @@ def _row(table: int, graph: str, what: str, milliseconds: float, num_bytes: floa
 def without_arcs(size: int) -> Graph:
     """A graph for operators that read no arcs."""
     empty = Csr(cp.zeros(size + 1, np.int64), cp.empty(0, np.int32), None)
-    return Graph(cp.arange(size), cp.arange(size, dtype=np.int32), empty, empty)
+    return Graph(cp.arange(size), cp.arange(size, dtype=np.int32), empty, empty, directed=True)
 
 
 def rows_alone() -> Iterator[Row]:

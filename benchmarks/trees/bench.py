@@ -118,7 +118,7 @@ def with_other_weights(graph: Graph) -> Graph:
     ends = np.asarray(tails, like=graph.out.weights) + graph.out.indices
     weights = graph.out.weights + graph.out.weights * (ends * 7919 % 200) // 1000
     out = replace(graph.out, weights=weights.astype(graph.out.weights.dtype))
-    return Graph(graph.ids, graph.rows_by_id, out, out)
+    return Graph(graph.ids, graph.rows_by_id, out, out, graph.directed)
 
 
 def of_network(name: str, options: argparse.Namespace, gpu: bool) -> Iterator[Timed]:

@@ -16,13 +16,13 @@ def betweenness(
 ) -> Betweenness:
     """Sum over pairs (s, t) of other vertices the share of the shortest paths from s to t that pass through each row.
 
-    That is NetworkX's `betweenness_centrality(normalized=False)`: in a symmetric graph each pair counts once. Parallel arcs are
+    That is NetworkX's `betweenness_centrality(normalized=False)`: in an undirected graph each pair counts once. Parallel arcs are
     one arc, of the least weight, and self-loops are on no path.
 
     Below `exact_below` vertices every row is a source s. Otherwise k rows are drawn, without replacement, and their sum is
     multiplied by V / k, where k = ln(2 V / delta) / (2 epsilon^2), rounded up, and at most V: the dependency of one source on a
     row is in 0..V-2, so by Hoeffding's inequality, and the union over all rows, with probability 1 - delta no row is wrong by
-    more than epsilon V (V - 2), half of that in a symmetric graph.
+    more than epsilon V (V - 2), half of that in an undirected graph.
 
     The answer is unique, see `kernels.betweenness.cpu`: shortest paths are counted as doubles of unlimited exponent, rounded
     after each addition in the order of the arcs, and the dependency of each source is rounded to an integer number of units

@@ -52,7 +52,7 @@ class Search(NamedTuple):
 def solve(graph: Graph, parameters: Parameters) -> Betweenness:
     """Answer `kernels.betweenness.betweenness` on NumPy arrays."""
     sources, of_graph = rows_of(parameters, graph.ids), partial(sum_of_sources, graph, parameters.weights)
-    units = scale(graph.num_vertices, len(sources), graph.symmetric)
+    units = scale(graph.num_vertices, len(sources), graph.directed)
     parallel = len(sources) * (graph.num_arcs + graph.num_vertices) > 1 << 22
     parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)) if parallel else 1)
     totals = over_items(parts, lambda part: of_graph(part, units.bits), parallel=parallel)

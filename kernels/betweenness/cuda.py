@@ -51,7 +51,7 @@ class Side(NamedTuple):
 def solve(graph: Graph, parameters: Parameters) -> Betweenness:
     """Answer `kernels.betweenness.betweenness` on CuPy arrays."""
     sources = rows_of(parameters, graph.ids)
-    units = scale(graph.num_vertices, len(sources), graph.symmetric)
+    units = scale(graph.num_vertices, len(sources), graph.directed)
     totals = cupy.zeros(graph.num_vertices, np.int64)
     starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
     levels = [int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]

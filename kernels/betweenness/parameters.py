@@ -57,10 +57,10 @@ class Scale(NamedTuple):
     factor: float  # betweenness for each unit
 
 
-def scale(num_vertices: int, sources: int, symmetric: bool) -> Scale:
-    """The units of a graph's sums."""
+def scale(num_vertices: int, sources: int, directed: bool) -> Scale:
+    """The units of a graph's sums: without direction, each pair of vertices is found from both, and counts once."""
     bits = 62 - (num_vertices * sources).bit_length()
-    return Scale(bits, math.ldexp(num_vertices / max(sources, 1), -bits - symmetric))
+    return Scale(bits, math.ldexp(num_vertices / max(sources, 1), -bits - (not directed)))
 
 
 def rows_of(parameters: Parameters, ids: Array) -> Array:

@@ -72,6 +72,12 @@ def require_rows(name: str, array: Any, length: int, num_vertices: int, lowest: 
     return rows
 
 
+def differing(stated: Array, expected: Array) -> Array:
+    """Whether entries of two arrays of the same type of 64 bits differ in a bit, as -0.0 does from 0.0: bool [n]."""
+    differ: Array = stated.view(np.int64) != expected.view(np.int64)
+    return differ
+
+
 def out_of_order(first: Array, second: Array) -> Array:
     """Whether each pair (`first`, `second`), from the second on, is not greater than the previous one: bool [n - 1]."""
     falls: Array = (first[1:] < first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] <= second[:-1]))

@@ -37,7 +37,8 @@ def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | N
             places = np.maximum(places_upto(ghosts, rows) - 1, 0)
             known = np.flatnonzero(ghosts[places] == rows)
             ghost_positions[places[known]] = first + known
-    return Shard(rank, dealing.bounds, stored.ids, positions, directions[0], directions[-1], ghosts, ghost_positions)
+    sides = directions[0], directions[-1]
+    return Shard(rank, dealing.bounds, stored.ids, positions, *sides, ghosts, ghost_positions, stored.directed)
 
 
 def to_device(shard: Shard, arcs: ArcMemory = "device") -> Shard:

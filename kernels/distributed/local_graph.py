@@ -21,7 +21,7 @@ def local_graph(shard: Shard) -> Graph:
     own_by_id = rows_by_id[rows_by_id < len(shard.ids)]
     out = _with_ghosts(shard.local_out, shard.local_into, own_by_id)
     into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, own_by_id)
-    return Graph(positions.astype(ID), rows_by_id, out, into)
+    return Graph(positions.astype(ID), rows_by_id, out, into, shard.directed)
 
 
 def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:

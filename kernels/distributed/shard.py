@@ -44,6 +44,7 @@ class StoredRows:
     # symmetric.
     out: Sequence[Csr]
     into: Sequence[Csr]
+    directed: bool  # as `kernels.graph.Graph.directed`
 
     @property
     def directions(self) -> tuple[Sequence[Csr], ...]:
@@ -96,6 +97,7 @@ class Shard:
     # arc.
     ghosts: Array
     ghost_positions: Array  # index width [g]: their positions in the order of external ids, for rules that compare ids
+    directed: bool  # as `kernels.graph.Graph.directed`
     # What kernels derived from these arrays, kept as long as the shard.
     derived: Derived = field(default_factory=Derived, init=False, compare=False, repr=False)
 

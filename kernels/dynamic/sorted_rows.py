@@ -23,4 +23,4 @@ def sorted_graph(graph: SlottedPages) -> Graph:
     keys, order = sorted_keys(keys_of(owners_of(csr.offsets)[leads], csr.indices[leads]))
     offsets = np.searchsorted(keys, np.arange(graph.num_rows + 1, dtype=np.int64, like=keys) << HALF)
     out = Csr(offsets, (keys & np.int64(2**32 - 1)).astype(np.int32), csr.weights[leads][order])
-    return Graph(rows, rows.astype(np.int32), out, in_rows(out))
+    return Graph(rows, rows.astype(np.int32), out, in_rows(out), directed=True)

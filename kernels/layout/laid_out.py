@@ -19,6 +19,7 @@ class LaidOut:
     first_position: int  # where this rank's slice of all rows in the order of their ids begins
     rows_by_id: Array  # index width [k]: that slice. Concatenated over the ranks it is `Graph.rows_by_id`.
     directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
+    directed: bool  # as `kernels.graph.Graph.directed`
     by_position: bool  # whether rows and indices of the directions are still positions, of the whole graph
     self_loops: int  # number of edges, of all ranks, that are self-loops
     dropped: list[Edges]  # edges that were dropped because a parallel one is no heavier, each on one rank

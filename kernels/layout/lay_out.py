@@ -49,4 +49,5 @@ def lay_out(
         cuts = [0, *(rows.stop for rows in partition.cut(to_host(total[order]), parts))]
     own_ids = elementwise(lambda positions: ids[positions], order, dtype=ids.dtype)
     bounds = np.array(cuts, OFFSET)
-    return LaidOut(bounds, range(parts), own_ids, order, 0, inverse(order), directions, True, self_loops, dropped)
+    by_id = inverse(order)
+    return LaidOut(bounds, range(parts), own_ids, order, 0, by_id, directions, not rules.both, True, self_loops, dropped)

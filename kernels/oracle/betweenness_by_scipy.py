@@ -30,7 +30,7 @@ def betweenness(graph: Graph, answer: Betweenness, **options: Any) -> None:
     """Compare betweenness."""
     asked = checked(**options)
     sources = rows_of(asked, graph.ids)
-    units = scale(graph.num_vertices, len(sources), graph.symmetric)
+    units = scale(graph.num_vertices, len(sources), graph.directed)
     stated = require_array("betweenness", answer.betweenness, graph.num_vertices, np.dtype(np.float64))
     lengths = np.ones(graph.num_arcs) if graph.out.weights is None or not asked.weights else graph.out.weights.astype(np.float64)
     exact = graph.out.weights is not None and graph.out.weights.dtype.kind == "i"

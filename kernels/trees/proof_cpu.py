@@ -1,5 +1,6 @@
 """The proof of `LANES` swept trees at a time on CPUs, which also finds their predecessors."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ def prove(
         lengths ([V * LANES]): In the order of rows.
         distances, predecessors ([k, V]): Of these lanes; what is not reached gets UNREACHED and NO_ROW.
 
-    Returns whether each lane has a loose arc, and its number of reached rows (int64) whose path to the source the proof has not
-    found, which is 0 if the lane is proved; both [LANES].
+    Returns whether each lane has a loose arc or a value that is no length, and its number of reached rows (int64) whose path to
+    the source the proof has not found, which is 0 if the lane is proved; both [LANES].
     """
     offsets, tails, weights = into
     found = np.empty(2 * LANES * LANES, lengths.dtype)
@@ -60,11 +61,14 @@ def prove(
 
 @njit(cache=True, nogil=True)
 def _examine_lanes(into: Any, far: Any, lengths: Array, row: int, found: Array, loose: Array, waiting: Array, waits: int) -> int:
-    """Judge the lanes of a row one by one; list the lengths without a tight arc from a nearer row, and return their number."""
+    """Judge the lanes of a row one by one; list the lengths without a tight arc from a nearer row, and return their number.
+
+    NaN, a negative number and -0.0 are no lengths: like a loose arc they break the proof.
+    """
     offsets, tails, _ = into
     for lane in range(LANES):
         length = lengths[row * LANES + lane]
-        loose[lane] |= found[LANES + lane] < length
+        loose[lane] |= found[LANES + lane] < length or not length <= far or math.copysign(1.0, length) < 0
         if (length < far) & (found[lane] == far):
             waiting[waits] = row * LANES + lane
             waits += 1

@@ -10,6 +10,7 @@ class Swept(NamedTuple):
 
     distances: Array  # int32, int64 or float64 [k, V]
     predecessors: Array | None  # index width [k, V]
-    loose: Array  # bool [k]: an arc shortens a path or leads out of what is reached, or the source is not at distance 0
+    # bool [k]: an arc shortens a path or leads out of what is reached, the source is not at distance 0, or a value is no length
+    loose: Array
     # bool [k]: it is not known of each reached row that tight arcs lead it back to the source. A tree without either is proved.
     waiting: Array

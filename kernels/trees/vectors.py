@@ -77,7 +77,10 @@ def examine(context: Any, lengths: Any, places: Any, weight: Any, tail: Any, fou
 
 @intrinsic  # type: ignore[untyped-decorator]
 def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, far: Any) -> Any:
-    """Whether `row` in a tree has a loose arc, no tail (`far`), or no length (`far`), by what `examine` found."""
+    """Whether `row` in a tree has a loose arc, no tail (`far`), no length (`far`), or none that is one, by what `examine` found.
+
+    The bits of lengths order as lengths do; those of NaN, of what is negative, and of -0.0 are beyond those of `far`.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 2))
@@ -85,6 +88,7 @@ def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, fa
         nearest, least = kept.load(kept.pointer(arguments[3])), kept.load(kept.pointer(arguments[3], LANES))
         unusual = builder.or_(at.compare("<", least, own), at.compare("==", nearest, none))
         unusual = builder.or_(unusual, at.compare("==", own, none))
+        unusual = builder.or_(unusual, builder.icmp_unsigned(">", at.bits(own), at.bits(none)))
         bits = builder.bitcast(unusual, ir.IntType(LANES))
         return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
@@ -148,6 +152,10 @@ class _Vectors:
 
     def least(self, one: Any, other: Any) -> Any:
         return self._builder.select(self.compare("<", one, other), one, other)
+
+    def bits(self, vector: Any) -> Any:
+        width = self._kind.dtype.bitwidth
+        return self._builder.bitcast(vector, ir.VectorType(ir.IntType(width), LANES)) if self._float else vector
 
     def number(self, value: int) -> Any:
         return ir.Constant(self._vector.element, value)

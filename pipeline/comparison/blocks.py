@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from kernels.graph import Array
 from pipeline.comparison.matching import Matching, match
-from pipeline.comparison.values import differing, has_bits, key_numbers, whole
+from pipeline.comparison.values import differing, key_numbers, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 KINDS = ("added", "removed", "changed")
@@ -136,37 +136,21 @@ def _differs(old: pa.Array, new: pa.Array, matching: Matching) -> Array:
     """Where values of the new block differ from those of the old block with the same keys, for columns of any types."""
     if len(matching.added) == len(new):
         return np.zeros(len(new), np.bool_)
-    bits = old.type == new.type and has_bits(old.type)
-    found = differing(old, new, matching.source) if bits else _others_differ(_at(old, matching.source), new)
+    if old.type == new.type:
+        found = differing(old, new, matching.source)
+    else:
+        found = _of_other_types_differ(old if matching.source is None else old.take(matching.source), new)
     found[matching.added] = False
     return found
 
 
-def _at(values: pa.Array, rows: Array | None) -> pa.Array:
-    return values if rows is None else values.take(rows)
-
-
-def _others_differ(old: pa.Array, new: pa.Array) -> Array:
-    """Where the values of two columns differ, if they do not have the same numeric type."""
-    if old.type == new.type and old.equals(new):
-        return np.zeros(len(old), bool)
-    if pa.types.is_list(old.type) and pa.types.is_list(new.type):
-        return _lists_differ(old, new)
-    if old.type != new.type and not (_is_number(old.type) and _is_number(new.type)):
-        old, new = old.cast(pa.string()), new.cast(pa.string())
+def _of_other_types_differ(old: pa.Array, new: pa.Array) -> Array:
+    """Where the values of two columns of different types differ: numbers by their values, others by their texts."""
+    if not (_is_number(old.type) and _is_number(new.type)):
+        text = pa.list_(pa.string()) if pa.types.is_list(old.type) and pa.types.is_list(new.type) else pa.string()
+        return differing(old.cast(text), new.cast(text))
     one_null = pc.xor(pc.is_null(old), pc.is_null(new))
     differs: Array = pc.or_(pc.fill_null(pc.not_equal(old, new), False), one_null).to_numpy(zero_copy_only=False)
-    return differs
-
-
-def _lists_differ(old: pa.Array, new: pa.Array) -> Array:
-    """Where lists without nulls differ."""
-    lengths = [pc.list_value_length(column).to_numpy() for column in (old, new)]
-    differs: Array = lengths[0] != lengths[1]
-    rows = np.flatnonzero(~differs)
-    values = [pc.list_flatten(column.take(rows)).to_numpy() for column in (old, new)]
-    unequal = np.flatnonzero(values[0] != values[1])
-    differs[rows[np.searchsorted(np.cumsum(lengths[0][rows]), unequal, "right")]] = True
     return differs
 
 

@@ -7,12 +7,12 @@ import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.comparison.blocks import KINDS, Columns
-from pipeline.comparison.values import ascend, differing, has_bits, key_numbers, same, valid, whole
+from pipeline.comparison.values import ascend, differing, key_numbers, same, valid, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 
 def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> bool:
-    """Whether the keys of these rows ascend, each once, and the rows are all by which `new` differs from `old`.
+    """Whether the keys of these rows ascend, each once, and they are all rows by which `new` differs from `old`, and no others.
 
     Args:
         old, new: Two sorted blocks with the same range of keys, and the same types.
@@ -37,15 +37,15 @@ def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> boo
         may_differ.append(flags if kept[-1] is None else flags.take(kept[-1]))
     if not np.array_equal(may_differ[0], may_differ[1]):
         return False
-    return all(_agree(whole(old[name]), whole(new[name]), kept, may_differ[0]) for name in (*names.keys, *names.values))
+    keys, values = (_differ(old, new, of, kept) for of in (names.keys, names.values))
+    return not (keys > may_differ[0]).any() and np.array_equal(values, may_differ[0])
 
 
-def _agree(old: pa.Array, new: pa.Array, kept: Sequence[Array | None], may_differ: Array) -> bool:
-    """Whether the rows `kept` (None: all) of two columns, equally many, agree unless they `may_differ`, bool [n]."""
-    if has_bits(old.type):
-        return not (differing(old, new, *kept) > may_differ).any()
-    rows = np.flatnonzero(~may_differ)
-    return same(old, new, *(rows if of is None else of[rows] for of in kept))
+def _differ(old: pa.Table, new: pa.Table, names: Sequence[str], kept: Sequence[Array | None]) -> Array:
+    """Whether the rows `kept` (None: all) of two blocks, equally many, differ in one of these columns, bool [n]."""
+    rows = len(old) if kept[0] is None else len(kept[0])
+    found = [differing(whole(old[name]), whole(new[name]), *kept) for name in names]
+    return np.logical_or.reduce([np.zeros(rows, np.bool_), *found])
 
 
 def codes(kinds: pa.ChunkedArray) -> Array:

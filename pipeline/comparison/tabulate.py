@@ -36,7 +36,7 @@ from pipeline.tables.coordinates import write_coordinates
 STEP = "change_tables"
 RULES = (
     "its keys ascend, each once, and its rows are added, removed or changed",
-    "its removed, changed and added rows turn the old table into the new one, bit by bit",
+    "its removed, changed and added rows turn the old table into the new one, bit by bit, and each changed row differs",
     "its files, read back, have these rows",
 )
 Versions = Mapping[str, Version]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kernels.graph import Array
 
@@ -43,13 +44,15 @@ def valid(column: pa.Array) -> Array | None:
 
 
 def differing(old: pa.Array, new: pa.Array, left: Array | None = None, right: Array | None = None) -> Array:
-    """Whether values of two columns of one type, which `has_bits`, differ, bool [n].
+    """Whether values of two columns of one type differ, bool [n].
 
-    A null equals a null only, and floats are compared by their bits.
+    A null equals a null only, and floats are compared by their bits, also those in lists and structs.
 
     Args:
         left, right (int64 [n]): The rows of both columns that are compared; None for all rows.
     """
+    if not has_bits(old.type):
+        return _others_differ(*(of if rows is None else of.take(rows) for of, rows in ((old, left), (new, right))))
     found: Array = _at(words(old), left) != _at(words(new), right)
     flags = [valid(side) for side in (old, new)]
     if flags[0] is not None or flags[1] is not None:
@@ -63,13 +66,36 @@ def _at(values: Array, rows: Array | None) -> Array:
     return values if rows is None else values.take(rows)
 
 
+def _others_differ(old: pa.Array, new: pa.Array) -> Array:
+    """Whether values of two columns of one type, which has no bits, differ, bool [n]."""
+    kind = old.type
+    if pa.types.is_dictionary(kind):
+        return differing(old.dictionary_decode(), new.dictionary_decode())
+    found: Array = np.not_equal(*(column.is_null().to_numpy(zero_copy_only=False) for column in (old, new)))
+    if pa.types.is_struct(kind):
+        return np.logical_or.reduce([found, *(differing(*pair) for pair in zip(old.flatten(), new.flatten(), strict=True))])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return found | _lists_differ(old, new)
+    try:
+        return found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
+    except pa.ArrowNotImplementedError:
+        return np.array([not old[row : row + 1].equals(new[row : row + 1]) for row in range(len(old))], np.bool_)
+
+
+def _lists_differ(old: pa.Array, new: pa.Array) -> Array:
+    """Whether lists differ in their lengths or in a value, bool [n]; a null is as long as an empty list."""
+    lengths = [pc.fill_null(pc.list_value_length(column), 0).to_numpy() for column in (old, new)]
+    found: Array = lengths[0] != lengths[1]
+    rows = np.flatnonzero(~found)
+    unequal = np.flatnonzero(differing(*(pc.list_flatten(column.take(rows)) for column in (old, new))))
+    found[rows[np.searchsorted(np.cumsum(lengths[0][rows]), unequal, "right")]] = True
+    return found
+
+
 def same(old: pa.Array, new: pa.Array, left: Array | None = None, right: Array | None = None) -> bool:
     """Whether rows of two columns of one type, as of `differing`, have the same values and are equally many."""
     counts = [len(of) if rows is None else len(rows) for of, rows in ((old, left), (new, right))]
-    if counts[0] != counts[1] or has_bits(old.type):
-        return counts[0] == counts[1] and not differing(old, new, left, right).any()
-    chosen = [of if rows is None else of.take(rows) for of, rows in ((old, left), (new, right))]
-    return bool(chosen[0].equals(chosen[1]))
+    return counts[0] == counts[1] and not differing(old, new, left, right).any()
 
 
 def key_numbers(*sides: Sequence[pa.Array]) -> list[Array]:

@@ -88,7 +88,7 @@ def open_graph(
             bases[of] = csr
         return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr
 
-    return Graph(ids, rows_by_id, *_both(folder, arcs))
+    return Graph(ids, rows_by_id, *_both(folder, arcs), GraphFacts.of(folder).directed)
 
 
 def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[Csr]]:

@@ -81,7 +81,8 @@ def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "c
     out, into = open_rows(graph, blocks)
     ids = of_blocks(open_vertices(graph)[0], blocks)
     place = _place(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
-    return assemble(rank, dealing, StoredRows(ids, rows_by_id_in_blocks(graph), out, into), place)
+    stored = StoredRows(ids, rows_by_id_in_blocks(graph), out, into, GraphFacts.of(graph).directed)
+    return assemble(rank, dealing, stored, place)
 
 
 def _place(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:

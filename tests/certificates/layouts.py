@@ -50,7 +50,7 @@ def layout_of(edges: Edges, rules: Rules, window: int | None) -> Layout:
     """The right layout."""
     part = lay_out(edges, rules, window, SingleRank())
     out = part.take(0, "out")
-    graph = Graph(part.ids, part.rows_by_id, out, part.take(0, "in") if "in" in part.directions else out)
+    graph = Graph(part.ids, part.rows_by_id, out, part.take(0, "in") if "in" in part.directions else out, part.directed)
     count, loops = len(edges.src), int((edges.src == edges.dst).sum())
     dropped, added = 0 if rules.keep_self_loops else loops, count - loops if rules.both else 0
     parallel = count - dropped + added - graph.num_arcs
@@ -87,7 +87,7 @@ def with_arcs(layout: Layout, arcs: list[Arc], in_arcs: list[Arc] | None = None)
     out = csr_of(arcs, graph.ids, graph.out)
     backward = [(dst, src, weight) for src, dst, weight in (arcs if in_arcs is None else in_arcs)]
     into = out if layout.rules.both else csr_of(backward, graph.ids, graph.out)
-    return stated(layout, Graph(graph.ids, graph.rows_by_id, out, into))
+    return stated(layout, Graph(graph.ids, graph.rows_by_id, out, into, graph.directed))
 
 
 def mutants(layout: Layout, rng: np.random.Generator) -> Iterator[tuple[str, Layout]]:
@@ -204,12 +204,14 @@ def _other_changes(layout: Layout, rng: np.random.Generator) -> Iterator[tuple[s
     out = Csr(offsets, graph.out.indices, graph.out.weights)
     into = out if graph.symmetric else Csr(np.append(graph.into.offsets, graph.into.offsets[-1]), *_columns(graph.into))
     rows = np.append(graph.rows_by_id, np.int32(graph.num_vertices))
-    yield "a vertex more", stated(layout, Graph(np.append(graph.ids, graph.ids.max(initial=0) + 10**6), rows, out, into))
+    ids = np.append(graph.ids, graph.ids.max(initial=0) + 10**6)
+    yield "a vertex more", stated(layout, Graph(ids, rows, out, into, graph.directed))
+    yield "direction", replace(layout, graph=replace(graph, directed=not graph.directed))
     for name, out in _malformed(graph.out, rng):
-        yield name, replace(layout, graph=Graph(graph.ids, graph.rows_by_id, out, out if graph.symmetric else graph.into))
+        yield name, replace(layout, graph=replace(graph, out=out, into=out if graph.symmetric else graph.into))
     if not graph.symmetric:
         for name, into in _malformed(graph.into, rng):
-            yield f"{name} of in-arcs", replace(layout, graph=Graph(graph.ids, graph.rows_by_id, graph.out, into))
+            yield f"{name} of in-arcs", replace(layout, graph=replace(graph, into=into))
 
 
 def _malformed(csr: Csr, rng: np.random.Generator) -> Iterator[tuple[str, Csr]]:

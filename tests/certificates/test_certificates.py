@@ -71,7 +71,7 @@ def test_memory_maps_and_views_are_accepted(tmp_path):
 
     graph = graph_of(FIGURE_1, FIGURE_1.ids[::-1])
     out = Csr(*(mapped(name, getattr(graph.out, name)) for name in ("offsets", "indices", "weights")))
-    graph = Graph(mapped("ids", graph.ids), mapped("rows_by_id", graph.rows_by_id), out, out)
+    graph = Graph(mapped("ids", graph.ids), mapped("rows_by_id", graph.rows_by_id), out, out, graph.directed)
     truth = true_paths(FIGURE_1, graph, 0, weighted=True)
     strided = np.repeat(truth.distance, 2)[::2]
     assert certify_sssp(graph, replace(truth, distance=strided, predecessor=mapped("p", truth.predecessor))).holds

@@ -116,7 +116,7 @@ def test_memory_maps_and_64_bit_rows_give_the_same_answer(tmp_path):
 
     for index in (np.int32, np.int64):
         sides = copied("out", graph.out, index), copied("in", graph.into, index)
-        copy = Graph(graph.ids, mapped("rows", graph.rows_by_id.astype(index)), *sides)
+        copy = Graph(graph.ids, mapped("rows", graph.rows_by_id.astype(index)), *sides, graph.directed)
         assert in_ids(graph, wcc(copy)) == true_weak(edges)
         assert in_ids(graph, scc(copy)) == true_strong(edges)
         assert scc(copy).labels.dtype == index
@@ -132,4 +132,4 @@ def test_twenty_runs_give_the_same_bytes():
 def test_unsupported_array_types_are_refused(solve):
     lists = Csr([0], [], None)
     with pytest.raises(TypeError, match=rf"{solve.__name__}: arrays of type builtins\.list"):
-        solve(Graph([], [], lists, lists))
+        solve(Graph([], [], lists, lists, directed=True))

@@ -140,7 +140,7 @@ def arcs(num_vertices: int, triples: list[tuple[int, int, float]], dtype: type) 
         offsets = np.zeros(num_vertices + 1, np.int64)
         offsets[1:] = np.bincount(near, minlength=num_vertices).cumsum()
         csrs.append(Csr(offsets, far[order].astype(np.int32), weights[order]))
-    graph = Graph(np.arange(num_vertices), np.arange(num_vertices, dtype=np.int32), *csrs)
+    graph = Graph(np.arange(num_vertices), np.arange(num_vertices, dtype=np.int32), *csrs, directed=True)
     graph.validate()
     return graph
 

@@ -265,7 +265,7 @@ def test_rows_of_64_bits_have_the_same_labels(method):
     rng = np.random.default_rng(2)
     narrow = digraph(*rng.integers(0, 100, (2, 130)), 100)
     out, into = (replace(csr, indices=csr.indices.astype(np.int64)) for csr in (narrow.out, narrow.into))
-    wide = Graph(narrow.ids, narrow.rows_by_id.astype(np.int64), out, into)
+    wide = Graph(narrow.ids, narrow.rows_by_id.astype(np.int64), out, into, narrow.directed)
     index, expected = reachability(wide, 3, 1, method), reachability(narrow, 3, 1, method)
     for name in ("level", "height", "low", "post", "first", "last", "supports", "reaches", "reached"):
         np.testing.assert_array_equal(getattr(index.labels, name), getattr(expected.labels, name))

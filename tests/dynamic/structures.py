@@ -64,7 +64,7 @@ def graph_of(csr: Csr) -> Graph:
         return Csr(counts, heads[order], None if weights is None else weights[order])
 
     ids = np.arange(vertices)
-    return Graph(ids, ids.astype(np.int32), rows(tails, heads), rows(heads, tails))
+    return Graph(ids, ids.astype(np.int32), rows(tails, heads), rows(heads, tails), directed=True)
 
 
 def same(found, expected) -> None:

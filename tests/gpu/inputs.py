@@ -35,4 +35,4 @@ def with_wide_rows(graph: Graph) -> Graph:
         return replace(csr, indices=csr.indices.astype(np.int64))
 
     out = wide(graph.out)
-    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into))
+    return Graph(graph.ids, graph.rows_by_id.astype(np.int64), out, out if graph.symmetric else wide(graph.into), graph.directed)

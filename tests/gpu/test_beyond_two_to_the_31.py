@@ -51,7 +51,7 @@ def rmat(scale: int, edge_factor: int, slabs: int) -> Graph:
         offsets[begin + 1 : begin + rows + 1] = size + cupy.searchsorted(slab, ends)
         size += len(slab)
     out = Csr(offsets, indices[:size], weights[:size])
-    return Graph(cupy.arange(num_rows, dtype=ID), cupy.arange(num_rows, dtype=np.int32), out, out)
+    return Graph(cupy.arange(num_rows, dtype=ID), cupy.arange(num_rows, dtype=np.int32), out, out, directed=False)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def labels(graph: Graph) -> Array:
 
 def without_weights(graph: Graph) -> Graph:
     out = Csr(graph.out.offsets, graph.out.indices, None)
-    return Graph(graph.ids, graph.rows_by_id, out, out)
+    return Graph(graph.ids, graph.rows_by_id, out, out, graph.directed)
 
 
 def refused(graph: Graph, paths: Paths) -> int:
@@ -126,7 +126,7 @@ def test_wcc(graph: Graph, labels: Array) -> None:
 
 def test_scc(graph: Graph, labels: Array) -> None:
     """Read as directed, a symmetric graph's strong components are its weak ones."""
-    directed = Graph(graph.ids, graph.rows_by_id, graph.out, Csr(graph.out.offsets, graph.out.indices, None))
+    directed = Graph(graph.ids, graph.rows_by_id, graph.out, Csr(graph.out.offsets, graph.out.indices, None), directed=True)
     assert not directed.symmetric
     assert bool((scc(directed).labels == labels).all())
 
@@ -138,7 +138,7 @@ def lighter(graph: Graph, most: int) -> Graph:
     ]
     arcs = cupy.concatenate(places)
     out = Csr(cupy.searchsorted(arcs, graph.out.offsets).astype(OFFSET), graph.out.indices[arcs], None)
-    return Graph(graph.ids, graph.rows_by_id, out, out)
+    return Graph(graph.ids, graph.rows_by_id, out, out, graph.directed)
 
 
 def test_forest(graph: Graph, labels: Array) -> None:

@@ -40,7 +40,7 @@ def graph_of_arcs(arcs: list[tuple[int, int]], num_vertices: int, dtype: Any = N
     ids = np.arange(num_vertices, dtype=np.int64)
     out = csr(pairs[:, 0], pairs[:, 1], np.arange(len(pairs)))
     into = csr(pairs[:, 1], pairs[:, 0], np.lexsort((pairs[:, 0], pairs[:, 1])))
-    return Graph(ids, ids.astype(index_dtype(num_vertices)), out, into)
+    return Graph(ids, ids.astype(index_dtype(num_vertices)), out, into, directed=True)
 
 
 def with_limits(dtype: Any = None) -> Graph:

@@ -62,7 +62,7 @@ def random_graph(seed: int, size: int, count: int, symmetric: bool = False) -> G
     for csr in (graph.out, graph.into):
         tails = np.repeat(np.arange(size), np.diff(csr.offsets))
         csr.weights[:] = (np.minimum(tails, csr.indices) * 31 + np.maximum(tails, csr.indices) * 17) % 7 + 1
-    return Graph(graph.ids, graph.rows_by_id, graph.out, graph.out) if symmetric else graph
+    return Graph(graph.ids, graph.rows_by_id, graph.out, graph.out, directed=False) if symmetric else graph
 
 
 def networkx_of(graph: Graph, kind=networkx.DiGraph):

@@ -12,7 +12,7 @@ EXTREMES = [-(2**63), -1, 2**63 - 1]
 
 def graph_of(ids: np.ndarray) -> Graph:
     no_arcs = Csr(np.zeros(len(ids) + 1, np.int64), np.empty(0, np.int32), None)
-    return Graph(ids, np.argsort(ids).astype(np.int32), no_arcs, no_arcs)
+    return Graph(ids, np.argsort(ids).astype(np.int32), no_arcs, no_arcs, directed=True)
 
 
 @pytest.mark.parametrize("largest", [60, 10_000, 2**63 - 1])

@@ -42,7 +42,7 @@ def dealt(graph: Graph, dealing: Dealing) -> Graph:
     stored, numbers = dealing.stored(rows), dealing.dealt(rows)
     out = take_rows(graph.out, stored, numbers)
     into = out if graph.symmetric else take_rows(graph.into, stored, numbers)
-    return Graph(graph.ids[stored], numbers[graph.rows_by_id], out, into)
+    return Graph(graph.ids[stored], numbers[graph.rows_by_id], out, into, graph.directed)
 
 
 def whole(parts: list[ShardAnswer[Any]], name: str) -> Array:

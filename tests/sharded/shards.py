@@ -27,7 +27,8 @@ def _split_off(graph: Graph, bounds: Array, rank: int) -> Shard:
     start, stop = int(bounds[rank]), int(bounds[rank + 1])
     out = [_cut(graph.out, start, stop)]
     into = out if graph.symmetric else [_cut(graph.into, start, stop)]
-    return assemble(rank, Dealing.contiguous(bounds), StoredRows(graph.ids[start:stop], graph.rows_by_id, out, into))
+    stored = StoredRows(graph.ids[start:stop], graph.rows_by_id, out, into, graph.directed)
+    return assemble(rank, Dealing.contiguous(bounds), stored)
 
 
 def _cut(csr: Csr, start: int, stop: int) -> Csr:

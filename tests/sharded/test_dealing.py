@@ -39,7 +39,7 @@ def in_order(graph: Graph, window: int | None) -> Graph:
     rows[order] = np.arange(len(rows), dtype=rows.dtype)
     out = take_rows(graph.out, order, rows)
     into = out if graph.symmetric else take_rows(graph.into, order, rows)
-    return Graph(graph.ids[order], rows[graph.rows_by_id], out, into)
+    return Graph(graph.ids[order], rows[graph.rows_by_id], out, into, graph.directed)
 
 
 def shares(dealing: Dealing, degrees: Array) -> tuple[Array, Array]:

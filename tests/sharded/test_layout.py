@@ -50,7 +50,7 @@ def on_one_rank(edges: Edges, rules: Rules, window: int | None) -> Graph:
     """The graph that a single rank lays out."""
     found = lay_out(edges, rules, window, SingleRank())
     out = found.take(0, "out")
-    return Graph(found.ids, found.rows_by_id, out, found.take(0, "in") if "in" in found.directions else out)
+    return Graph(found.ids, found.rows_by_id, out, found.take(0, "in") if "in" in found.directions else out, found.directed)
 
 
 def same(one: Array | None, other: Array | None) -> bool:

@@ -110,7 +110,7 @@ def test_a_shard_is_assembled_without_an_entry_per_vertex(cuts, tmp_path) -> Non
     back = Csr(np.arange(101, dtype=OFFSET), np.arange(999_999, 1_000_099, dtype=np.int32), None)
     ids = num_vertices - 1 - np.arange(1_000_000, 1_000_100)
     shards = []
-    assert peak(lambda: shards.append(assemble(1, dealing, StoredRows(ids, rows_by_id, [path], [back])))) < num_vertices
+    assert peak(lambda: shards.append(assemble(1, dealing, StoredRows(ids, rows_by_id, [path], [back], True)))) < num_vertices
     before, after = dealing.dealt(np.array([999_999, 1_000_100]))
     assert shards[0].ghosts.tolist() == sorted([before, after])
     ghost_positions = dict(zip(shards[0].ghosts, shards[0].ghost_positions, strict=True))

@@ -133,7 +133,7 @@ def test_distances_to_targets(dtype):
     graph = grid(30)
     weights = (graph.out.weights * (0.5 if dtype == np.float64 else 1)).astype(dtype)
     out = replace(graph.out, weights=weights)
-    graph = Graph(graph.ids, graph.rows_by_id, out, out)
+    graph = Graph(graph.ids, graph.rows_by_id, out, out, graph.directed)
     hierarchy = build_hierarchy(graph)
     sources = np.arange(0, 900, 27)
     for rows in (np.array([7, 400, 7]), np.arange(900)):
@@ -146,7 +146,7 @@ def test_a_hierarchy_of_other_weights_is_refused():
     hierarchy = build_hierarchy(graph)
     for change in (1, -1):
         out = replace(graph.out, weights=graph.out.weights + change)
-        other = Graph(graph.ids, graph.rows_by_id, out, out)
+        other = Graph(graph.ids, graph.rows_by_id, out, out, graph.directed)
         with pytest.raises(Broken, match="tree from vertex 5: "):
             trees(other, np.array([5]), hierarchy)
 

@@ -64,7 +64,7 @@ def _check(graph: Graph, answer: Betweenness, parameters: Parameters) -> Certifi
     num_rows, kind = graph.num_vertices, type(graph.ids) if is_cupy(graph) else np.ndarray
     stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64), kind)
     sources = rows_of(parameters, graph.ids)
-    units = scale(num_rows, len(sources), graph.symmetric)
+    units = scale(num_rows, len(sources), graph.directed)
     dependencies = in_units(graph, stated, units) * 2.0**-units.bits
     drawn = weights_of(dependencies)
     if is_cupy(graph):
@@ -88,7 +88,7 @@ def in_units(graph: Any, stated: Array, units: Scale) -> Array:
     """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so."""
     dependencies = np.rint(stated / units.factor)
     exact = (dependencies * units.factor == stated) | (dependencies > _EXACT)
-    wrong = ~((stated >= 0) & np.isfinite(stated) & exact)
+    wrong = np.signbit(stated) | ~np.isfinite(stated) | ~exact  # -0.0 is not 0 units
     if wrong.any():
         row = int(wrong.argmax())
         value = f"vertex {name_of(graph, row)}: betweenness {float(at(stated, row))}"

@@ -121,7 +121,7 @@ def _tails(offsets: Array) -> Array:
 def parts_apart(graph: Graph, labels: Array) -> int:
     """Number of communities that are not connected."""
     sides = [_within(side, labels) for side in _sides(graph)]
-    parts = wcc(Graph(graph.ids, graph.rows_by_id, sides[0], sides[-1])).labels
+    parts = wcc(Graph(graph.ids, graph.rows_by_id, sides[0], sides[-1], graph.directed)).labels
     first = parts == np.arange(len(parts), dtype=parts.dtype, like=parts)
     return len(np.unique(labels[first & (labels != parts)]))
 

@@ -28,7 +28,8 @@ def assemble(rank: int, dealing: Dealing, stored: StoredRows, memory: ArcMemory)
         LocalArcs(numbering.number(blocks, indices, len(ghosts), memory), rows.start, len(rows), ghosts)
         for blocks, indices in zip(directions, neighbours, strict=True)
     ]
-    return Shard(rank, bounds, cupy.asarray(stored.ids), positions, arcs[0], arcs[-1], ghosts, ghost_positions)
+    ids = cupy.asarray(stored.ids)
+    return Shard(rank, bounds, ids, positions, arcs[0], arcs[-1], ghosts, ghost_positions, stored.directed)
 
 
 def to_device(shard: Shard, memory: ArcMemory) -> Shard:
@@ -44,4 +45,4 @@ def to_device(shard: Shard, memory: ArcMemory) -> Shard:
 
     out = moved(shard.out)
     into = out if shard.symmetric else moved(shard.into)
-    return Shard(shard.rank, shard.bounds, ids, positions, out, into, ghosts, ghost_positions)
+    return Shard(shard.rank, shard.bounds, ids, positions, out, into, ghosts, ghost_positions, shard.directed)

@@ -5,6 +5,7 @@ import numpy as np
 
 from kernels.answers import Flows
 from kernels.certificate.launches import require_device_form, require_held
+from kernels.certificate.rules import differing
 from kernels.flow.capacities import as_weights, capacities
 from kernels.flow.certificate import cpu
 from kernels.flow.certificate.constants import THREADS
@@ -41,7 +42,7 @@ def _holds(graph: Graph, flows: Flows) -> bool:
         slots = cupy.empty((count, arcs), np.int64), cupy.empty((count, rows), np.int64), cupy.empty((count, rows), row)
         arguments = (*held, *ends, *lists, *slots, sent[some], broken)
         launch("flow/certificate/flows.cu", "check_flows", THREADS, None, *arguments, blocks=count, plain=True, ROW=row)
-    return not broken[0] and bool((as_weights(graph, sent) == flows.value).all())
+    return not broken[0] and not differing(flows.value, as_weights(graph, sent)).any()
 
 
 def _is_formed(graph: Graph, flows: Flows) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.answers import Flows
-from kernels.certificate.rules import Broken, name_of, require_array, require_rows
+from kernels.certificate.rules import Broken, differing, name_of, require_array, require_rows
 from kernels.flow.capacities import as_weights
 from kernels.gpu.transfer import on_host
 from kernels.graph import OFFSET, Array, Graph, distance_dtype
@@ -50,7 +50,7 @@ def _require_begins(name: str, begins: Array, pairs: int) -> Array:
 
 def require_values(graph: Graph, flows: Flows, sent: Array) -> None:
     """Raise Broken unless the values are `sent`, int64 [Q] in units of the capacities."""
-    wrong = as_weights(graph, sent) != flows.value
+    wrong = differing(flows.value, as_weights(graph, sent))
     if wrong.any():
         pair = int(wrong.argmax())
         raise Broken(

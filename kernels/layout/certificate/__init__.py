@@ -30,7 +30,7 @@ from kernels.layout.rules import Edges, Rules
 RULES = (
     "vertices are the ids that are declared or in an edge, each once, in ascending order",
     "a row's arcs ascend by the id of their neighbour, then by weight, and are as many as its degree",
-    "the in-arcs are the out-arcs reversed",
+    "the in-arcs are the out-arcs reversed, and the graph is directed if its edges are",
     "every edge has a stored arc that is no heavier, and every stored arc equals an edge",
     "dropped self-loops, added arcs and dropped parallel arcs are as many as stated",
 )

@@ -21,7 +21,7 @@ from kernels.layout.rules import Edges, Rules
 RULES = (
     "vertices are those of the previous graph and the new ones, each once, in ascending order",
     "a row's arcs ascend strictly by the id of their neighbour, and are as many as its degree",
-    "the in-arcs are the out-arcs reversed",
+    "the in-arcs are the out-arcs reversed, and the graph is directed if its edges are",
     "stored arcs and removed edges are the arcs of the previous graph and the inserted edges",
 )
 

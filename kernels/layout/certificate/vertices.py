@@ -21,6 +21,7 @@ class HeldRows(NamedTuple):
     # out, into: the same object if the graph is symmetric.
     out: Csr
     into: Csr
+    directed: bool
 
     def degrees(self, csr: Csr) -> Array:
         """Numbers of arcs of the own rows."""
@@ -30,9 +31,10 @@ class HeldRows(NamedTuple):
 def held_rows(graph: Graph | Shard, ranks: Communicator) -> HeldRows:
     """The rows of this rank. Collective."""
     if isinstance(graph, Graph):
-        return HeldRows(np.array([0, graph.num_vertices], OFFSET), graph.num_vertices, graph.ids, graph.out, graph.into)
+        bounds = np.array([0, graph.num_vertices], OFFSET)
+        return HeldRows(bounds, graph.num_vertices, graph.ids, graph.out, graph.into, graph.directed)
     ids = np.concatenate([graph.ids, Halo(graph, ranks).refresh(graph.ids)])
-    return HeldRows(graph.bounds, len(graph.ids), ids, graph.local_out, graph.local_into)
+    return HeldRows(graph.bounds, len(graph.ids), ids, graph.local_out, graph.local_into, graph.directed)
 
 
 class Vertices:

@@ -55,14 +55,15 @@ def lay_out(edges: Edges, rules: Rules, window: int | None, communicator: Commun
     )
     sent = [_sent(csr, cuts, arrival, communicator) for csr in directions]
     by_name, own = dict(zip(("out", "in"), sent, strict=False)), range(communicator.rank, communicator.rank + 1)
-    return LaidOut(bounds, own, ids, positions, owners.own.start, row_of_own, by_name, False, self_loops, owned.dropped)
+    first, directed = owners.own.start, not rules.both
+    return LaidOut(bounds, own, ids, positions, first, row_of_own, by_name, directed, False, self_loops, owned.dropped)
 
 
 def shard_of(part: LaidOut, communicator: Communicator) -> Shard:
     """Make a shard of a rank's rows: find its ghosts and request their positions from the owners. Collective."""
     rank, directions = communicator.rank, [part.take(communicator.rank, name) for name in part.directions]
     ghosts = ghosts_of(part.rows(rank), directions)
-    shard = Shard(rank, part.bounds, part.ids, part.positions, directions[0], directions[-1], ghosts, ghosts)
+    shard = Shard(rank, part.bounds, part.ids, part.positions, directions[0], directions[-1], ghosts, ghosts, part.directed)
     if is_cupy(shard.out):
         shard = to_device(shard)
     return replace(shard, ghost_positions=Halo(shard, communicator).refresh(part.positions))

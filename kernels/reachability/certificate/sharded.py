@@ -65,7 +65,7 @@ def _on_host(shard: Shard) -> Shard:
 
     out = arcs(shard.local_out)
     into = out if shard.symmetric else arcs(shard.local_into)
-    return Shard(shard.rank, shard.bounds, ids, positions, out, into, ghosts, ghost_positions)
+    return Shard(shard.rank, shard.bounds, ids, positions, out, into, ghosts, ghost_positions, shard.directed)
 
 
 def _require_form(view: GlobalView, stated: Any, num_nodes: int) -> Labels:

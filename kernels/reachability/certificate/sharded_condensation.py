@@ -59,7 +59,7 @@ def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, no
     numbers = np.arange(own.start, own.stop, dtype=ID)
     none = Csr(np.zeros(len(own) + 1, OFFSET), names[:0], None)
     nodes_view = GlobalView(
-        Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), none, none, names[:0], names[:0]), communicator
+        Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), none, none, names[:0], names[:0], True), communicator
     )
     (named,) = nodes_view.rows.request(node, names)
     check_scc(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
@@ -71,7 +71,8 @@ def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, no
     _require_transposed(nodes_view, view, children, parents, shown)
     csrs = Csr(*children, None), Csr(*parents, None)
     ghosts = ghosts_of(own, csrs)
-    return GlobalView(Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), *csrs, ghosts, ghosts), communicator), shown
+    dag = Shard(shard.rank, bounds, numbers, numbers.astype(node.dtype), *csrs, ghosts, ghosts, directed=True)
+    return GlobalView(dag, communicator), shown
 
 
 def _require_csr(view: GlobalView, name: str, csr: Any, num_own: int, num_nodes: int) -> Rows:

@@ -45,7 +45,7 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     own = owners.own
     ids = np.arange(own.start, own.stop, dtype=ID)
     ghosts = ghosts_of(own, (children, parents))
-    dag = Shard(communicator.rank, owners.bounds, ids, ids.astype(node.dtype), children, parents, ghosts, ghosts)
+    dag = Shard(communicator.rank, owners.bounds, ids, ids.astype(node.dtype), children, parents, ghosts, ghosts, directed=True)
     return ShardAnswer(Nodes(node, names, dag), found.supersteps + owners.supersteps + 1)
 
 

@@ -197,4 +197,4 @@ class Sweeps:
 
 def _reversed(graph: Graph) -> Graph:
     """The graph with every arc turned around."""
-    return Graph(graph.ids, graph.rows_by_id, graph.into, graph.out)
+    return Graph(graph.ids, graph.rows_by_id, graph.into, graph.out, graph.directed)

@@ -88,7 +88,7 @@ def test_parallel_arcs_and_self_loops_change_nothing():
     offsets, weights = np.array([0, 3, 5, 5]), np.array([0, 2, 5, 0, 1])
     out = Csr(offsets, np.array([0, 1, 1, 1, 2], np.int32), weights)
     into = Csr(np.array([0, 1, 4, 5]), np.array([0, 0, 0, 1, 1], np.int32), np.array([0, 2, 5, 0, 1]))
-    graph = Graph(np.arange(3), np.arange(3, dtype=np.int32), out, into)
+    graph = Graph(np.arange(3), np.arange(3, dtype=np.int32), out, into, directed=True)
     hierarchy = build_hierarchy(graph)
     require_hierarchy(graph, hierarchy)
     assert sorted(hierarchy.up.originals.tolist() + hierarchy.down.originals.tolist()) == [1, 4]

@@ -20,7 +20,7 @@ SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 100]
 
 
 def by_networkx(edges: EdgeList, graph: Graph, weights: bool = True) -> list[float]:
-    plain: nx.Graph[int] = nx.Graph() if graph.symmetric else nx.DiGraph()
+    plain: nx.Graph[int] = nx.DiGraph() if edges.directed else nx.Graph()
     plain.add_nodes_from(edges.ids)
     plain.add_weighted_edges_from((*ends, weight) for ends, weight in edges.arcs().items())
     found = nx.betweenness_centrality(plain, normalized=False, weight="weight" if weights else None)

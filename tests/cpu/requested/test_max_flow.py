@@ -71,7 +71,7 @@ def test_roads(weighted):
     """On several cores; many rows return what they hold to the source."""
     roads = new_york()
     arcs = roads.out if weighted else Csr(roads.out.offsets, roads.out.indices, None)
-    graph = Graph(roads.ids, roads.rows_by_id, arcs, arcs)
+    graph = Graph(roads.ids, roads.rows_by_id, arcs, arcs, roads.directed)
     src, dst = some_pairs(graph, np.random.default_rng(7), 2)
     found = max_flow(graph, src, dst)
     for verdict in (certify_flows(graph, found), compare(graph, found)):

@@ -56,7 +56,7 @@ def test_arcs_of_length_zero(dtype: type, monkeypatch: pytest.MonkeyPatch) -> No
     weights = np.where(graph.out.weights < 400, 0, graph.out.weights).astype(dtype)
     out = replace(graph.out, weights=weights)
     monkeypatch.setattr(sweeping, "sssp", None)
-    check(Graph(graph.ids, graph.rows_by_id, out, out), list(range(0, 144, 9)))
+    check(Graph(graph.ids, graph.rows_by_id, out, out, graph.directed), list(range(0, 144, 9)))
 
 
 def test_rows_with_more_arcs_than_a_warp_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_a_hierarchy_of_other_weights_is_refused() -> None:
     for change in (1, -1):
         out = replace(graph.out, weights=graph.out.weights + change)
         with pytest.raises(Broken, match="tree from vertex 5: the hierarchy is not that of the graph"):
-            trees(to_device(Graph(graph.ids, graph.rows_by_id, out, out)), np.array([5]), hierarchy)
+            trees(to_device(Graph(graph.ids, graph.rows_by_id, out, out, graph.directed)), np.array([5]), hierarchy)
 
 
 def test_every_wrong_length_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def check(graph: Graph, bounds: Array) -> None:
         require_same_shard(of_device_graph, shard)
         out = [shard.out]
         into = out if shard.symmetric else [shard.into]
-        given = shard.rank, Dealing.contiguous(bounds), StoredRows(shard.ids, graph.rows_by_id, out, into)
+        given = shard.rank, Dealing.contiguous(bounds), StoredRows(shard.ids, graph.rows_by_id, out, into, graph.directed)
         for place in PLACES:
             poison(1 << 20)
             for found in (to_device(shard, place), assemble(*given, gpu=place)):
@@ -115,7 +115,8 @@ def test_dealt_rows(directed: bool, staged: int, monkeypatch) -> None:  # type: 
             out = [rows_of(stored.out, rows) for rows in pieces]
             into = out if stored.symmetric else [rows_of(stored.into, rows) for rows in pieces]
             for place in PLACES:
-                found = assemble(shard.rank, dealing, StoredRows(shard.ids, stored.rows_by_id, out, into), gpu=place)
+                rows = StoredRows(shard.ids, stored.rows_by_id, out, into, stored.directed)
+                found = assemble(shard.rank, dealing, rows, gpu=place)
                 require_same_shard(found, shard)
 
 
@@ -123,7 +124,7 @@ def by_degrees(graph: Graph) -> Graph:
     order = by_degree_in_windows(np.diff(graph.out.offsets), 2**62)
     out = take_rows(graph.out, order, inverse(order))
     into = out if graph.symmetric else take_rows(graph.into, order, inverse(order))
-    return Graph(graph.ids[order], inverse(order)[graph.rows_by_id], out, into)
+    return Graph(graph.ids[order], inverse(order)[graph.rows_by_id], out, into, graph.directed)
 
 
 def rows_of(csr: Csr, rows: range) -> Csr:
@@ -150,7 +151,7 @@ def test_making_a_shard_takes_little_more_memory_than_its_arcs() -> None:
     with cupy.cuda.using_allocator(pool.malloc):
         parts = [arcs]
         dealing = Dealing.contiguous(bounds)
-        shard = assemble(0, dealing, StoredRows(rows[:num_own].astype(np.int64), rows, parts, parts), gpu="device")
+        shard = assemble(0, dealing, StoredRows(rows[:num_own].astype(np.int64), rows, parts, parts, False), gpu="device")
         peak, kept = pool.total_bytes(), arcs.indices.nbytes + shard.local_out.offsets.nbytes
         assert peak < 1.5 * kept
         del shard

@@ -17,6 +17,10 @@ VALUES = {
     "bool": lambda random, n: random.random(n) < 0.5,
     "time": lambda random, n: random.integers(0, 3, n).astype("datetime64[s]"),
     "text": lambda random, n: random.choice(["", "a", "ab"], n).astype(object),
+    "bytes": lambda random, n: random.choice([b"", b"a", b"\xff"], n).astype(object),
+    "list": lambda random, n: [random.integers(0, 2, random.integers(0, 3)).tolist() for _ in range(n)],
+    "floats": lambda random, n: [random.choice([0.0, -0.0, np.nan], random.integers(0, 3)).tolist() for _ in range(n)],
+    "pair": lambda random, n: [{"a": random.choice([0.0, -0.0, np.nan]), "b": ["x"] * random.integers(0, 2)} for _ in range(n)],
 }
 NAMES = Columns(["key"], [*VALUES], set())
 
@@ -76,6 +80,38 @@ def test_no_other_rows_turn_a_block_into_another_one(seed):
     rows = compare_blocks(old, new, NAMES, 0).rows()
     assert replays(old, new, rows, NAMES) and not replays(old, new, spoilt(rows, random), NAMES)
     assert not replays(old, old, rows, NAMES) and replays(old, old, rows[:0], NAMES) and not replays(old, new, rows[:0], NAMES)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_changed_row_has_equal_values(seed):
+    random = np.random.default_rng(seed)
+    old, new = block(random), block(random)
+    keys = new["key"].to_pylist()
+    alone = [place for place, key in enumerate(old["key"].to_pylist()) if key not in keys]
+    both = pa.concat_tables([new, old.take(alone)]).sort_by("key")  # so that some rows are equal
+    rows = compare_blocks(old, both, NAMES, 0).rows()
+    assert alone and replays(old, both, rows, NAMES)
+    for place in alone:
+        row = {mark + name: old[name].take([place]) for name in VALUES for mark in ("old_", "new_")}
+        row = pa.table({"key": old["key"].take([place]), **row, "kind": pa.array(["changed"])}).select(rows.schema.names)
+        more = pa.concat_tables([rows.set_column(len(row.schema) - 1, "kind", rows["kind"].cast(pa.string())), row]).sort_by(
+            "key"
+        )
+        kinds = more["kind"].combine_chunks().dictionary_encode()
+        assert not replays(old, both, more.set_column(len(row.schema) - 1, "kind", kinds), NAMES)
+
+
+def test_columns_of_numbers_texts_and_lists_of_other_types_are_compared():
+    rows = {"key": [1, 2], "number": [1, 2], "text": ["1", "2"], "list": [[1], [2]]}
+    types = {"number": pa.float64(), "text": pa.int64(), "list": pa.list_(pa.string())}
+    old = pa.table(rows)
+    new = pa.table({name: old[name].cast(types[name]) if name in types else old[name] for name in rows})
+    names = Columns(["key"], [*types], set())
+    assert compare_blocks(old, new, names, 0).counts == (0, 0, 0)
+    other = pa.table(
+        {name: column.take([0, 0]) if name in types else column for name, column in zip(rows, new.columns, strict=True)}
+    )
+    assert compare_blocks(old, other, names, 0).columns == dict.fromkeys(types, 1)
 
 
 @pytest.mark.parametrize("most", [5, 2**40, 2**62])

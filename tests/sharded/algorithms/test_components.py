@@ -186,6 +186,6 @@ def test_strong_components_on_all_ranks_take_little_more_memory_than_on_one() ->
 @pytest.mark.parametrize("kernel", [wcc, scc])
 def test_unsupported_array_types_are_refused(kernel) -> None:
     lists, more = Csr([0], [], None), Csr([0], [], None)
-    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [])
+    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [], directed=True)
     with pytest.raises(TypeError, match=rf"{kernel.__name__} over shards: arrays of type builtins\.list"):
         run_ranks(1, functools.partial(kernel, shard))

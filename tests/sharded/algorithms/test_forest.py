@@ -145,12 +145,12 @@ def test_all_ranks_together_take_little_more_memory_than_one() -> None:
 def test_64_bit_rows_give_the_same_answer() -> None:
     graph = graph_of(FIGURE_1)
     wide = Csr(graph.out.offsets, graph.out.indices.astype(np.int64), graph.out.weights)
-    wide_graph = Graph(graph.ids, graph.rows_by_id.astype(np.int64), wide, wide)
+    wide_graph = Graph(graph.ids, graph.rows_by_id.astype(np.int64), wide, wide, graph.directed)
     assert_forest(wide_graph, evenly(minimum_spanning_forest, wide_graph, 3), single_rank(wide_graph))
 
 
 def test_unsupported_array_types_are_refused() -> None:
     lists = Csr([0], [], None)
-    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, lists, [], [])
+    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, lists, [], [], directed=True)
     with pytest.raises(TypeError, match=r"minimum_spanning_forest over shards: arrays of type builtins\.list"):
         run_ranks(1, functools.partial(minimum_spanning_forest, shard))

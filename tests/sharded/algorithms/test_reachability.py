@@ -141,6 +141,6 @@ def test_invalid_arguments(arguments: dict[str, Any], reason: str) -> None:
 
 def test_arrays_of_another_backend() -> None:
     lists, more = Csr([0], [], None), Csr([0], [], None)
-    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [])
+    shard = Shard(0, np.zeros(2, np.int64), [], [], lists, more, [], [], directed=True)
     with pytest.raises(TypeError, match=r"reachability over shards: arrays of type builtins\.list"):
         run_ranks(1, functools.partial(reachability, shard))

@@ -48,7 +48,7 @@ def network_of(graph: Graph) -> tuple[Graph, Array, Array]:
     offsets = np.zeros(size + 1, np.int64, like=heads)
     np.cumsum(np.bincount(near, minlength=size), out=offsets[1:])
     arcs = Csr(offsets, far[order].astype(graph.out.indices.dtype), None)
-    return Graph(graph.ids, graph.rows_by_id, arcs, arcs), capacities[order], reverse
+    return Graph(graph.ids, graph.rows_by_id, arcs, arcs, directed=True), capacities[order], reverse
 
 
 def _tails(graph: Graph) -> Array:

@@ -128,6 +128,9 @@ class ndarray(NDArrayOperatorsMixin):
     def __int__(self):
         return int(self._host)
 
+    def __index__(self):
+        return self._host.__index__()
+
     def __float__(self):
         return float(self._host)
 

@@ -1,0 +1,57 @@
+"""Every certificate refuses on the emulated GPU what it refuses on a CPU, for the same reason, and raises nothing."""
+
+# ruff: noqa: E402  (the imports below need the emulator)
+import numpy as np
+import pytest
+
+cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
+
+from kernels.gpu.transfer import to_device
+from kernels.hierarchy import build_hierarchy
+from kernels.trees import cuda
+from tests.certificates.wrong_answers import CERTIFIED, NO_ANSWERS, proved, weighted, with_float, with_integer
+
+EVERY = 3  # of the wrong answers that a certificate is shown for one graph
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_a_refusal_is_that_of_the_cpu(name, dtype, directed):
+    graph = weighted(dtype, directed=directed)
+    on_device = to_device(graph)
+    truth, certify = proved(graph, name)
+    assert certify(on_device, to_device(truth)).holds
+    refused = 0
+    for mutant in [*with_float(name, truth), *list(with_integer(truth))[::EVERY]]:
+        found, expected = certify(on_device, to_device(mutant)), certify(graph, mutant)
+        assert found.holds == expected.holds, (mutant, found, expected)
+        if name != "betweenness":  # its reason may name numbers that were drawn
+            assert found.reason == expected.reason, mutant
+        refused += not found.holds
+    assert refused
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_proof_of_swept_trees_refuses_what_is_no_length(dtype, monkeypatch):
+    graph = weighted(dtype, directed=False)
+    on_device, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
+    sources, sweep, lane = np.zeros(2, graph.rows_by_id.dtype), cuda._sweep, 1
+    expected = cuda.solve(on_device, hierarchy, sources, np.dtype(np.float64), True)
+    assert not (expected.loose | expected.waiting).any()
+    for row in (0, 2, 6):
+        place = int(hierarchy.positions[row])
+        for value in NO_ANSWERS:
+
+            def wrong(*arguments, place=place, value=value):
+                lengths = sweep(*arguments)
+                of_rows = lengths.reshape(graph.num_vertices, -1).view(np.float64)
+                of_rows[place, lane] = value
+                return lengths
+
+            right = sweep(hierarchy, sources, np.dtype(np.float64), None).reshape(graph.num_vertices, -1).view(np.float64).get()
+            with monkeypatch.context() as patch:
+                patch.setattr(cuda, "_sweep", wrong)
+                found = cuda.solve(on_device, hierarchy, sources, np.dtype(np.float64), True)
+            same = right[place, lane].tobytes() == np.float64(value).tobytes()
+            assert (found.loose | found.waiting).tolist() == [False, not same], (row, value)
