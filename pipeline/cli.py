@@ -21,12 +21,13 @@ def _work() -> None:
     from cyclopts import CycloptsError
 
     from pipeline.command import app
+    from pipeline.redaction import quoted
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
     try:
         app(exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        print(f"graphmill: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"graphmill: {quoted(' '.join(str(error).split()))}", file=sys.stderr)
         sys.exit(2)
 
 

@@ -44,10 +44,10 @@ def _message_of(error: BaseException) -> str:
     if line is None:
         import traceback
 
-        from pipeline.redaction import redacted
+        from pipeline.redaction import quoted, redacted
 
         print(redacted("".join(traceback.format_exception(error))), end="", file=sys.stderr)
-        return redacted(f"failed: {type(error).__name__}: {error}")
+        return quoted(f"failed: {type(error).__name__}: {error}")
     return line
 
 

@@ -5,14 +5,14 @@ A message names the thing, the value and the limit. Conditions that no input can
 
 import os
 
-from pipeline.redaction import redacted
+from pipeline.redaction import quoted
 
 
 class GraphmillError(Exception):
-    """Base of all errors of this package that a user can fix. URLs in their messages have no secrets."""
+    """Base of all errors of this package that a user can fix. Their messages are `quoted`: one bounded line without secrets."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(redacted(message))
+        super().__init__(quoted(message))
 
 
 class BadConfig(GraphmillError):
@@ -23,10 +23,10 @@ class BadInput(GraphmillError):
     """A source file: `BadInput(file, reason, line=3)` reads "FILE: line 3: REASON"."""
 
     def __init__(self, file: object, reason: str, line: int | None = None) -> None:
-        super().__init__(f"{file}: {reason}" if line is None else f"{file}: line {line}: {reason}")
-        self.file = redacted(str(file))
+        self.file = quoted(str(file))
         self.line = line
-        self.reason = redacted(reason)
+        self.reason = quoted(reason)
+        super().__init__(f"{self.file}: {self.reason}" if line is None else f"{self.file}: line {line}: {self.reason}")
 
     def __reduce__(self) -> "tuple[type[BadInput], tuple[str, str, int | None]]":
         """Keep all attributes when the error is pickled for another process."""
@@ -87,7 +87,7 @@ def message(error: Exception) -> str | None:
         return "no folder for compiled code is writable; name one in the environment variable NUMBA_CACHE_DIR"
     if isinstance(error, OSError):
         where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, str | os.PathLike) else ""
-        return redacted(f"{where}{error.strerror or error}")
+        return quoted(f"{where}{error.strerror or error}")
     return None
 
 

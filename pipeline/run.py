@@ -21,6 +21,7 @@ from pipeline.ingest.asked import different, numbers_of
 from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
+from pipeline.redaction import quoted
 from pipeline.report import draw, prepare_page
 from pipeline.report.wording import read_as
 from pipeline.runtime.backend import Backend, choose
@@ -120,7 +121,7 @@ def _read(config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], 
     graph = call("graph", lay_out, edges, layout, runtime, [one for one in asked if isinstance(one, int)])
     sources = sources_of(config, edges, graph, target)
     read = read_as(input_of(edges, graph)).items()
-    log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
+    log.info("%s", quoted(f"{config.graph.title} was read as: {'; '.join(f'{what.lower()}: {said}' for what, said in read)}"))
     return Input(edges, graph, sources)
 
 

@@ -30,6 +30,7 @@ def init(
         timezone: Time zone of `at`, as in the IANA database.
     """
     import re
+    from shlex import quote
 
     from pipeline.beginning.look import look
     from pipeline.beginning.write import configuration, deployment
@@ -56,7 +57,8 @@ def init(
         path.write_text(text, encoding="utf-8")
     plan = run.with_suffix(".deployment.yaml")
     print(f"\nwrote {run}: the configuration, with comments\nwrote {plan}: a deployment, every night at {at} {timezone}")
-    print(f"\nnext:\n  graphmill check {run}\n  graphmill run {run}\n  python -m flows deploy {plan}")
+    file, deployed = quote(str(run)), quote(str(plan))
+    print(f"\nnext:\n  graphmill check {file}\n  graphmill run {file}\n  python -m flows deploy {deployed}")
 
 
 def _cron(at: str, timezone: str) -> str:
@@ -73,6 +75,7 @@ def _cron(at: str, timezone: str) -> str:
 
 
 def _show(file: str, seen: "Seen") -> None:
+    from pipeline.redaction import quoted
     from pipeline.units import size
 
     graph, columns, sample = seen.graph, seen.graph.columns, seen.sample
@@ -88,6 +91,6 @@ def _show(file: str, seen: "Seen") -> None:
         rows["edges"] = f"from {columns.src} to {columns.dst}"
         rows["weights"] = f"{columns.weight}" if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
     rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
-    print(file)
+    print(quoted(file))
     for what, found in rows.items():
-        print(f"  {what:<12} {found}")
+        print(f"  {what:<12} {quoted(found)}")

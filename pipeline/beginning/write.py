@@ -7,31 +7,33 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import tomlkit
+import yaml
+
 from pipeline.beginning.look import TABLES, Seen
 from pipeline.config.model import Model
-from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables, toml
+from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
+from pipeline.redaction import quoted
 
 SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use
 WIDTH = 110
-DEPLOYMENT = """\
-  - name: {name}
-    entrypoint: flows/analytics.py:{flow}
-    description: {description}
-    parameters: {{run: {run}}}
-    schedules:
-      - {{cron: "{cron}", timezone: {timezone}, slug: nightly}}
+_PATHS = ("source", "coordinates", "nodes", "output")  # which are relative to the file
+COMMON = """\
     concurrency_limit: *one_at_a_time
     work_pool: *work_pool
-"""
+"""  # of all deployments, defined above them
 
 
 def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     """The text of a run's TOML file in `folder`: keys that are set, and all others as comments with an example."""
     schema = ROOT / RUN_SCHEMA
-    lines = [f"#:schema {os.path.relpath(schema, folder)}", ""] if schema.is_file() else []
-    lines += [f"# {config.graph.title}: made by `graphmill init`. A key in a comment is not set; its value is an example."]
+    place = os.path.relpath(schema, folder)
+    lines = [f"#:schema {place}", ""] if schema.is_file() and place.isprintable() else []
+    lines += [
+        f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
+    ]
     for name, model in tables():
         if name in SHOWN and (name != "graph.columns" or seen.format in TABLES):
             part: Any = config
@@ -52,7 +54,12 @@ def _keys(model: type[Model], part: Model | None, folder: Path) -> Iterator[str]
         if value is None:
             yield f"# {key.name} = {key.example}"
         else:
-            yield f"{key.name} = {toml(_beside(value, folder) if key.name in ('source', 'coordinates', 'output') else value)}"
+            yield f"{key.name} = {_toml(_beside(value, folder) if key.name in _PATHS else value)}"
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML; whatever a text contains, it stays one value."""
+    return tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string()
 
 
 def _beside(path: str | Path, folder: Path) -> str:
@@ -69,10 +76,15 @@ def deployment(run: Path, seen: Seen, cron: str, timezone: str) -> str:
         common, _, _ = (ROOT / "prefect.yaml").read_text(encoding="utf-8").partition("deployments:\n")
     except OSError:
         raise BadConfig("a deployment runs the code of a clone, and graphmill is not installed from one") from None
-    title = f"# {run.stem}, made by `graphmill init`; `python -m flows deploy` in the clone deploys it."
-    common = re.sub(r"\A(#.*\n)+", f"{title}\n", common)
+    title = f"# {quoted(run.stem)}, made by `graphmill init`; `python -m flows deploy` in the clone deploys it."
+    common = re.sub(r"\A(#.*\n)+", lambda _: f"{title}\n", common)
     flow = "road_network" if seen.graph.coordinates or seen.format in ("dimacs", "arcs") else "social_network"
-    entry = DEPLOYMENT.format(
-        name=run.stem, flow=flow, description=f"{run.stem}, every night.", run=toml(str(run)), cron=cron, timezone=timezone
-    )
-    return f"{common}deployments:\n{entry}"
+    entry = {
+        "name": run.stem,
+        "entrypoint": f"flows/analytics.py:{flow}",
+        "description": f"{run.stem}, every night.",
+        "parameters": {"run": str(run)},
+        "schedules": [{"cron": cron, "timezone": timezone, "slug": "nightly"}],
+    }
+    written = yaml.safe_dump([entry], sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=None)
+    return f"{common}deployments:\n{textwrap.indent(written, '  ')}{COMMON}"

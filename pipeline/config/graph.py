@@ -21,7 +21,7 @@ def _single(value: str) -> str:
 
 
 Delimiter = Annotated[str, AfterValidator(_single)]
-_PASSWORD = re.compile(r"://[^/?#]*:[^/?#]+@")  # in any link of a chained URL, too
+_USER = re.compile(r"://([^/?#]*)@")  # in any link of a chained URL, too
 
 
 class Limits(Model):
@@ -122,7 +122,7 @@ class GraphConfig(Model):
     @field_validator("source", "coordinates", "nodes")
     @classmethod
     def _no_password(cls, value: str | None) -> str | None:
-        if value and _PASSWORD.search(value):
+        if value and any(":" in user for user in _USER.findall(value)):
             raise ValueError("contains a password, which manifests and logs would show; configure it in fsspec instead")
         return value
 

@@ -4,7 +4,7 @@ Paths in a file are relative to that file; `graph` in a run's file is either a t
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -17,9 +17,10 @@ from pipeline.config.sources import read_sources
 from pipeline.config.suggestions import did_you_mean
 from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
-from pipeline.redaction import redacted
+from pipeline.redaction import quoted
 
 M = TypeVar("M", bound=Model)
+_PATHS = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
 
 
 def load_run(
@@ -39,8 +40,7 @@ def load_run(
     content |= {name: anchored(table, path.parent) for name, table in content.items() if isinstance(table, dict)}
     if isinstance(content.get("graph"), str):
         content["graph"] = _read_graph(path, path.parent / content["graph"])
-    if isinstance(content.get("sources"), str):
-        content["sources"] = os.path.normpath(path.parent / content["sources"])
+    content = anchored(content, path.parent, ("sources",))
     original = {"output": "out", **content}
     for name, table in (tables or {}).items():
         if isinstance(content.get(name, {}), dict):
@@ -65,8 +65,10 @@ def load_cluster(path: Path) -> ClusterConfig:
 
 def run_config(origin: str, **content: Any) -> RunConfig:
     """Build a run's configuration; `sources` may be the path of a file. Error messages begin with `origin`. Raises BadConfig."""
-    if isinstance(content.get("sources"), str):
-        content["sources"] = read_sources(Path(content["sources"]))
+    if isinstance(sources := content.get("sources"), str):
+        if url_of(sources):
+            raise BadConfig(f"{origin}: sources: {sources} is a URL; it must be a file of this machine, or a list")
+        content["sources"] = read_sources(Path(sources))
     return checked(RunConfig, origin, **content)
 
 
@@ -111,7 +113,7 @@ def _keys(model: type[Model], table: str = "") -> list[str]:
 
 def _shown(value: Any) -> str:
     try:
-        return redacted(str(value))[:80]
+        return quoted(str(value))
     except ValueError:  # Python does not print an integer of over 4,300 digits
         return "an integer of thousands of digits"
 
@@ -124,8 +126,7 @@ def _read_graph(run: Path, path: Path) -> dict[str, Any]:
         raise BadConfig(f"{run}: graph: {error}; the graph's own file is `source` in table [graph]") from None
 
 
-def anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Resolve the relative paths of a table against the folder of its file."""
-    paths = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
+def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = _PATHS) -> dict[str, Any]:
+    """Resolve the relative paths of a table against the folder of its file; a URL stays as it is."""
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

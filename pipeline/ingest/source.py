@@ -66,13 +66,14 @@ class Source:
 
 def locate(url: str) -> Source:
     """Find the file system of a path or URL. Raises BadInput if it cannot be opened, or if a local path is not a file."""
-    shown = redacted(url)
+    is_url = "://" in url or ("::" in url and not Path(url).exists())
+    shown = redacted(url) if is_url else url
     if shown != url and any(map(str.isspace, url)):
         raise BadInput(
             redacted(url.split(maxsplit=1)[0]),
             "has white space in a URL with a query, a fragment or user information; write it as %20",
         )
-    if "://" not in url and ("::" not in url or Path(url).exists()):
+    if not is_url:
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
         with reading(Source(shown, None, "")):

@@ -37,7 +37,7 @@ def workspace(output: Path) -> Iterator[Path]:
     steps, runs, found = output / "steps", output / "runs", output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
-        lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+        lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     except OSError as error:
         raise BadConfig(f"{output}: cannot be the output folder: {error.strerror} ({error.filename})") from None
     try:
@@ -90,21 +90,31 @@ def require_ours(latest: Path) -> None:
 
 
 def _hold(lock: int, output: Path) -> None:
-    """Lock the open lock file, and write this process's number into it unless it may be another program's file."""
+    """Lock the open lock file, which only its owner may open: who can open a file can lock it, and so stop all runs."""
     status = os.fstat(lock)
     if not S_ISREG(status.st_mode):
         raise BadConfig(f"{output / '.lock'}: is not a file that a run made; move it away")
+    if status.st_nlink == 1:
+        with contextlib.suppress(OSError):  # another user's
+            os.fchmod(lock, 0o600)  # an earlier version let others read it
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel releases it when the process ends
     except BlockingIOError:
-        holder = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
-        raise Busy(f"{output}: another run works here (process {holder})") from None
+        raise Busy(f"{output}: another run works here (process {_holder(status.st_ino)})") from None
     except OSError as error:
         raise BadConfig(f"{output}: cannot be the output folder: {error.strerror} ({output / '.lock'})") from None
     if not os.fstat(lock).st_nlink:
         raise Busy(f"{output}: another run has just removed this folder; start again")
-    if status.st_nlink == 1 and re.fullmatch(rb"[0-9]*\s*", os.pread(lock, 33, 0)):
-        os.pwrite(lock, f"{os.getpid():<31}\n".encode(), 0)
+
+
+def _holder(inode: int) -> str:
+    """The process that holds the lock on a file, as the kernel states it; "unknown" for one of another container or host."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            _, kind, _, _, process, file, *_ = line.replace("-> ", "").split()
+            if kind == "FLOCK" and file.endswith(f":{inode}"):
+                return process
+    return "unknown"
 
 
 def _remove_empty(output: Path) -> None:

@@ -16,6 +16,7 @@ from blake3 import blake3
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
+from pipeline.redaction import quoted
 
 DATA = Path(__file__).parents[2] / "data"
 ROME = (DATA / "rome99.gr.gz").read_bytes()
@@ -229,7 +230,7 @@ def test_an_unusual_url_is_bad_input(url, tmp_path):
 def test_a_url_without_a_file_is_bad_input_or_an_os_error(url, tmp_path):
     with pytest.raises((BadInput, OSError)) as caught:
         ingest(GraphConfig(source=url), tmp_path)
-    assert caught.value.filename == url if isinstance(caught.value, OSError) else caught.value.file == url
+    assert caught.value.filename == url if isinstance(caught.value, OSError) else caught.value.file == quoted(url)
     assert list(tmp_path.iterdir()) == []
 
 

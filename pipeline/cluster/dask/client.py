@@ -14,7 +14,7 @@ import dask
 from distributed import Client, LocalCluster, Security
 
 from kernels.gpu.devices import obstacle
-from pipeline.cluster.dask.local_workers import local_workers
+from pipeline.cluster.dask.local_workers import SecurityInMemory, local_workers
 from pipeline.cluster.fork_server import forks_workers
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
@@ -126,7 +126,7 @@ def _end(workers: LocalCluster) -> None:
 def _security(config: ClusterConfig) -> Security:
     """Both sides authenticate by a certificate. A local cluster makes its own: other users can connect to loopback, too."""
     if config.scheduler == "local":
-        made: Security = Security.temporary()
+        made: Security = SecurityInMemory.temporary()
         return made
     if config.scheduler.startswith("tcp:"):
         return Security()

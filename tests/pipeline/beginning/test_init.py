@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -113,6 +114,59 @@ def test_the_deployment_has_the_form_of_the_projects(people):
     assert {key: entry[key] for key in ("work_pool", "concurrency_limit")} == {
         key: projects["deployments"][0][key] for key in ("work_pool", "concurrency_limit")
     }
+
+
+HOSTILE = (
+    'people\npublish_to = "memory:\\u002F\\u002Fevil"\nkeep = 1 #', "a\r[cluster]", 'quote"s', "it's", "back\\slash\\u0041",
+    "tab\t", "\x1b[31mred", "\x7f", "\u2028x", "\u202egnp", "-x", "a: b", "{{ x }}", "# x", "*x", "$(touch owned)", "a b; ls",
+)  # fmt: skip
+YAML_WORDS = ("yes", "no", "on", "OFF", "null", "true", "2024", "1_000", "0x1f", "1e3", "12:30", "2024-01-01")
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, *YAML_WORDS])
+@pytest.mark.parametrize("option", [False, True])
+def test_a_name_is_one_value_wherever_it_is_written(name, option, tmp_path, monkeypatch, capsys):
+    """The name of the file, or one that is given, as well as those of columns and folders."""
+    monkeypatch.chdir(tmp_path)
+    file = Path("people.csv" if option else f"{name}.csv")
+    file.write_text("src,dst\n1,2\n")
+    init(f"./{file}", "--to", f"./to {name}", *([f"--name={name}"] if option else []))
+    said = capsys.readouterr().out
+    (path,) = Path(f"to {name}").glob("*.toml")
+    stated = tomllib.loads(path.read_text())
+    assert stated.keys() == {"output", "graph"} and stated["graph"]["name"] == (name if option else name.split(".")[0])
+    config = load_run(path)
+    assert Path(config.graph.source).samefile(file) and config.output.is_relative_to(tmp_path)
+    (entry,) = yaml.safe_load(path.with_suffix(".deployment.yaml").read_text())["deployments"]
+    assert entry["name"] == path.stem and Path(entry["parameters"]["run"]).samefile(path)
+    commands = said[said.index("next:") :]
+    words = shlex.split(commands)
+    assert words[3] == words[6] == entry["parameters"]["run"] and words[1] == words[4] == "graphmill" and len(words) == 12
+    assert said[: said.index("wrote")].replace("\n", "").isprintable()
+
+
+def test_names_of_columns_are_values(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    columns = ['a"\nkeep = 1', "b\\u0022\t", "\x1b[2J"]
+    pq.write_table(pa.table({name: [1] for name in columns}), "g.parquet")
+    init("g.parquet", "--src", columns[0], "--dst", columns[1], "--weight", columns[2])
+    assert tomllib.loads(Path("g.toml").read_text())["graph"]["columns"] == dict(
+        zip(("src", "dst", "weight"), columns, strict=True)
+    )
+    assert capsys.readouterr().out.replace("\n", "").isprintable()
+
+
+def test_all_paths_are_relative_to_the_written_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"g": "src,dst\n1,2\n", "n": "vertex,age\n1,2\n", "c": "vertex,x,y\n1,2,3\n"}.items():
+        Path(f"{name}.csv").write_text(text)
+    init("g.csv", "--nodes", "n.csv", "--coordinates", "c.csv", "--to", "my")
+    graph = load_run(Path("my/g.toml")).graph
+    assert [Path(file).name for file in (graph.source, graph.nodes, graph.coordinates) if Path(file).is_file()] == [
+        "g.csv",
+        "n.csv",
+        "c.csv",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 import fcntl
 import os
 import signal
+import stat
 
 import pytest
 
 from pipeline.errors import BadConfig, Busy
 from pipeline.store import manifest
+from pipeline.store.scratch import scratch
 from pipeline.store.workspace import shared_workspace, workspace
 from tests.pipeline.store.test_scratch import leave_behind
 from tests.steps import identity
@@ -18,6 +20,32 @@ def test_a_second_run_is_refused_with_the_process_of_the_first(tmp_path):
         pass
     with workspace(tmp_path) as work:
         assert work == tmp_path / "steps"
+
+
+@pytest.mark.parametrize("before", [None, 0o644, 0o666])
+def test_only_the_owner_may_open_the_lock(tmp_path, before):
+    """Who can open a file can lock it; folders of earlier versions are repaired, also by a run that is refused."""
+    lock, umask = tmp_path / ".lock", os.umask(0)
+    try:
+        if before:
+            lock.write_text("4000000\n")
+            lock.chmod(before)
+        with workspace(tmp_path):
+            assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+            lock.chmod(before or 0o600)
+            with pytest.raises(Busy, match=f"process {os.getpid()}"), workspace(tmp_path):
+                pass
+            assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    finally:
+        os.umask(umask)
+
+
+def test_nothing_that_a_run_makes_can_be_locked_by_its_readers(tmp_path):
+    """Of what runs lock: the lock of the output folder, and those of hidden folders."""
+    with workspace(tmp_path) as work, scratch(work) as folder:
+        locks = [tmp_path / ".lock", *folder.parent.glob("*.lock")]
+        assert len(locks) == 2
+        assert all(stat.S_IMODE(lock.stat().st_mode) == 0o600 for lock in locks)
 
 
 def test_a_failed_run_releases_the_lock(tmp_path):
@@ -118,6 +146,7 @@ def test_a_planted_lock_is_neither_followed_nor_written(tmp_path, kind, content)
     lock, target = tmp_path / "out" / ".lock", tmp_path / "target"
     lock.parent.mkdir()
     target.write_text(content)
+    mode = stat.S_IMODE(target.stat().st_mode)
     PLANTS[kind](lock, target)
     if kind in ("file", "hard link"):
         with workspace(lock.parent), pytest.raises(Busy), workspace(lock.parent):
@@ -127,6 +156,7 @@ def test_a_planted_lock_is_neither_followed_nor_written(tmp_path, kind, content)
             pass
     assert target.read_text() == content and not (lock.parent / "nowhere").exists()
     assert kind != "file" or lock.read_text() == "dear"
+    assert kind != "hard link" or stat.S_IMODE(target.stat().st_mode) == mode
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "fifo", "file"])
