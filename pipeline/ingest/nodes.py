@@ -74,8 +74,8 @@ def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns
         known = table[name].drop_null().cast(pa.float64()).to_numpy()
         if len(known) and not (np.abs(known) <= most).all():
             raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
-    table = table.rename_columns(["vertex", "x", "y"]).drop_null()
-    return table.cast(pa.schema([("vertex", pa.int64()), ("x", pa.float64()), ("y", pa.float64())]))
+    degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", axes, strict=True)}
+    return pa.table({"vertex": table["vertex"], **degrees}).drop_null()
 
 
 def write_nodes(file: str, table: pa.Table, path: Path) -> None:
