@@ -36,9 +36,9 @@ class RunOptions:
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
-        ids: Type of the ids in CSV, TSV and Parquet: auto (default), integer or string.
+        ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
         named: Add a column of names after each column of ids in every table, if the source's ids are strings.
-        format: dimacs, arcs, snap, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
+        format: dimacs, arcs, snap, konect, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
         name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
             if latest is the result of another configuration, or of other sources, more stages or another graph.

@@ -1,6 +1,7 @@
 """Look at the beginning of a graph file: its format, its columns, its direction and its first edge."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -11,8 +12,7 @@ from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import detect
-from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.rows import Decimals
+from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import locate, stored
 
@@ -48,7 +48,7 @@ def look(graph: GraphConfig) -> Seen:
             found = {"columns": columns.chosen(source.url, sample, graph), "format": name}
             asked = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
             graph = graph.model_copy(update=found | (asked if name != "parquet" else {}))
-    edges, first = _first(graph, name, pa.int64())
+    edges, first = in_the_right_way(graph, source.url, partial(_first, name))
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
@@ -68,7 +68,7 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(graph: GraphConfig, name: str, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
+def _first(name: str, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
     """The edge list, and its first row."""
     source, entry = locate(graph.source), FORMATS[name]
     with stored(source) as content:
@@ -76,10 +76,7 @@ def _first(graph: GraphConfig, name: str, weight: pa.DataType) -> tuple[EdgeList
             assert source.local
             return _row(entry.read(source.local, source.url, graph))
         text = Text(source.url, chunks(content, graph.limits), graph.limits)
-        try:
-            return _row(entry.read(text, graph, weight))
-        except Decimals:
-            return _first(graph, name, pa.float64())
+        return _row(entry.read(text, graph, weight))
 
 
 def _row(edges: EdgeList) -> tuple[EdgeList, dict[str, object]]:

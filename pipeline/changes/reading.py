@@ -13,6 +13,7 @@ from kernels.graph import Array
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
+from pipeline.ingest.fields import Field
 from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
 from pipeline.ingest.formats.parquet import (
@@ -28,7 +29,7 @@ from pipeline.ingest.formats.parquet import (
     weight_type,
 )
 from pipeline.ingest.formats.parquet_footer import open_file
-from pipeline.ingest.formats.rows import Field, Rows
+from pipeline.ingest.formats.rows import Rows
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.source import Source, stored
@@ -129,7 +130,10 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: 
     names = header_names(text.header(), delimiter)
     check_count(text.file, len(names), limits, text.line)
     _require_columns(text.file, names)
-    rows = Rows(tuple(Field(name, kinds.get(name), optional=name == "weight") for name in names), delimiter=delimiter)
+    rows = Rows(
+        tuple(Field(name, kinds.get(name), optional=name == "weight", is_id=name in ("src", "dst")) for name in names),
+        delimiter=delimiter,
+    )
 
     def read(block: Block) -> tuple[Block, pa.Table]:
         return block, parse(text.file, block, rows.tidy, rows.read, rows.explain)

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch
 from pipeline.redaction import redacted
 
-Format = Literal["auto", "dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
+Format = Literal["auto", "dimacs", "arcs", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
 LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
 
@@ -41,7 +41,7 @@ class Limits(Model):
 
 
 class Columns(Model):
-    """Columns of CSV, TSV, Parquet and SNAP files: names or, in files without a header line such as SNAP's, numbers from 1."""
+    """Columns of CSV, TSV, Parquet, SNAP and KONECT files: names or, without a header line as in SNAP, numbers from 1."""
 
     # The column of the vertex that an edge leaves; by default `src`, or the first column if there is no header line.
     src: ColumnName | None = Field(default=None, examples=["who"])
@@ -105,7 +105,8 @@ class GraphConfig(Model):
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
     directed: Switch | None = Field(default=None, examples=[False])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, or CSV, TSV or Parquet file
-    # Type of the ids in CSV, TSV and Parquet files; `auto` decides by the first row, or by the column types of Parquet.
+    # Type of the ids in CSV, TSV, SNAP, KONECT and Parquet files. `auto` decides by the column types of Parquet, and by the first
+    # row of CSV and TSV, where also another form of an integer in any row, such as 007, makes ids strings.
     ids: Literal["auto", "integer", "string"] = "auto"
     # CSV, TSV or Parquet file with a column of ids; its other columns are joined to table `vertices`.
     nodes: str | None = Field(default=None, examples=["people-nodes.csv"])

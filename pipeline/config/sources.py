@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.config.model import LARGEST
 from pipeline.errors import BadConfig
+from pipeline.texts import shown, why_not_utf8
 
 _COMPRESSED = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"  # how gzip, xz and zstd files begin
 BOM = b"\xef\xbb\xbf"  # with which spreadsheets begin their CSV files
@@ -38,12 +38,8 @@ def numbered_sources(path: Path) -> Iterator[tuple[int, str]]:
         quoted = _QUOTED.fullmatch(line)
         if word := quoted[1].replace(b'""', b'"') if quoted else _COMMENT.sub(b"", line).strip():
             number = line_number
-            try:
-                text = word.decode()
-            except UnicodeDecodeError:
-                raise BadConfig(f"{path}: line {number}: {word[:40].decode('latin-1')!a} is not UTF-8") from None
-            if word.isdigit() and int(word[:20]) > LARGEST:
-                raise BadConfig(f"{path}: line {number}: {text[:40]!a} is not in 0..{LARGEST}")
-            yield number, text
+            if reason := why_not_utf8(word):
+                raise BadConfig(f"{path}: line {number}: {shown(word)} {reason}")
+            yield number, word.decode()
     if not number:
         raise BadConfig(f"{path}: contains no vertex")

@@ -4,11 +4,11 @@ A source is located and opened (`source`), decompressed (`decompress`) and split
 (`formats.detect`), and the format's module yields tables, which `writer` writes.
 """
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,7 @@ from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS, dimacs
 from pipeline.ingest.formats.detect import detect
-from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.rows import Decimals
+from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.nodes import MAGIC, coordinates_of, is_table, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
@@ -37,7 +36,6 @@ from pipeline.store.sha256 import Sums
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES, NODES
 
-log = logging.getLogger(__name__)
 AHEAD = 1  # chunks
 FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
@@ -124,17 +122,13 @@ class _Reading:
     arrays: EdgeArrays | None = None
 
     def write(self, folder: Path) -> EdgeFacts:
-        try:
-            return self._read(folder, pa.int64())
-        except Decimals:
-            log.info("%s: a weight has decimals, reading the file again", self.source.url)
-            for part in tables.files(folder):
-                part.unlink()
-            return self._read(folder, pa.float64())
+        return in_the_right_way(self.graph, self.source.url, partial(self._read, folder))
 
-    def _read(self, folder: Path, weight: pa.DataType) -> EdgeFacts:
+    def _read(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> EdgeFacts:
         """Read and store the edges; if ids are strings, in two passes (`pipeline.ingest.numbering`)."""
-        with self._opened(folder, weight) as read:
+        for part in tables.files(folder):  # of a reading in another way
+            part.unlink()
+        with self._opened(folder, graph, weight) as read:
             if not read.edges.named:
                 found = self._store(read, None if read.refers_to else folder)
             else:
@@ -143,7 +137,7 @@ class _Reading:
             _check_declared(read.edges, read.content, self.graph.limits)
             return self._facts(read, found)
         names.save(folder)
-        with self._opened(folder, weight) as read:
+        with self._opened(folder, graph, weight) as read:
             most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))
             edges = numbered(self.source.url, names, read.edges.tables)
             read.edges = replace(read.edges, tables=edges, largest=most, first_id=0, declared_vertices=len(names))
@@ -151,9 +145,9 @@ class _Reading:
         return self._facts(read, found).model_copy(update={"name_bytes": len(names.content)})
 
     @contextmanager
-    def _opened(self, folder: Path, weight: pa.DataType) -> Iterator["_Opened"]:
+    def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator["_Opened"]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
-        graph, url = self.graph, self.source.url
+        url = self.source.url
         with stored(self.source) as content:
             on_disk = self.source.local if is_plain(content) else None
             text = Text(url, chunks(content, graph.limits), graph.limits)
@@ -230,7 +224,7 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
 
 def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
     """Raise BadInput if the header of a small file declares a large graph."""
-    vertices = edges.declared_vertices or 0
+    vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
     needed = BYTES_PER_VERTEX * vertices
     if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
         raise BadInput(
@@ -260,7 +254,7 @@ def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names:
     vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
     write(folder / COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
     check_each_once(url, folder / COORDINATES, vertices)
-    if facts.declared_vertices not in (None, vertices):
+    if facts.first_id is not None and facts.declared_vertices != vertices:
         raise BadInput(url, f"declares {vertices} vertices, but {facts.source.path} declares {facts.declared_vertices}")
     return vertices
 

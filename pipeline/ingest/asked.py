@@ -15,6 +15,7 @@ from pipeline.store.names import UNKNOWN, open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables.points import sorted_coordinates
 from pipeline.tables.row_lookup import places_in
+from pipeline.texts import id_of, other_form_of, why_not_an_id
 
 Place = tuple[float, float]  # degrees of longitude and latitude
 _NUMBER = r"[-+]?\d{1,3}(?:\.\d{0,15})?"
@@ -62,10 +63,12 @@ def different(edges: Folder, graph: Folder, asked: Sequence[int | Place]) -> lis
 
 
 def _integer(text: str) -> int | Place:
-    if text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST)) and int(text) <= LARGEST:
-        return int(text)
+    if (number := id_of(text)) is not None:
+        return number
     if place := _place(text):
         return place
+    if text.isdecimal() or other_form_of(text):
+        raise BadSource(f"source {text[:80]!r} {why_not_an_id(text) or f'is not in 0..{LARGEST}'}")
     raise BadSource(f"source {text[:80]!r} is neither an id (ids are integers in this graph) nor a place LON,LAT in degrees")
 
 

@@ -13,14 +13,16 @@ from pyarrow import csv
 
 from kernels.graph import ID
 from pipeline.config.graph import Limits, NodeColumns
+from pipeline.config.model import LARGEST
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
-from pipeline.ingest.formats.parquet import FORMAT, is_text, read_columns, reading, require_no_null, require_ratio, width_of
+from pipeline.ingest.formats.parquet import FORMAT, NAME, is_text, read_columns, reading, require_no_null, require_ratio, width_of
 from pipeline.ingest.formats.parquet_footer import open_file
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, Names
 from pipeline.tables.definitions import TABLES
+from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 MAGIC = FORMAT.magic
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -74,8 +76,8 @@ def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns
         known = table[name].drop_null().cast(pa.float64()).to_numpy()
         if len(known) and not (np.abs(known) <= most).all():
             raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
-    table = table.rename_columns(["vertex", "x", "y"]).drop_null()
-    return table.cast(pa.schema([("vertex", pa.int64()), ("x", pa.float64()), ("y", pa.float64())]))
+    degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", axes, strict=True)}
+    return pa.table({"vertex": table["vertex"], **degrees}).drop_null()
 
 
 def write_nodes(file: str, table: pa.Table, path: Path) -> None:
@@ -98,13 +100,27 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
             _require_size(file, path.stat().st_size, parquet, limits)
             return read_columns(path, parquet, names, limits)
     options = csv.ConvertOptions(column_types={columns.vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
-    parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
+    parse, text = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file)), b"".join([head, *stream])
     try:
         with reading(file):
-            table = csv.read_csv(io.BytesIO(b"".join([head, *stream])), parse_options=parse, convert_options=options)
+            table = csv.read_csv(io.BytesIO(text), parse_options=parse, convert_options=options)
+            names = table.schema.names if wanted is None else [columns.vertex, *wanted]
     except BadInput as error:
+        _require_utf8(file, text)
         raise BadInput(file, str(error.__cause__)) from None
+    if any(pa.types.is_binary(field.type) and field.name in names for field in table.schema):
+        _require_utf8(file, text)
     return table.select(_names(file, table.schema, columns.vertex, wanted))
+
+
+def _require_utf8(file: str, content: bytes) -> None:
+    """Raise BadInput for the first line of a text that is not UTF-8."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        begin, end = content.rfind(b"\n", 0, error.start) + 1, content.find(b"\n", error.start)
+        line = content[begin : end if end >= 0 else len(content)].rstrip(b"\r")
+        raise BadInput(file, f"{shown(line)} {why_not_utf8(line)}", content.count(b"\n", 0, begin) + 1) from None
 
 
 def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | None) -> list[str]:
@@ -155,12 +171,19 @@ def _numbers(file: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) ->
     require_no_null(file, ids, "the id")
     if names is not None:
         return pa.array(names.find(ids.cast(pa.string())))
+    if not (is_text(ids.type) or pa.types.is_integer(ids.type)):
+        raise BadInput(file, f"ids are {ids.type}, but the ids of the graph are integers")
+    if is_text(ids.type):
+        texts = ids.cast(NAME)
+        fits = pc.match_substring_regex(texts, "^(0|-?[1-9][0-9]{0,18})$")
+        if len(texts) and (row := pc.index(fits, pa.scalar(False)).as_py()) >= 0:
+            text = texts[row].as_py()
+            reason = why_not_an_id(text) or f"is not in 0..{LARGEST}"
+            raise BadInput(file, f"row {row}: id {text[:80]!r} {reason}, and the ids of the graph are integers")
     try:
-        if not (is_text(ids.type) or pa.types.is_integer(ids.type)):
-            raise BadInput(file, f"ids are {ids.type}, but the ids of the graph are integers")
         found = ids.cast(pa.int64())
     except pa.ArrowInvalid as error:
-        raise BadInput(file, f"has an id that is not an integer, but the ids of the graph are: {error}") from None
+        raise BadInput(file, f"has an id that is not in 0..{LARGEST}: {error}") from None
     if len(found) and pc.min(found).as_py() < 0:
         raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
     return found.cast(pa.from_numpy_dtype(ID))

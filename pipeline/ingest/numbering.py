@@ -46,7 +46,7 @@ def _number(file: str, names: Names, of_all: pa.Array, table: pa.Table) -> pa.Ta
     if not of_all.take(pa.array(found)).equals(ids):
         raise ProofFailed(f"{file}: a vertex has another number than its id")
     columns = dict(zip(ENDS, np.split(found, 2), strict=True))
-    return pa.table(columns | {name: table[name] for name in table.schema.names[2:]})
+    return pa.table(columns | {name: table[name] for name in table.schema.names if name not in ENDS})
 
 
 def _ids(table: pa.Table) -> pa.Array:

@@ -1,6 +1,5 @@
 """A shortest path from the tables of a published run: the predecessors of its end, back to its source."""
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,11 +13,13 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Form
 from kernels.registry import ALGORITHMS
+from pipeline.config.model import LARGEST
 from pipeline.errors import BadConfig, BadSource, Damaged, NoPath
 from pipeline.report.wording import number
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.texts import id_of, why_not_an_id
 
 PATH_TABLES = tuple(algorithm.table_name for algorithm in ALGORITHMS if algorithm.form is Form.PATHS)
 _HELD = 32  # row groups in memory, of up to a million rows
@@ -97,21 +98,24 @@ class Described:
     def numbers(self, asked: list[str]) -> list[int]:
         """The external ids of the vertices that a user named. Raises BadSource."""
         if "id" not in self._columns:
-            if wrong := next((one for one in asked if not re.fullmatch("[0-9]{1,19}", one)), None):
-                raise BadSource(f"{wrong[:80]!r} is not an id (ids are integers in this graph)")
-            return [int(one) for one in asked]
-        numbers: dict[str, int] = {}
+            numbers = [id_of(one) for one in asked]
+            for one, number_of in zip(asked, numbers, strict=True):
+                if number_of is None:
+                    reason = why_not_an_id(one) or f"is not in 0..{LARGEST}"
+                    raise BadSource(f"vertex {one[:80]!r} {reason}; the ids of this graph are integers")
+            return [one for one in numbers if one is not None]
+        named: dict[str, int] = {}
         try:
             for file in tables.files(self._folder):
                 with pq.ParquetFile(file, page_checksum_verification=True) as opened:
                     for batch in opened.iter_batches(columns=["vertex", "id"]):
                         found = batch.filter(pc.is_in(batch["id"], pa.array(asked, batch["id"].type)))
-                        numbers |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
+                        named |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{self._folder}: {error}") from None
-        if missing := next((one for one in asked if one not in numbers), None):
+        if missing := next((one for one in asked if one not in named), None):
             raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
-        return [numbers[one] for one in asked]
+        return [named[one] for one in asked]
 
 
 def _table_of(run: Folder, facts: RunFacts, asked: str | None) -> str:

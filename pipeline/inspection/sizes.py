@@ -1,6 +1,7 @@
 """How large a graph is, before it is read: as its file states, or from the beginning of its text."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,8 +11,7 @@ from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.formats import FORMATS, parquet
 from pipeline.ingest.formats.detect import detect
-from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.rows import Decimals
+from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, locate, stored
 
@@ -43,13 +43,10 @@ def sizes_of(graph: GraphConfig) -> Sizes:
         BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.
     """
     source = locate(graph.source)
-    try:
-        return _sizes(graph, source, pa.int64())
-    except Decimals:
-        return _sizes(graph, source, pa.float64())
+    return in_the_right_way(graph, source.url, partial(_sizes, source))
 
 
-def _sizes(graph: GraphConfig, source: Source, weight: pa.DataType) -> Sizes:
+def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> Sizes:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
         if on_disk and content.peek(len(parquet.FORMAT.magic)) == parquet.FORMAT.magic and graph.format in ("auto", "parquet"):

@@ -29,7 +29,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.runtime.needs import Shape, require_space
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.sources import require_sources_in
+from pipeline.steps.sources import require_sources_in, require_vertices
 from pipeline.store.arrays import Background
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
@@ -63,7 +63,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
     Raises:
         BadSource: No edge has one of the sources. Nothing is written.
         Damaged: The edge list cannot be read.
-        BadInput: The source to which the edge list refers is not the file that was ingested.
+        BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
         ClusterLost: As `cluster.map`.
     """
@@ -81,6 +81,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         with nullcontext() if held else unchanged(edges, runtime.held_edges.sources.get(edges.digest)):
             work = partial(store_part, edges, layout, held)
             ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
+        require_vertices(edges, GraphFacts.of(stored.folder).vertices)
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
@@ -201,9 +202,9 @@ def lay_out_part(source: Edges, edges: Folder, layout: LayoutConfig, ranks: Comm
 
 def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
     """Which arcs are stored of an edge list."""
-    first, declared = EdgeFacts.of(edges).first_id or 0, EdgeFacts.of(edges).declared_vertices or 0
+    first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
     return Rules(
-        range(first, first + declared),
+        range(0) if first is None else range(first, first + declared),
         both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
         keep_parallel=layout.parallel_arcs == "keep",

@@ -16,6 +16,7 @@ FORMATS: dict[str, TextFormat | FileFormat] = {
         dimacs.ARCS,
         pace.FORMAT,
         snap.FORMAT,
+        snap.KONECT,
         delimited.CSV,
         delimited.TSV,
         gra.FORMAT,

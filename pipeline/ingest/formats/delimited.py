@@ -1,17 +1,19 @@
 """CSV and TSV. Columns are found by the names in the header line or, without one, by number; other columns are ignored."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
+from pipeline.errors import BadInput
+from pipeline.ingest.fields import STRINGS, Field, ends
 from pipeline.ingest.formats.columns import check_count, choose
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
-from pipeline.ingest.formats.rows import INTEGER, Field, Rows, split_quoted, tables
+from pipeline.ingest.formats.rows import Rows, split_quoted, tables
 from pipeline.ingest.formats.text import Text
+from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, why_not_utf8
 
 
 def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) -> EdgeList:
@@ -22,32 +24,27 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     found = header_names(first, delimiter)
     if not graph.header:
         found = [str(number) for number, _ in enumerate(found, 1)]
-    chosen = choose(text.file, found, graph.columns, text.line or 1, numbered=not graph.header)
+    try:
+        chosen = choose(text.file, found, graph.columns, text.line or 1, numbered=not graph.header)
+    except BadInput as error:
+        reason = why_not_utf8(first)
+        raise BadInput(text.file, f"{error.reason}; the line {reason}", error.line) if reason else error from None
     roles = {name: role for role, name in chosen.names.items()}
     places = {role: place for place, name in enumerate(found) if (role := roles.get(name))}
     named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, places, delimiter))
-    types = {"src": pa.large_string() if named else pa.int64(), "weight": weight}
-    types["dst"] = types["src"]
-    fields = [_field(roles.get(name), types, number) for number, name in enumerate(found)]
-    if graph.ids == "auto":
-        fields = [replace(field, hint=_HINT) if field.name in ("src", "dst") else field for field in fields]
+    src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "", auto=graph.ids == "auto")
+    of_roles = {"src": src, "dst": dst, "weight": Field("weight", weight, decimals=True)}
+    fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(found))
     edges = tables(text, Rows(tuple(fields), delimiter=delimiter), graph.limits.edges)
     return EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named)
 
 
-_HINT = ", as the ids of the first row are; if ids are strings, say so in graph.ids or with --ids string"
-
-
-def _field(role: str | None, types: Mapping[str, pa.DataType], number: int) -> Field:
-    return Field(role, types[role], decimals=role == "weight") if role else Field(f"column {number}")
-
-
 def _has_names(text: Text, places: Mapping[str, int], delimiter: str) -> bool:
-    """Whether an id in the first row of data is not an integer."""
+    """Whether an id in the first row of data is a text that is not even another form of an integer."""
     lines = (line.strip(b"\r") for line in islice(text.head.split(b"\n"), text.line, None))
     fields = split_quoted(next(filter(None, lines), b""), delimiter)
-    ids = (fields[places[end]].strip() for end in ("src", "dst") if places[end] < len(fields))
-    return any(not INTEGER.fullmatch(value) for value in ids if value)
+    ids = (fields[places[end]].strip(b" \t").decode(errors="replace") for end in ("src", "dst") if places[end] < len(fields))
+    return any(not (is_integer_id(id) or other_form_of(id) or decimal_form_of(id)) for id in ids if id)
 
 
 def _peeked(text: Text) -> bytes:

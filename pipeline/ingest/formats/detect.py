@@ -1,5 +1,6 @@
 """Which format a file has: its content decides, and its name only if the content does not."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -9,11 +10,22 @@ from pipeline.config.graph import Format, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
-from pipeline.ingest.formats.text import shown
+from pipeline.texts import shown
 
 _ARC = re.compile(rb"a(\s+\d+){2}\s+\S+")
 _COORDINATES = re.compile(rb"p\s+aux\s+sp\s+co\b")
 _COMMENT = re.compile(rb"c(\s|$)")
+_METIS = (
+    'has the name of a METIS file, which lists the neighbours of a vertex on each line; write "SRC DST" lines from it, or, if it '
+    'has such lines, state format = "snap" (--format snap)'
+)
+# Suffixes of files that look like SNAP, but have a header of sizes, and what to say about a file that has nothing else to go by.
+_FOREIGN = {
+    "graph": _METIS,
+    "metis": _METIS,
+    "mtx": 'lacks the first line "%%MatrixMarket matrix coordinate VALUES SYMMETRY" of a Matrix Market file; add it, or, if the '
+    'file has only "SRC DST" lines, state format = "snap" (--format snap)',
+}
 _COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 
@@ -22,6 +34,8 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     for entry in FORMATS.values():
         if isinstance(entry, FileFormat) and head.startswith(entry.magic):
             return entry.name
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise BadInput(file, "is UTF-16; `iconv -f utf-16 -t utf-8` converts such a file")
     if b"\0" in head:
         raise BadInput(file, f"is a binary file, not a graph; {_known()}")
     lines = [line for _, line in islice(_filled(head), 3)]
@@ -33,7 +47,10 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     if graph.delimiter:
         return "csv"
     headerless = None if graph.header else _by_name(file) or _by_option(first, graph)
-    if found := headerless or _by_content(Head(lines, first, graph.columns)) or _by_name(file) or _by_option(first, graph):
+    by_content = headerless or _by_content(Head(lines, first, graph.columns))
+    if (reason := _FOREIGN.get(_suffix(file))) and by_content in (None, "snap", "konect") and not first.startswith(b"#"):
+        raise BadInput(file, reason, number)
+    if found := by_content or _by_name(file) or _by_option(first, graph):
         return found
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
 
@@ -51,8 +68,12 @@ def _by_content(head: Head) -> str | None:
 
 
 def _by_name(file: str) -> str | None:
-    suffix = _COMPRESSED.sub("", file.lower()).rpartition(".")[2]
+    suffix = _suffix(file)
     return next((entry.name for entry in FORMATS.values() if suffix in entry.suffixes), None)
+
+
+def _suffix(file: str) -> str:
+    return _COMPRESSED.sub("", file.lower()).rpartition(".")[2]
 
 
 def _by_option(first: bytes, graph: GraphConfig) -> str | None:

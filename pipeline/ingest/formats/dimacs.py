@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
+from pipeline.ingest.fields import Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
+from pipeline.ingest.formats.rows import Declared, Rows, tables
 from pipeline.ingest.formats.text import Text, problem
 
 _DEGREES = Field("x", pa.float64(), low=-sys.float_info.max), Field("y", pa.float64(), low=-sys.float_info.max)
@@ -47,7 +48,7 @@ def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:
     """Read a `.co` file: the number of vertices, and tables of `vertex` int64, `x` and `y` float64 in degrees."""
     line = text.header(b"c")
     (vertices,) = problem(text, line, b"p aux sp co", 1)
-    rows = Rows((Field("vertex", pa.int64(), 1, vertices), *_DEGREES), tag=b"v", header=b"p", comment=b"c")
+    rows = Rows((Field("vertex", pa.int64(), 1, vertices, is_id=True), *_DEGREES), tag=b"v", header=b"p", comment=b"c")
     return vertices, map(_to_degrees, tables(text, rows, limit, Declared(vertices, text.line)))
 
 
@@ -55,7 +56,7 @@ def _arcs(
     text: Text, graph: GraphConfig, weight: pa.DataType, ids: tuple[int, int], declared: Declared | None = None
 ) -> EdgeList:
     kind = None if graph.columns.weight is False else weight
-    fields = Field("src", pa.int64(), *ids), Field("dst", pa.int64(), *ids), Field("weight", kind, decimals=True)
+    fields = *ends(low=ids[0], high=ids[1]), Field("weight", kind, decimals=True)
     rows = Rows(fields, tag=b"a", header=b"p", comment=b"c")
     return EdgeList(tables(text, rows, graph.limits.edges, declared), kind)
 

@@ -1,16 +1,22 @@
 """The declaration of a format, and the result of its reader."""
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.config.graph import Format as Name
+from pipeline.ingest.fields import Decimals, OtherForm
 from pipeline.ingest.formats.columns import Chosen
 from pipeline.ingest.formats.text import Text
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,8 @@ class EdgeList:
     weight: pa.DataType | None
     directed: bool = True  # what the file or the format states
     states_direction: bool = False  # whether the file itself states it
-    # first_id, declared_vertices: where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`.
+    # first_id, declared_vertices: where the file declares its vertices, these are `first_id..first_id + declared_vertices - 1`;
+    # without `first_id`, only their number.
     first_id: int | None = None
     declared_vertices: int | None = None
     rows: int | None = None  # edges, if the file states it; the tables have as many, or iterating them raises BadInput
@@ -31,6 +38,25 @@ class EdgeList:
     columns: Chosen | None = None  # those of a file that has columns
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
+
+
+def in_the_right_way(graph: GraphConfig, file: str, read: Callable[[GraphConfig, pa.DataType], T]) -> T:
+    """`read(graph, weight)`, with integers as weights and, unless the graph states them, as ids; again where the file has others.
+
+    Args:
+        read: Reads the file; `weight` is int64 or float64. What it wrote when it raised Decimals or OtherForm is void.
+        file: The source's name in the log.
+    """
+    weight = pa.int64()
+    while True:
+        try:
+            return read(graph, weight)
+        except Decimals:
+            log.info("%s: a weight has decimals, reading the file again", file)
+            weight = pa.float64()
+        except OtherForm as found:
+            log.warning("%s: %s; all ids are read as strings (graph.ids and --ids state the type)", file, found)
+            graph = graph.model_copy(update={"ids": "string"})
 
 
 @dataclass(frozen=True)
@@ -53,7 +79,7 @@ class TextFormat:
     """A format of lines."""
 
     name: Name
-    # `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `rows.Decimals` was raised.
+    # `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `fields.Decimals` was raised.
     read: Callable[[Text, GraphConfig, pa.DataType], EdgeList]
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.

@@ -11,9 +11,12 @@ import pyarrow as pa
 from pyarrow import csv
 
 from pipeline.config.graph import GraphConfig
+from pipeline.config.sources import BOM
+from pipeline.ingest.fields import small_integer
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
-from pipeline.ingest.formats.rows import Declared, check_count, small_integer, too_many
-from pipeline.ingest.formats.text import Text, line_of, parse, problem, shown, tidied
+from pipeline.ingest.formats.rows import Declared, check_count, too_many
+from pipeline.ingest.formats.text import Text, has_leading_zero, line_of, parse, problem, tidied
+from pipeline.texts import shown, why_not_an_id
 
 _LINE = re.compile(rb"[0-9]++ ?:(?: ?[0-9]++)*+ ?#")  # possessive, so that a line costs time in proportion to its length
 _ID = re.compile(rb"[0-9]++")
@@ -48,9 +51,17 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
     if not data:
         return pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())}), 0
     lines = data.count(b"\n")
-    if b"-" in data or b"x" in data or b"X" in data or not lines == data.count(b"#\n") == data.count(b"#") == data.count(b":"):
+    if (
+        data.startswith(BOM)
+        or b"-" in data
+        or b"x" in data
+        or b"X" in data
+        or not lines == data.count(b"#\n") == data.count(b"#") == data.count(b":")
+    ):
         return None
     column = data.translate(_TO_LINES).replace(b"#", b"\n%d" % _END).replace(b":", b"\n%d\n" % _COLON)
+    if has_leading_zero(column):
+        return None
     try:
         tokens = csv.read_csv(
             pa.BufferReader(column),
@@ -73,8 +84,12 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
 def _explain(line: bytes, vertices: int) -> str | None:
     if not _LINE.fullmatch(line):
         return f'expected "VERTEX: CHILDREN #", found {shown(line)}'
-    outside = (found[0] for found in _ID.finditer(line) if (value := small_integer(found[0])) is None or value >= vertices)
-    return next((f"vertex {shown(value)} is not in 0..{vertices - 1}" for value in outside), None)
+    for found in _ID.finditer(line):
+        if reason := why_not_an_id(found[0].decode()):
+            return f"vertex {shown(found[0])} {reason}"
+        if (value := small_integer(found[0])) is None or value >= vertices:
+            return f"vertex {shown(found[0])} is not in 0..{vertices - 1}"
+    return None
 
 
 def _count(line: bytes) -> int:

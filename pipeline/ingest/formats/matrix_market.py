@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
+from pipeline.ingest.fields import Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
-from pipeline.ingest.formats.text import Text, problem, shown
+from pipeline.ingest.formats.rows import Declared, Rows, tables
+from pipeline.ingest.formats.text import Text, problem
+from pipeline.texts import shown
 
 _VALUES = {b"pattern": None, b"integer": pa.int64(), b"real": pa.float64()}
 _SYMMETRIES = (b"general", b"symmetric")
@@ -22,7 +24,7 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     height, width, entries = problem(text, text.header(b"%"), b"", 3)
     if height != width:
         raise BadInput(text.file, f"a matrix of {height} rows and {width} columns is not a graph; it must be square", text.line)
-    ids = Field("src", pa.int64(), 1, height), Field("dst", pa.int64(), 1, height)
+    ids = ends(low=1, high=height)
     weight = None if graph.columns.weight is False else _VALUES[values]
     rows = Rows((*ids, Field("weight", weight)) if _VALUES[values] else ids, comment=b"%")
     edges = tables(text, rows, graph.limits.edges, Declared(entries, text.line))

@@ -6,16 +6,16 @@ https://pacechallenge.org/2016/treewidth/
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
+from pipeline.ingest.fields import ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import Declared, Field, Rows, tables
+from pipeline.ingest.formats.rows import Declared, Rows, tables
 from pipeline.ingest.formats.text import Text, problem
 
 
 def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     """Read a PACE file, header first."""
     vertices, edges = problem(text, text.header(b"c"), b"p tw", 2)
-    ids = Field("src", pa.int64(), 1, vertices), Field("dst", pa.int64(), 1, vertices)
-    rows = Rows(ids, header=b"p", comment=b"c")
+    rows = Rows(ends(low=1, high=vertices), header=b"p", comment=b"c")
     declared = Declared(edges, text.line)
     return EdgeList(
         tables(text, rows, graph.limits.edges, declared), None, False, first_id=1, declared_vertices=vertices,

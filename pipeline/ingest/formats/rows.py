@@ -1,8 +1,6 @@
 """Turn lines of fields into columns: Arrow parses a block, vectorised checks follow; only a bad block is read by line."""
 
 import csv as quoted
-import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,45 +10,17 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from kernels.cpu.parallel import cores
-from pipeline.config.model import LARGEST, MIB, is_utf8
+from pipeline.config.model import MIB
+from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, line_of, parse, shown, tidied, without
+from pipeline.ingest.fields import Field, beyond_int64, explain, in_range, small_integer
+from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, has_leading_zero, line_of, parse, tidied, without
 from pipeline.runtime.threads import map_in_order
+from pipeline.texts import shown
 
+_LEADING = "^[ \t]*-?0[0-9]|^[ \t]*-0"  # what Arrow reads as an integer, but no id is written as
+_OF_NUMBERS = frozenset("-./:")  # delimiters that numbers and times contain, too
 LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
-# Possessive, so that a value costs time in proportion to its length.
-INTEGER = re.compile(rb"-?[0-9]++")
-_DECIMAL = re.compile(rb"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)(e[-+]?[0-9]++)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
-
-
-class Decimals(Exception):
-    """A weight has decimals, but the weights before it were read as integers: the file must be read again."""
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field of a line.
-
-    Attributes:
-        type: int64, float64 or large_string, which may not be empty; None skips the field.
-        low, high: Bounds of the value, both allowed.
-        decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
-        hint: What to do about a value that is not a number, for the end of the message.
-        optional: Whether a string may be empty.
-    """
-
-    name: str
-    type: pa.DataType | None = None
-    low: float = 0
-    high: float = LARGEST
-    decimals: bool = False
-    hint: str = ""
-    optional: bool = False
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the values are strings."""
-        return bool(self.type == pa.large_string())
 
 
 @dataclass(frozen=True)
@@ -85,12 +55,18 @@ class Rows:
         return (
             len(table) == count_of(data, b"\n")  # no blank line, and no quote that spans lines
             and (not self.delimiter or b'"' not in data or _quotes_end(data))
-            and (self.delimiter or len(self.named) == len(self.fields) or self._has_single_blanks(data, len(table)))
+            and (self.delimiter or self._has_only_numbers or self._has_single_blanks(data, len(table)))
             and (not self.tag or count_of(data, b"\n" + self.tag + b" ") + data.startswith(self.tag + b" ") == len(table))
             and not ((b"x" in data or b"X" in data) and self._has_hexadecimals(data))
-            and not (any(_beyond_int64(table[field.name], field) for field in self.named) and self._has_long_integers(data))
-            and all(_in_range(table[field.name], field) for field in self.named)
+            and not (any(beyond_int64(table[field.name], field) for field in self.named) and self._has_long_integers(data))
+            and all(in_range(table[field.name], field) for field in self.named)
+            and not self._has_other_forms(data, table)
         )
+
+    @property
+    def _has_only_numbers(self) -> bool:
+        """Whether Arrow reads all fields, as numbers, which have no blanks within."""
+        return len(self.named) == len(self.fields) and not any(field.is_text for field in self.named)
 
     def _has_single_blanks(self, data: bytes, lines: int) -> bool:
         """Whether lines have one blank between fields and none elsewhere, so that skipped fields are neither empty nor two."""
@@ -103,7 +79,7 @@ class Rows:
         return without(data) if self.delimiter else tidied(data, self.comment)
 
     def explain(self, line: bytes) -> str | None:
-        """Return the fault of a line, None if there is none. Raises Decimals if the file must be read again."""
+        """Return the fault of a line, None if there is none. Raises Decimals or OtherForm if the file must be read again."""
         if len(line) > LONGEST_LINE:
             return f"is longer than {LONGEST_LINE} bytes, the limit for a line of fields"
         if self.delimiter and line.count(b'"') % 2:
@@ -117,7 +93,7 @@ class Rows:
             values = values[1:]
         if len(values) != len(self.fields):
             return f"{len(values)} fields, expected {len(self.fields)}: {shown(line)}"
-        reasons = (_explain(value.strip(), field) for value, field in zip(values, self.fields, strict=True) if field.type)
+        reasons = (explain(value, field) for value, field in zip(values, self.fields, strict=True) if field.type)
         return next(filter(None, reasons), None)
 
     def _columns(self, data: bytes, types: list[pa.DataType]) -> pa.Table:
@@ -125,7 +101,7 @@ class Rows:
         names = ["tag"] * bool(self.tag) + [field.name for field in self.fields]
         chosen = {field.name: kind for field, kind in zip(self.named, types, strict=True)}
         return csv.read_csv(
-            pa.BufferReader(data),
+            pa.BufferReader(BOM + data if data.startswith(BOM) else data),  # Arrow skips the first mark
             csv.ReadOptions(column_names=names),
             csv.ParseOptions(delimiter=self.delimiter or blank, quote_char='"' if self.delimiter else False),
             csv.ConvertOptions(column_types=chosen, include_columns=list(chosen), null_values=[]),
@@ -137,6 +113,17 @@ class Rows:
         read = self._columns(data, types).columns
         columns = [column for column, field in zip(read, self.named, strict=True) if not field.is_text]
         return any(pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py() for column in columns)
+
+    def _has_other_forms(self, data: bytes, table: pa.Table) -> bool:
+        """Whether an integer id is not in the one form of ids: Arrow accepts leading zeros and -0."""
+        ids = [field.name for field in self.named if field.is_id and not field.is_text]
+        if not ids or not len(table):
+            return False
+        minus = b"-0" in data and any(pc.min(table[name]).as_py() == 0 for name in ids)
+        if not (minus or self.delimiter in _OF_NUMBERS or has_leading_zero(data)):
+            return False
+        texts = self._columns(data, [pa.binary()] * len(self.named))
+        return any(pc.any(pc.match_substring_regex(texts[name], _LEADING)).as_py() for name in ids)
 
     def _has_long_integers(self, data: bytes) -> bool:
         """Whether a column that may have integers has one beyond int64, which is refused before and after the first decimal."""
@@ -193,14 +180,6 @@ def check_count(file: str, seen: int, declared: Declared | None) -> None:
         raise BadInput(file, f"declares {declared.arcs}, but the file has {seen}", declared.line)
 
 
-def small_integer(value: bytes) -> int | None:
-    """Return the value of digits, which may follow a minus sign; None beyond int64. Python refuses to parse the longest."""
-    digits = value.lstrip(b"-").lstrip(b"0") or b"0"
-    if len(digits) > len(str(LARGEST)) or int(digits) > LARGEST:
-        return None
-    return int(digits) * (-1 if value.startswith(b"-") else 1)
-
-
 def _has_long_line(data: bytes) -> bool:
     window = LONGEST_LINE // 4  # at least three such windows are within a longer line
     if all(data.find(b"\n", at, at + window) >= 0 for at in range(0, len(data) - window, window)):
@@ -214,43 +193,3 @@ def _quotes_end(data: bytes) -> bool:
     letters = np.frombuffer(data, np.uint8)
     quotes = np.searchsorted(np.flatnonzero(letters == ord('"')), np.flatnonzero(letters == ord("\n")))
     return not (quotes % 2).any()
-
-
-def _beyond_int64(column: pa.ChunkedArray, field: Field) -> bool:
-    return field.decimals and pa.types.is_floating(column.type) and len(column) > 0 and not pc.max(column).as_py() < 2**63
-
-
-def _in_range(column: pa.ChunkedArray, field: Field) -> bool:
-    if not len(column):
-        return True
-    if field.is_text:
-        return field.optional or bool(pc.min(pc.binary_length(column)).as_py() > 0)
-    if pa.types.is_floating(column.type):
-        values = column.to_numpy()
-        return bool(np.isfinite(values).all()) and bool((values >= field.low).all())
-    extremes = pc.min_max(column).as_py()
-    return bool(extremes["min"] >= field.low and extremes["max"] <= field.high)
-
-
-def _explain(value: bytes, field: Field) -> str | None:
-    if field.is_text:
-        fits = (value or field.optional) and is_utf8(value)
-        return None if fits else f"{field.name} {shown(value)} is not a name: empty, or not UTF-8"
-    integer = INTEGER.fullmatch(value)
-    decimals = field.decimals or pa.types.is_floating(field.type)
-    if not integer and not (decimals and _DECIMAL.fullmatch(value)):
-        return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}{field.hint}"
-    if pa.types.is_floating(field.type) and not (field.decimals and integer):
-        fits = field.low <= float(value) < math.inf
-    elif integer:
-        number = small_integer(value)
-        fits = number is not None and field.low <= number <= field.high
-    elif fits := field.low <= float(value) < math.inf:
-        raise Decimals
-    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
-
-
-def _range(field: Field, integer: bool) -> str:
-    if integer and (field.decimals or pa.types.is_integer(field.type)):
-        return f"{field.low}..{field.high}"
-    return f"{field.low} or more, and finite"

@@ -15,6 +15,7 @@ from pipeline.config.graph import Limits
 from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
+from pipeline.texts import shown
 
 CARRIAGE_RETURN = "a carriage return within the line"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
@@ -148,6 +149,21 @@ def count_of(data: bytes, pattern: bytes) -> int:
     return count
 
 
+def has_leading_zero(data: bytes) -> bool:
+    """Whether some digit follows a zero at the begin of the data, or a zero behind anything but a digit or one of `-./:`."""
+    if data[:1] == b"0" and data[1:2].isdigit():
+        return True
+    letters, zero, digits, before = np.frombuffer(data, np.uint8), ord("0"), np.uint8(10), np.uint8(ord(":") + 1 - ord("-"))
+    for begin in range(0, len(letters) - 2, _WINDOW // 4):
+        part = letters[begin : begin + _WINDOW // 4 + 2]
+        found = part[1:-1] == zero
+        found &= part[2:] - np.uint8(zero) < digits  # unsigned: what is below becomes large
+        found &= part[:-2] - np.uint8(ord("-")) >= before
+        if found.any():
+            return True
+    return False
+
+
 def parse(
     file: str,
     block: Block,
@@ -165,9 +181,8 @@ def parse(
     data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
 
     def read_as_it_is(lines: bytes) -> T | None:
-        # Arrow ends a line at a lone carriage return, which would make our line numbers wrong, and skips a byte order mark at the
-        # start of each block.
-        return None if b"\r" in lines or lines.startswith(BOM) else read(lines)
+        # Arrow ends a line at a lone carriage return, which would make our line numbers wrong.
+        return None if b"\r" in lines else read(lines)
 
     if (content := read_as_it_is(data)) is not None:
         return content
@@ -227,11 +242,6 @@ def line_of(block: Block, tidy: Callable[[bytes], Tidied], arcs_of: Callable[[by
         if arc < 0:
             return block.line + int(number)
     raise AssertionError("the arc is in the block")
-
-
-def shown(value: bytes) -> str:
-    """Return a value for an error message: quoted, printable, at most 40 bytes of it."""
-    return ascii(value[:40].decode("latin-1") + ("..." if len(value) > 40 else ""))
 
 
 def problem(text: Text, line: bytes, name: bytes, count: int) -> list[int]:

@@ -9,11 +9,14 @@ from tests.ingest import thrift
 NUMBERS = [
     b"0", b"-0", b"-1", b"+5", b"1", b"00007", b"0x1F", b"1_0", b"1e5", b"1E-400", b"1e400", b"2.", b".5", b"-.5", b"nan", b"inf",
     b"-inf", b"NaN(1)", b"9223372036854775807", b"9223372036854775808", b"18446744073709551615", b"4294967296", b"70000", b"",
+    b"007", b"00", b"+7", b"-00", b"1_000", b"\xef\xbc\x97", b"\xd9\xa3", b"25190.0", b"1e+05", b".0", b"1E0", b"10e-1", b" 7",
     b"9" * 5000, b"0" * 5000 + b"3", b"1" * 20_000 + b"x", b"1e", b"--1", b"1.5.5", b"1d3", b"1,5", b"5e-324", b"1e308", b"2e308",
 ]  # fmt: skip
 TOKENS = [
     b'"', b'""', b'"\n', b",", b"\t", b" ", b"\v", b"\f", b"\r", b"\r\n", b"\n", b"\n\n\n", b"\0", b"#", b"%", b":", b"c", b"c ",
     b"p ", b"a ", b"p sp 3 3\n", b"# Nodes: 1 Edges: 1\n", b"# Undirected\n",
+    b"# Nodes: 2\n", b"# Edges: 3\n", b"% sym unweighted\n", b"% asym posweighted\n", b"% bip positive\n",
+    b"% 3 3 3\n", b"% x\n", b"3 2\n", b"9 9 4\n", b"0", b"+", b"-", b"_", b"\xe9", b"\xc3\xa9", b"\xe4\xf6\xfc", b"\xef\xbc\x91",
     b"\xef\xbb\xbf", b"\xff", b"\x85", b"\xa0", b"\x1c", b"'", b"\\",
     b" " * 300, b"\n" * 300, b"# x\n" * 50,
 ]  # fmt: skip
@@ -40,7 +43,12 @@ def of_bytes(data: bytes, rng: random.Random) -> bytes:
 
 def of_text(data: bytes, rng: random.Random) -> bytes:
     """Replace a number, insert a token, or move, remove or repeat lines."""
-    kind = rng.randrange(5)
+    kind = rng.randrange(7)
+    if kind == 5 and (starts := [found.start() for found in re.finditer(rb"(?<![0-9])[0-9]", data)]):
+        at = rng.choice(starts)
+        return data[:at] + rng.choice([b"0", b"00", b"+", b"-0", b" ", b"\xef\xbb\xbf", b"x", b"\xe9"]) + data[at:]
+    if kind == 6:
+        return _with_header(data, rng)
     if kind == 0 and (numbers := [found.span() for found in re.finditer(rb"[0-9.e+-]+", data)]):
         start, end = rng.choice(numbers)
         return data[:start] + rng.choice(NUMBERS) + data[end:]
@@ -55,6 +63,14 @@ def of_text(data: bytes, rng: random.Random) -> bytes:
     elif kind == 4:
         return data.replace(*rng.choice([(b"\n", b"\r\n"), (b" ", b"  "), (b"\t", b" "), (b" ", b"\t"), (b"\n", b"\n\n")]))
     return b"".join(lines)
+
+
+def _with_header(data: bytes, rng: random.Random) -> bytes:
+    """A first line, as of METIS or of a matrix without its banner, that states the number of lines, or nearly."""
+    lines = data.count(b"\n")
+    vertices, count = rng.choice([lines, 30, 31, 100]), lines + rng.choice([0, 0, 0, 1, -1])
+    form = rng.choice([b"%d %d\n", b"%d\t%d\n", b"%% sym unweighted\n%% %d %d\n", b"# Nodes: %d Edges: %d\n"])
+    return (form % (vertices, count) if rng.random() < 0.7 else b"%d %d %d\n" % (vertices, vertices, count)) + data
 
 
 def of_footer(data: bytes, rng: random.Random) -> bytes:

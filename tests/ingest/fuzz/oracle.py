@@ -7,6 +7,7 @@ import re
 import struct
 import sys
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cache, partial
 from pathlib import Path
 
@@ -44,16 +45,17 @@ class Graph:
     vertices: int | None = None
 
 
-def read(path: Path, form: str, seed: bytes, third: bool = False) -> Graph:
+def read(path: Path, form: str, seed: bytes, third: bool = False, auto: bool = False) -> Graph:
     """Read a file, or else the Parquet file `seed`, which it was made from, if DuckDB cannot open it. Raises Refused.
 
-    `third`: the third column of SNAP has weights.
+    `third`: the third column of SNAP has weights. `auto`: the format was detected.
     """
     content = _decompressed(path.read_bytes())
     if form == "parquet":
         return _parquet(path, content, seed)
     text = content.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
-    return (partial(_snap, third) if form == "snap" else _READERS[form])([line.removesuffix("\r") for line in text.split("\n")])
+    edges = {"snap": partial(_snap, third, auto), "konect": partial(_konect, auto)}
+    return (edges | _READERS)[form]([line.removesuffix("\r") for line in text.split("\n")])
 
 
 def _decompressed(content: bytes) -> bytes:
@@ -81,6 +83,36 @@ def _integer(word: str, low: int, high: int) -> int:
     if not low <= value <= high:
         raise Refused(f"{word[:30]} is not in {low}..{high}")
     return value
+
+
+def _id(word: str, low: int, high: int) -> int:
+    """An integer that is written as Python writes it."""
+    value = _integer(word, low, high)
+    if str(value) != word:
+        raise Refused(f"{word[:30]} is another form of {value}")
+    return value
+
+
+def _is_other_form(word: str) -> bool:
+    """Whether Python's `int` would read a text, which is not what `str` makes of the number."""
+    text = word.encode("latin-1").decode(errors="replace")
+    parts = text[text[:1] in ("+", "-") :].split("_")
+    plain = text.removeprefix("-")
+    ascii_digits = plain.isascii() and plain.isdecimal()
+    return all(part.isdecimal() for part in parts) and (not ascii_digits or (plain.startswith("0") and text != "0"))
+
+
+def _is_decimal_form(word: str) -> bool:
+    """Whether a text is an id with a point or an exponent."""
+    mantissa, _, exponent = word.lower().partition("e")
+    whole, point, rest = mantissa.lstrip("+-").partition(".")
+    if max(len(whole), len(rest)) > 40 or len(exponent.lstrip("+-")) > 3 or set(word) - set("0123456789.eE+-"):
+        return False
+    try:
+        value = Decimal(word)
+    except InvalidOperation:
+        return False
+    return bool(point or exponent) and abs(value) < 10**19 and value == int(value)
 
 
 def _number(word: str) -> int | float:
@@ -149,35 +181,75 @@ def _arcs(lines: list[str]) -> Graph:
 def _arc_rows(rows: list[list[str]], low: int, high: int) -> list[tuple]:
     if any(len(row) != 4 or row[0] != "a" for row in rows):
         raise Refused("not an arc")
-    return [(_integer(row[1], low, high), _integer(row[2], low, high), _number(row[3])) for row in rows]
+    return [(_id(row[1], low, high), _id(row[2], low, high), _number(row[3])) for row in rows]
 
 
 def _plain_rows(rows: list[list[str]], width: int, low: int, high: int) -> list[tuple]:
     if any(len(row) != width for row in rows):
         raise Refused("too few or too many fields")
-    return [(_integer(row[0], low, high), _integer(row[1], low, high), *row[2:]) for row in rows]
+    return [(_id(row[0], low, high), _id(row[1], low, high), *row[2:]) for row in rows]
 
 
-def _snap(third: bool, lines: list[str]) -> Graph:
-    directed, declared = None, None
+def _comments(lines: list[str], mark: str) -> list[str]:
+    """The comments before the first edge."""
+    found = []
     for line in lines:
         comment = line.strip(f"{BLANKS}\r")
-        if comment and not comment.startswith("#"):
+        if comment and not comment.startswith(mark):
             break
+        found += [comment] if comment else []
+    return found
+
+
+def _snap(third: bool, auto: bool, lines: list[str]) -> Graph:
+    directed, declared, nodes = None, None, None
+    for comment in _comments(lines, "#"):
         if directed is None and (found := re.match(r"#+\s*(un)?directed\b", comment, re.IGNORECASE | re.ASCII)):
             directed = not found[1]
-        if found := re.fullmatch(r"#+\s*nodes:\s*[0-9]+\s+edges:\s*([0-9]{1,18})\s*", comment, re.IGNORECASE | re.ASCII):
-            declared = int(found[1])
-    rows = _split(lines, "#", 0)[1]
-    width = 3 if not rows or len(rows[0]) > 2 else 2
-    if third and width == 2:
+        if re.fullmatch(r"#+\s*([a-z-]+:\s*[0-9]{1,18}[\s,;]*)+", comment, re.IGNORECASE | re.ASCII):
+            for name, count in re.findall(r"\b(nodes|edges):\s*([0-9]+)", comment, re.IGNORECASE | re.ASCII):
+                declared, nodes = (int(count), nodes) if name.lower() == "edges" else (declared, int(count))
+    found = _edge_rows(lines, "#", 3, declared, auto)
+    if third and found and len(found[0]) < 3:
         raise Refused("no third column")
+    if third:
+        found = _weighted([(*row[:2], _number(row[2])) for row in found])
+        return Graph(found.rows, found.weight, directed is not False, nodes)
+    return Graph([row[:2] for row in found], directed=directed is not False, vertices=nodes)
+
+
+def _konect(auto: bool, lines: list[str]) -> Graph:
+    directed, declared, values = None, None, ""
+    for number, comment in enumerate(_comments(lines, "%")):
+        if number == 0 and (found := re.match(r"%+\s*(sym|asym|bip)\s+(\w+)\b", comment, re.IGNORECASE | re.ASCII)):
+            directed, values = found[1].lower() == "asym", found[2].lower()
+            if found[1].lower() == "bip" or values == "dynamic":
+                raise Refused(comment)
+        if number == 1 and directed is not None and 2 <= len(words := comment.lstrip("%").split()) <= 4:
+            declared = int(words[0]) if all(re.fullmatch("[0-9]+", word) for word in words) and len(words[0]) <= 18 else None
+    found = _edge_rows(lines, "%", 4, declared, auto)
+    if "weighted" in values and values != "unweighted" and (not found or len(found[0]) > 2):
+        found = _weighted([(*row[:2], _number(row[2])) for row in found])
+        return Graph(found.rows, found.weight, directed is not False)
+    return Graph([row[:2] for row in found], directed=directed is not False)
+
+
+def _edge_rows(lines: list[str], mark: str, most: int, declared: int | None, auto: bool) -> list[tuple]:
+    """Rows of `src`, `dst` and other words; a first line that looks like a header is refused where the format was detected."""
+    rows = _split(lines, mark, 0)[1]
+    width = min(max(len(rows[0]), 2), most) if rows else most
     found = _plain_rows(rows, width, 0, MOST)
     if declared is not None:
         _counted(found, declared)
-    if third:
-        return _weighted([(*row[:2], _number(row[2])) for row in found], directed=directed is not False)
-    return Graph([row[:2] for row in found], directed=directed is not False)
+    others = found[1:]
+    if auto and others and all(re.fullmatch("[0-9]{1,19}", word) for word in map(str, found[0])):
+        sizes = [int(word) for word in found[0]]
+        fits = sizes[0] >= 2 and (len(others) >= 100 or max(max(row[:2]) for row in others) <= sizes[0])
+        square = width == 3 and sizes[2] == len(others) and (sizes[0] == sizes[1] or len(others) >= 100)
+        metis = sizes[0] == len(others) and 2 * sizes[1] == width * len(others)
+        if fits and (sizes[1] == len(others) or square or metis):
+            raise Refused("a header")
+    return found
 
 
 def _matrix(lines: list[str]) -> Graph:
@@ -220,7 +292,7 @@ def _gra(lines: list[str]) -> Graph:
 
 
 def _natural(word: str, vertices: int) -> int:
-    return _integer(word if not word.startswith("-") else "x", 0, vertices - 1)
+    return _id(word if not word.startswith("-") else "x", 0, vertices - 1)
 
 
 def _numbered(rows: list[list[str]]) -> tuple[list[list[str]], int]:
@@ -233,6 +305,21 @@ def _numbered(rows: list[list[str]]) -> tuple[list[list[str]], int]:
         raise Refused("an id that is not UTF-8") from None
     number = {one.decode("latin-1"): str(place) for place, one in enumerate(sorted(ids))}
     return [[number[row[0]], number[row[1]], *row[2:]] for row in rows], len(number)
+
+
+def _are_names(rows: list[list[str]]) -> bool:
+    """Whether ids are strings, by the ids of each row in their order: the first row says so, or another form of an integer."""
+    if rows and any(not (_is_integer(one) or _is_other_form(one) or _is_decimal_form(one)) for one in rows[0] if one):
+        return True
+    for one in (one for row in rows for one in row):
+        if _is_other_form(one):
+            return True
+        _id(one, 0, MOST)
+    return False
+
+
+def _is_integer(word: str) -> bool:
+    return re.fullmatch("0|-?[1-9][0-9]*", word) is not None
 
 
 def _delimited(delimiter: str):
@@ -253,7 +340,7 @@ def _delimited(delimiter: str):
                 raise Refused("too few or too many fields")
             rows.append([fields[place] for place in places])
         vertices = None
-        if rows and any(re.fullmatch("-?[0-9]+", end.strip(WHITE)) is None for end in rows[0][:2] if end.strip(WHITE)):
+        if _are_names([[row[end].strip(" \t") for end in sorted((0, 1), key=places.__getitem__)] for row in rows]):
             rows, vertices = _numbered(rows)
         rows = [[value.strip(" \t") for value in row] for row in rows]
         found = _plain_rows(rows, len(places), 0, MOST)

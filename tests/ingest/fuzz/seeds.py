@@ -15,7 +15,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-TEXT = ("dimacs", "arcs", "snap", "matrix-market", "gra", "pace", "csv", "tsv")
+TEXT = ("dimacs", "arcs", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv")
 FORMATS = (*TEXT, "parquet")
 PACKED = {"gzip": gzip.compress, "xz": partial(lzma.compress, preset=0), "zstd": zstd.compress}
 
@@ -23,7 +23,7 @@ PACKED = {"gzip": gzip.compress, "xz": partial(lzma.compress, preset=0), "zstd":
 def text(form: str, rng: random.Random) -> bytes:
     """A valid file of a text format."""
     vertices, count = rng.randint(1, 30), rng.randint(0, 40)
-    low = 0 if form in {"snap", "csv", "tsv", "gra", "arcs"} else 1
+    low = 0 if form in {"snap", "konect", "csv", "tsv", "gra", "arcs"} else 1
     edges = [(rng.randrange(low, low + vertices), rng.randrange(low, low + vertices)) for _ in range(count)]
     weight = rng.choice([lambda: rng.randint(0, 99), lambda: rng.choice([0.5, 1e300, 5e-324, 7.0, rng.random()])])
     weighted = form in {"dimacs", "arcs"} or rng.random() < 0.5
@@ -44,6 +44,14 @@ def _arcs(vertices, edges, rows, rng):
 def _snap(vertices, edges, rows, rng):
     yield from rng.choice([["# Undirected graph", f"# Nodes: {vertices} Edges: {len(rows)}"], ["# x"], []])
     yield from ("\t".join(map(str, row)) for row in rows or [[0, 0]] * 0)
+
+
+def _konect(vertices, edges, rows, rng):
+    kind = rng.choice(["unweighted", "positive", "posweighted", "multiweighted", "signed"])
+    counts = [f"% {len(rows)} {vertices} {vertices}"] if rng.random() < 0.5 else []
+    yield from rng.choice([[f"% {rng.choice(['sym', 'asym'])} {kind}", *counts], ["% x"], ["%"]])
+    time = rng.random() < 0.3 and rows and len(rows[0]) == 3
+    yield from (rng.choice(" \t").join(map(str, [*row, 1082040961] if time else row)) for row in rows)
 
 
 def _matrix(vertices, edges, rows, rng):
@@ -72,6 +80,8 @@ def _delimited(delimiter):
         names = ["src", "dst", "weight"][: len(rows[0]) if rows else 2]
         extra = rng.random() < 0.5
         yield delimiter.join([*names, "note"] if extra else names)
+        form = rng.choice([str, str, str, "v{}".format, "{:03}".format, "Zo\u00eb {}".format, "\ufeff{}".format])
+        rows = [[form(src), form(dst), *weight] for src, dst, *weight in rows]
         notes = ["", "x", '"quoted"', '"a""b"', f'"a{delimiter}b"']
         yield from (delimiter.join([*map(str, row), rng.choice(notes)] if extra else map(str, row)) for row in rows)
 
@@ -79,7 +89,7 @@ def _delimited(delimiter):
 
 
 _WRITERS = {
-    "dimacs": _dimacs, "arcs": _arcs, "snap": _snap, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
+    "dimacs": _dimacs, "arcs": _arcs, "snap": _snap, "konect": _konect, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
     "csv": _delimited(","), "tsv": _delimited("\t"),
 }  # fmt: skip
 

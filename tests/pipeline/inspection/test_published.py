@@ -64,7 +64,7 @@ def test_a_path_that_does_not_exist_is_one_clear_error(output, tmp_path):
         shortest_path(run, str(ids[1]), str(ids[2]))
     with pytest.raises(BadSource, match="vertex 99 is not in the graph"):
         shortest_path(run, str(ids[0]), "99")
-    with pytest.raises(BadSource, match=r"'1\.5' is not an id \(ids are integers"):
+    with pytest.raises(BadSource, match=r"'1\.5' is not an integer; the ids of this graph are integers"):
         shortest_path(run, "1.5", "2")
     with pytest.raises(BadConfig, match=r"--table wcc: .* are bfs, sssp"):
         shortest_path(run, str(ids[0]), str(ids[1]), "wcc")
