@@ -16,18 +16,18 @@ from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
 from pipeline.ingest.formats.parquet import (
-    FORMAT,
     NAME,
+    begins_parquet,
     column_as,
     id_type,
     in_range,
-    is_text,
     read_columns,
     reading,
     require_ratio,
     weight_type,
 )
-from pipeline.ingest.formats.parquet_footer import open_file
+from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.types import is_text
 from pipeline.ingest.formats.rows import Field, Rows
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
@@ -86,7 +86,7 @@ def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight:
     with stored(source) as content:
         local = source.local if is_plain(content) else None
         text = Text(url, chunks(content, limits), limits)
-        if text.head.startswith(FORMAT.magic):
+        if begins_parquet(text.head, url):
             with saved(local, text.chunks) as path:
                 table, line = _parquet(path, url, graph, weight is not None, named), None
         else:
