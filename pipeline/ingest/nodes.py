@@ -53,7 +53,7 @@ def read_nodes(
     Args:
         names: Those of the graph, if its ids are strings.
         columns: Name of the column of ids, and the delimiter of a CSV file.
-        wanted: Names of the columns to read; None reads all.
+        wanted: Names of the columns to read, which have numbers; None reads all.
 
     Returns:
         Column `vertex` int64, ascending, and the others as they are in the file, texts as large_string. A row whose id no vertex
@@ -64,7 +64,7 @@ def read_nodes(
     """
     file, vertex = content.source.url, columns.vertex
     table = _table(content, limits, columns, wanted)
-    ids = _numbers(file, table[vertex].combine_chunks(), names)
+    ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
     if wanted is None:
         others = {name: _attribute(file, name, column) for name, column in others.items()}
@@ -85,9 +85,6 @@ def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns
     file, axes = content.source.url, (columns.x, columns.y)
     table = read_nodes(content, limits, names, columns, axes)
     for name, most in zip(axes, (180, 90), strict=True):
-        if not is_number(table[name].type):
-            kind = "string" if is_text(table[name].type) else table[name].type
-            raise BadInput(file, f"column {name!r} is {kind}, not a number of degrees; write it as one")
         known = table[name].drop_null().cast(pa.float64()).to_numpy()
         if len(known) and not (np.abs(known) <= most).all():
             raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
@@ -134,11 +131,14 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
         if schema.names.count(name) != 1:
             found = ", ".join(map(repr, schema.names))[:200]
             raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+    for name in wanted or ():
+        if not is_number(schema.field(name).type):
+            raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; write it as one")
     if wanted is not None:
         return [vertex, *wanted]
     read = [field for field in schema if field.name == vertex or field.name not in ignored]
     for field in read:
-        if attribute_type(field.type) is None:
+        if field.name != vertex and attribute_type(field.type) is None:
             how = "which is neither a number, a text nor a time; write it as a text, or leave it out"
             raise BadInput(file, f"column {field.name!r} is {field.type}, {how}")
     names = [field.name for field in read]
@@ -191,21 +191,23 @@ def _suffix(file: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
 
 
-def _numbers(file: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+    """The numbers of the ids in column `vertex`; UNKNOWN for a string that is not a name."""
     ids = plain(ids)
+    wanted = f"but the ids of the graph are {'integers' if names is None else 'strings'}"
+    if pa.types.is_null(ids.type) or not (is_id(ids.type) or names is not None):
+        raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these")
     require_no_null(file, ids, "the id")
     if is_text(ids.type):
         require_utf8(file, ids, "the id")
     try:
         if names is not None:
             return pa.array(names.find(ids.cast(TEXT)))
-        if not is_id(ids.type):
-            raise BadInput(file, f"ids are {ids.type}, but the ids of the graph are integers")
         found = ids.cast(pa.int64())
     except pa.ArrowNotImplementedError:
-        raise BadInput(file, f"ids are {ids.type}, but the ids of the graph are strings") from None
+        raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these") from None
     except pa.ArrowInvalid as error:
-        raise BadInput(file, f"has an id that is not an integer, but the ids of the graph are: {error}") from None
+        raise BadInput(file, f"column {vertex!r} has an id that is none, {wanted}: {str(error)[:120]}") from None
     if len(found) and pc.min(found).as_py() < 0:
         raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
     return found.cast(pa.from_numpy_dtype(ID))
