@@ -14,6 +14,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.changes import SUFFIX
+from pipeline.tables.readable import readable
 
 ROWS = 10
 OTHERWISE = {  # how tables are proved that are not answers
@@ -33,7 +34,7 @@ def show(published: Folder) -> None:
     create_markdown_artifact(report, key=key(name, "report"), description=f"The report of {published.path.name}")
     for table, described in facts.tables.items():
         create_table_artifact(
-            [_shown(row) for row in tables.head(published.path / table, ROWS).to_pylist()],
+            [_shown(row) for row in readable(tables.head(published.path / table, ROWS)).to_pylist()],
             key=key(name, table),
             description=f"The first {min(ROWS, described.rows)} of {described.rows:,} rows of {published.path / table}",
         )

@@ -17,18 +17,18 @@ from pipeline.ingest.fields import Field
 from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
 from pipeline.ingest.formats.parquet import (
-    FORMAT,
     NAME,
+    begins_parquet,
     column_as,
     id_type,
     in_range,
-    is_text,
     read_columns,
     reading,
     require_ratio,
     weight_type,
 )
-from pipeline.ingest.formats.parquet_footer import open_file
+from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.types import is_text
 from pipeline.ingest.formats.rows import Rows
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
@@ -40,6 +40,7 @@ OPERATIONS = ("delete", "insert", "update")  # by their number
 _NAMES = ("op", "src", "dst", "weight")
 _TYPE = ", the type of this graph's weights; for others run the changed source"
 _INTEGERS = ", but the weights of this graph are integers; for others run the changed source"
+_EXACT = 2**53  # up to which a double is one integer and no other
 _ROW_BYTES = 32  # of a change in memory
 Line = Callable[[int], int]  # the line of a row of a text, both counted from its begin; rows from 0
 
@@ -87,7 +88,7 @@ def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight:
     with stored(source) as content:
         local = source.local if is_plain(content) else None
         text = Text(url, chunks(content, limits), limits)
-        if text.head.startswith(FORMAT.magic):
+        if begins_parquet(text.head, url):
             with saved(local, text.chunks) as path:
                 table, line = _parquet(path, url, graph, weight is not None, named), None
         else:
@@ -117,7 +118,7 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
                 wanted = "strings" if named else "integers"
                 raise BadInput(file, f"column {end.name!r} is {end.type}, but the ids of this graph are {wanted}")
         if not is_text(op.type):
-            raise BadInput(file, f"column 'op' is {op.type}, not string")
+            raise BadInput(file, f"column 'op' is {op.type}, not string; write it as one")
         if "weight" in names and not pa.types.is_null(schema.field("weight").type):
             weight_type(file, schema.field("weight"))
         require_ratio(file, path.stat().st_size, _ROW_BYTES * parquet.metadata.num_rows, limits)
@@ -163,7 +164,7 @@ def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -
     src, dst = (ids if is_text(ids.type) else ids.cast(pa.int64()) for ids in (src, dst))
     numbers = pc.index_in(ops, pa.array(OPERATIONS, ops.type))
     listed = Listed(file, line, np.empty(0, np.uint8), src, dst, None)
-    _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()!r} is not one of {', '.join(OPERATIONS)}")
+    _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()[:40]!r} is not one of {', '.join(OPERATIONS)}")
     found = numbers.to_numpy().astype(np.uint8)
     weights = _weights(listed, table, found, pa.type_for_alias(weight)) if weight else None
     return replace(listed, ops=found, weights=weights)
@@ -180,13 +181,21 @@ def _weights(listed: Listed, table: pa.Table, ops: Array, kind: pa.DataType) -> 
     if is_text(column.type):
         column = _parsed(listed, column, Field("weight", wide, hint="" if wide == pa.float64() else _INTEGERS))
     if pa.types.is_floating(column.type) and pa.types.is_integer(wide):
-        raise BadInput(listed.file, f"column 'weight' is {column.type}{_INTEGERS}")
+        column = _integers(listed.file, column)
     _require(listed, pa.array(in_range(column.to_numpy())), lambda row: f"weight {column[row]} is not 0 or more, and finite")
     weights: Array = column.cast(wide, safe=False).to_numpy()  # large integers are rounded to floats
     own = np.dtype(f"{'f' if pa.types.is_floating(kind) else 'i'}{kind.bit_width // 8}")  # `to_pandas_dtype` imports pandas
     most = np.finfo(own).max if wide == pa.float64() else np.iinfo(own).max
     _require(listed, pa.array(weights <= most), lambda row: f"weight {column[row]} exceeds {most}, the largest {kind}{_TYPE}")
     return weights + 0  # -0.0 becomes 0.0
+
+
+def _integers(file: str, column: pa.Array) -> pa.Array:
+    """Floats as integers: pandas writes a column of integers as floats if one is missing. Raises BadInput for decimals."""
+    values = column.to_numpy()
+    if not ((values == np.floor(values)) & (np.abs(values) <= _EXACT)).all():
+        raise BadInput(file, f"column 'weight' is {column.type}{_INTEGERS}")
+    return column.cast(pa.int64())
 
 
 def _parsed(listed: Listed, texts: pa.Array, field: Field) -> pa.Array:

@@ -12,6 +12,7 @@ from kernels.graph import Array
 from pipeline.comparison.matching import Matching, match
 from pipeline.comparison.values import differing, key_numbers, whole
 from pipeline.tables.changes import KIND, NEW, OLD
+from pipeline.tables.readable import readable
 
 KINDS = ("added", "removed", "changed")
 
@@ -100,7 +101,7 @@ def _examples(found: BlockDifference, differs: dict[str, Array], most: int) -> I
     added, removed, changed = (np.flatnonzero(found.kinds == kind)[:most] for kind in range(len(KINDS)))
     yield new.select(keys).take(rows_of_new[added]).to_pylist()
     yield old.select(keys).take(rows_of_old[removed]).to_pylist()
-    shown = old.take(rows_of_old[changed]).to_pylist(), new.take(rows_of_new[changed]).to_pylist()
+    shown = [readable(block.take(rows[changed])).to_pylist() for block, rows in ((old, rows_of_old), (new, rows_of_new))]
     yield [
         {key: was[key] for key in keys}
         | {name: [_shown(was[name]), _shown(now[name])] for name, unequal in differs.items() if unequal[number]}

@@ -22,8 +22,9 @@ from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS, dimacs
 from pipeline.ingest.formats.detect import detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
+from pipeline.ingest.formats.parquet import HEAD
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.nodes import MAGIC, coordinates_of, is_table, read_nodes, write_nodes
+from pipeline.ingest.nodes import coordinates_of, is_table, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
@@ -245,7 +246,7 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
 def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts) -> int:
     """Write the coordinates, and return how many vertices have some."""
     url = content.source.url
-    if is_table(url, content.peek(len(MAGIC))):
+    if is_table(url, content.peek(HEAD)):
         table = coordinates_of(content, graph.limits, names, graph.node_columns)
         write(folder / COORDINATES, COORDINATES_SCHEMA, iter([table]))
         return len(table)

@@ -1,7 +1,8 @@
 """Tables about vertices: CSV, TSV or Parquet files of a graph's nodes, whose rows are joined to the vertices by id."""
 
 import io
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -17,21 +18,33 @@ from pipeline.config.model import LARGEST
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
-from pipeline.ingest.formats.parquet import FORMAT, NAME, is_text, read_columns, reading, require_no_null, require_ratio, width_of
-from pipeline.ingest.formats.parquet_footer import open_file
+from pipeline.ingest.formats.parquet import (
+    begins_parquet,
+    read_columns,
+    reading,
+    require_no_null,
+    require_ratio,
+    require_utf8,
+    width_of,
+)
+from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.geometry import geometries_of
+from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, Names
 from pipeline.tables.definitions import TABLES
+from pipeline.tables.files import ROWS_PER_GROUP
 from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
-MAGIC = FORMAT.magic
+log = logging.getLogger(__name__)
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
 
 
 def is_table(file: str, head: bytes) -> bool:
-    """Whether a file is Parquet, by its first bytes, or CSV or TSV, by its name."""
-    return head.startswith(MAGIC) or _suffix(file) in (*DELIMITERS, "parquet")
+    """Whether a file is Parquet, by its first HEAD bytes, or CSV or TSV, by its name. Raises BadInput if it is encrypted."""
+    return begins_parquet(head, file) or _suffix(file) in (*DELIMITERS, "parquet")
 
 
 def read_nodes(
@@ -42,19 +55,22 @@ def read_nodes(
     Args:
         names: Those of the graph, if its ids are strings.
         columns: Name of the column of ids, and the delimiter of a CSV file.
-        wanted: Names of the columns to read; None reads all.
+        wanted: Names of the columns to read, which have numbers; None reads all.
 
     Returns:
-        Column `vertex` int64, ascending, and the others as they are in the file. A row whose id no vertex has is left out, if ids
-            are strings.
+        Column `vertex` int64, ascending, and the others as they are in the file, texts as large_string. A row whose id no vertex
+            has is left out, if ids are strings.
 
     Raises:
         BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
     """
     file, vertex = content.source.url, columns.vertex
     table = _table(content, limits, columns, wanted)
-    ids = _numbers(file, table[vertex].combine_chunks(), names)
-    joined = pa.table({"vertex": ids, **{name: table[name] for name in table.schema.names if name != vertex}})
+    ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
+    others = {name: table[name] for name in table.schema.names if name != vertex}
+    if wanted is None:
+        others = {name: _attribute(file, name, column) for name, column in others.items()}
+    joined = pa.table({"vertex": ids} | others)
     joined = joined.filter(pc.not_equal(joined["vertex"], UNKNOWN)).sort_by("vertex")
     ordered = joined["vertex"].to_numpy()
     if len(again := np.flatnonzero(ordered[1:] == ordered[:-1])):
@@ -71,8 +87,6 @@ def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns
     file, axes = content.source.url, (columns.x, columns.y)
     table = read_nodes(content, limits, names, columns, axes)
     for name, most in zip(axes, (180, 90), strict=True):
-        if not (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type)):
-            raise BadInput(file, f"column {name!r} is {table[name].type}, not a number of degrees")
         known = table[name].drop_null().cast(pa.float64()).to_numpy()
         if len(known) and not (np.abs(known) <= most).all():
             raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
@@ -94,10 +108,11 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
     file, stream = content.source.url, _bounded(content, limits)
     local = content.source.local if is_plain(content) else None
     head = next(stream, b"")
-    if head.startswith(MAGIC):
+    if begins_parquet(head, file):
         with saved(local, chain([head], stream)) as path, reading(file), open_file(path, file, limits) as parquet:
-            names = _names(file, parquet.schema_arrow, columns.vertex, wanted)
-            _require_size(file, path.stat().st_size, parquet, limits)
+            schema = parquet.schema_arrow
+            names = _names(file, schema, columns.vertex, wanted, geometries_of(schema))
+            _require_size(file, path.stat().st_size, parquet, names, limits)
             return read_columns(path, parquet, names, limits)
     options = csv.ConvertOptions(column_types={columns.vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
     parse, text = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file)), b"".join([head, *stream])
@@ -123,20 +138,45 @@ def _require_utf8(file: str, content: bytes) -> None:
         raise BadInput(file, f"{shown(line)} {why_not_utf8(line)}", content.count(b"\n", 0, begin) + 1) from None
 
 
-def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | None) -> list[str]:
-    """Names of the column of ids and of those that are wanted. Raises BadInput if a column cannot be read by its name."""
+def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | None, ignored: Collection[str] = ()) -> list[str]:
+    """Names of the column of ids and of those that are wanted. Raises BadInput if a column cannot be read by its name.
+
+    Columns that are `ignored` are left out, unless they are named.
+    """
     for name in (vertex, *(wanted or ())):
         if schema.names.count(name) != 1:
             found = ", ".join(map(repr, schema.names))[:200]
             raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+    for name in wanted or ():
+        if not is_number(schema.field(name).type):
+            raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; write it as one")
     if wanted is not None:
         return [vertex, *wanted]
-    for field in schema:
-        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_null(field.type):
-            raise BadInput(file, f"column {field.name!r} is {field.type}, which is neither a number, a text nor a time")
-    if len(set(schema.names)) < len(schema.names):
-        raise BadInput(file, f"two columns have the same name: {', '.join(map(repr, schema.names))[:200]}")
-    return list(schema.names)
+    read = [field for field in schema if field.name == vertex or field.name not in ignored]
+    for field in read:
+        if field.name != vertex and attribute_type(field.type) is None:
+            how = "which is neither a number, a text nor a time; write it as a text, or leave it out"
+            raise BadInput(file, f"column {field.name!r} is {field.type}, {how}")
+    names = [field.name for field in read]
+    if len(set(names)) < len(names):
+        raise BadInput(file, f"two columns have the same name: {', '.join(map(repr, names))[:200]}")
+    if left := [name for name in schema.names if name not in names]:
+        log.info("%s: geometries are not joined: %s", file, ", ".join(map(repr, left))[:200])
+    return names
+
+
+def _attribute(file: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a column, of a type that table `vertices` can have. Raises BadInput for texts that it cannot have."""
+    found = column.cast(attribute_type(column.type))
+    if found.type == TEXT:
+        require_utf8(file, found, name)
+        if found.nbytes > MOST_TEXT:
+            longest = np.sort(pc.binary_length(found).drop_null().to_numpy())[-ROWS_PER_GROUP:].sum()
+            if longest > MOST_TEXT:
+                raise BadInput(
+                    file, f"column {name!r}: {ROWS_PER_GROUP} of its texts take {longest} bytes, the limit is {MOST_TEXT}"
+                )
+    return found
 
 
 def _bounded(content: Stored, limits: Limits) -> Iterator[bytes]:
@@ -148,9 +188,9 @@ def _bounded(content: Stored, limits: Limits) -> Iterator[bytes]:
         yield part
 
 
-def _require_size(file: str, size: int, parquet: pq.ParquetFile, limits: Limits) -> None:
-    """Raise BadInput if the rows of a file of `size` bytes would take too much memory."""
-    rows, widths = parquet.metadata.num_rows, [width_of(kind) for kind in parquet.schema_arrow.types]
+def _require_size(file: str, size: int, parquet: pq.ParquetFile, names: Sequence[str], limits: Limits) -> None:
+    """Raise BadInput if columns of a file of `size` bytes would take too much memory."""
+    rows, widths = parquet.metadata.num_rows, [width_of(parquet.schema_arrow.field(name).type) for name in names]
     expanded = rows * sum(widths)
     if expanded > LARGEST_TABLE:
         raise BadInput(file, f"its rows take {expanded} bytes, the limit for a table of nodes is {LARGEST_TABLE}")
@@ -167,23 +207,33 @@ def _suffix(file: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
 
 
-def _numbers(file: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+    """The numbers of the ids in column `vertex`; UNKNOWN for a string that is not a name."""
+    ids = plain(ids)
+    wanted = f"but the ids of the graph are {'integers' if names is None else 'strings'}"
+    if pa.types.is_null(ids.type) or not (is_id(ids.type) or names is not None):
+        raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these")
     require_no_null(file, ids, "the id")
-    if names is not None:
-        return pa.array(names.find(ids.cast(pa.string())))
-    if not (is_text(ids.type) or pa.types.is_integer(ids.type)):
-        raise BadInput(file, f"ids are {ids.type}, but the ids of the graph are integers")
     if is_text(ids.type):
-        texts = ids.cast(NAME)
+        require_utf8(file, ids, "the id")
+    if names is not None:
+        try:
+            return pa.array(names.find(ids.cast(TEXT)))
+        except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+            raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these") from None
+    if is_text(ids.type):
+        texts = ids.cast(TEXT)
         fits = pc.match_substring_regex(texts, "^(0|-?[1-9][0-9]{0,18})$")
         if len(texts) and (row := pc.index(fits, pa.scalar(False)).as_py()) >= 0:
             text = texts[row].as_py()
             reason = why_not_an_id(text) or f"is not in 0..{LARGEST}"
-            raise BadInput(file, f"row {row}: id {text[:80]!r} {reason}, and the ids of the graph are integers")
+            raise BadInput(file, f"row {row}: id {text[:80]!r} {reason}, {wanted}")
     try:
         found = ids.cast(pa.int64())
+    except pa.ArrowNotImplementedError:
+        raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these") from None
     except pa.ArrowInvalid as error:
-        raise BadInput(file, f"has an id that is not in 0..{LARGEST}: {error}") from None
+        raise BadInput(file, f"column {vertex!r} has an id that is not in 0..{LARGEST}: {str(error)[:120]}") from None
     if len(found) and pc.min(found).as_py() < 0:
         raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
     return found.cast(pa.from_numpy_dtype(ID))

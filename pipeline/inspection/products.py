@@ -62,7 +62,7 @@ def _number_of(file: str | None, vertices: int) -> int:
 def _rows_of(file: str) -> int:
     """Vertices, or pairs, of a file."""
     path = locate(file).require_local()
-    if not is_parquet(path):
+    if not is_parquet(path, file):
         return len(read_sources(path))
     with reading(file):
         rows: int = pq.read_metadata(path).num_rows

@@ -49,7 +49,7 @@ def sizes_of(graph: GraphConfig) -> Sizes:
 def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> Sizes:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
-        if on_disk and content.peek(len(parquet.FORMAT.magic)) == parquet.FORMAT.magic and graph.format in ("auto", "parquet"):
+        if on_disk and parquet.begins_parquet(content.peek(parquet.HEAD), source.url) and graph.format in ("auto", "parquet"):
             read = parquet.FORMAT.read(on_disk, source.url, graph)
             most = max(map(int, read.largest.values()), default=read.rows or 0) + 1
             return _sized(graph, read, read.rows or 0, min(most, 2 * (read.rows or 0)), _STATED)

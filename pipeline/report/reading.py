@@ -16,6 +16,7 @@ from pipeline.store.manifest import Folder
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.points import sorted_coordinates
+from pipeline.tables.readable import readable
 
 
 @dataclass(frozen=True)
@@ -75,4 +76,4 @@ def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:
 def head(path: Path, rows: int) -> list[list[Any]]:
     """The first rows of a Parquet file, with None for null."""
     first = next(pq.ParquetFile(path).iter_batches(rows), None)
-    return [[value.as_py() for value in row] for row in zip(*first.columns, strict=True)] if first else []
+    return [[*row.values()] for row in readable(first).to_pylist()] if first else []

@@ -245,8 +245,9 @@ def _encoding(field: pa.Field) -> tuple[str, str]:
     if pa.types.is_list(field.type):
         packed = pa.types.is_integer(field.type.value_type)
         return f"{field.name}.list.element", "DELTA_BINARY_PACKED" if packed else "DELTA_BYTE_ARRAY"
-    if pa.types.is_boolean(field.type) or pa.types.is_binary(field.type):
-        return field.name, "PLAIN"
+    kind = field.type
+    if pa.types.is_boolean(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind) or pa.types.is_float16(kind):
+        return field.name, "PLAIN"  # DuckDB reads no other encoding of a decimal
     if pa.types.is_string(field.type):
         return field.name, "DELTA_BYTE_ARRAY"
     packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32

@@ -58,6 +58,12 @@ def nulls_that_cancel_out(footer):
         field(field(meta(footer, 0, column), STATISTICS)[2], NULLS)[2] = nulls
 
 
+def bytes_of_another_column(footer):
+    for entry in meta(footer, 0, 0):
+        if entry[0] not in (PATH, STATISTICS):
+            entry[2] = next(other[2] for other in meta(footer, 0, 1) if other[0] == entry[0])
+
+
 def nodes_of(path, vertex):
     with stored(locate(str(path))) as content:
         return read_nodes(content, Limits(), None, NodeColumns(vertex=vertex))
@@ -87,7 +93,8 @@ DISHONEST = {
     "fewer bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, lambda size: size // 2),
     "more bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, lambda size: size + 1),
     "no bytes": put(lambda footer: meta(footer, 0, 0), COMPRESSED, 0),
-    "bytes of another column": put(lambda footer: meta(footer, 0, 0), DATA_PAGE, lambda start: start + 20),
+    "rows beyond its bytes": put(lambda footer: meta(footer, 0, 0), DATA_PAGE, lambda start: start + 10**5),
+    "bytes of another column": bytes_of_another_column,
     "no compression": put(lambda footer: meta(footer, 0, 0), CODEC, 0),
     "a codec beyond 32 bits": put(lambda footer: meta(footer, 0, 0), CODEC, 2**32),
     "nulls": put(lambda footer: field(meta(footer, 0, 0), STATISTICS)[2], NULLS, 3),
@@ -197,7 +204,7 @@ def test_values_and_nulls_of_any_kind_are_read(options, rows, tmp_path):
     columns = {str(kind): pa.array([None] + [1] * (rows - 1), of).cast(kind) for of, kinds in KINDS.items() for kind in kinds}
     table = pa.table({"vertex": np.arange(rows)} | columns)
     pq.write_table(table, tmp_path / "nodes", use_dictionary=False, **options)
-    assert nodes_of(tmp_path / "nodes", "vertex").equals(table)
+    assert nodes_of(tmp_path / "nodes", "vertex").cast(table.schema).equals(table)
 
 
 @pytest.mark.parametrize("name", [b"sr\x80", b"\xff", b"s\xf2c"])

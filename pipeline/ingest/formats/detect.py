@@ -10,6 +10,7 @@ from pipeline.config.graph import Format, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
+from pipeline.ingest.formats.parquet import begins_parquet
 from pipeline.texts import shown
 
 _ARC = re.compile(rb"a(\s+\d+){2}\s+\S+")
@@ -37,6 +38,7 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput(file, "is UTF-16; `iconv -f utf-16 -t utf-8` converts such a file")
     if b"\0" in head:
+        begins_parquet(head, file)  # says so if it is encrypted
         raise BadInput(file, f"is a binary file, not a graph; {_known()}")
     lines = [line for _, line in islice(_filled(head), 3)]
     number, first = next(((number, line) for number, line in _filled(head) if not _COMMENT.match(line)), (1, b""))

@@ -70,7 +70,7 @@ class _Rows:
         )
         fields = [field for field in tables.schema(STEP, None) if field.name not in absent]
         if self._nodes is not None:
-            fields += [field.with_nullable(True) for field in self._nodes.schema.remove(0)]
+            fields += [field.with_type(_published(field.type)).with_nullable(True) for field in self._nodes.schema.remove(0)]
         self.schema = tables.of_fields(fields)
 
     def batch(self, file: int, group: int) -> pa.RecordBatch:
@@ -87,7 +87,7 @@ class _Rows:
         if self._nodes is not None:
             places, known = places_in(self._nodes["vertex"].to_numpy(), vertex)
             rows = self._nodes.take(pa.array(places, mask=~known))
-            columns += [column.combine_chunks() for column in rows.columns[1:]]
+            columns += [column.combine_chunks().cast(_published(column.type)) for column in rows.columns[1:]]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @staticmethod
@@ -96,3 +96,8 @@ class _Rows:
         at, known = places_in(coordinates["vertex"].to_numpy(), vertex)
         x, y = (np.where(known, coordinates[name].to_numpy()[at] if len(coordinates) else 0.0, 0.0) for name in ("x", "y"))
         return [pa.array(x, mask=~known), pa.array(y, mask=~known), points(x, y, known)]
+
+
+def _published(kind: pa.DataType) -> pa.DataType:
+    """The type of a column of the table of nodes in this table, whose texts are strings as everywhere."""
+    return pa.string() if pa.types.is_large_string(kind) else kind

@@ -11,8 +11,9 @@ import pyarrow as pa
 from kernels.graph import ID
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput, not_in_graph
-from pipeline.ingest.formats.parquet import is_text, reading, require_no_null, require_utf8
-from pipeline.ingest.formats.parquet_footer import Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet import reading, require_no_null, require_utf8
+from pipeline.ingest.formats.parquet.footer import Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.types import is_id, is_text, plain
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, Names, names_beside
 
@@ -85,12 +86,12 @@ def _check_columns(file: str, schema: pa.Schema) -> None:
         if schema.names.count(name) != 1:
             raise BadInput(file, f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {schema.names}")
         kind = schema.field(name).type
-        if not (pa.types.is_integer(kind) or is_text(kind)):
-            raise BadInput(file, f"column {name!r} is {kind}, not an integer type or string")
+        if not is_id(kind):
+            raise BadInput(file, f"column {name!r} is {kind}, not an integer type or string; write it as one of both")
 
 
 def _ids(file: str, batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
-    column = batch[name]
+    column = plain(batch[name])
     require_no_null(file, column, name, first)
     if is_text(column.type):
         require_utf8(file, column, name, first)
@@ -106,7 +107,7 @@ def _numbers(file: str, ids: pa.Array, place: tuple[str, int], names: Names | No
     """The numbers of names; `place` is the column, and the number of its first row. Raises BadInput."""
     column, first = place
     if names is None:
-        raise BadInput(file, f"column {column!r} is {ids.type}, but the ids of this graph are integers")
+        raise BadInput(file, f"column {column!r} is string, but the ids of this graph are integers")
     numbers = names.find(ids)
     if strict and (wrong := numbers == UNKNOWN).any():
         row = int(wrong.argmax())

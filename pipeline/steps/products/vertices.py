@@ -13,8 +13,9 @@ from pipeline.config.graph import Limits
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
 from pipeline.ingest.asked import nearest, numbers_of
-from pipeline.ingest.formats.parquet import NAME, column_as, is_parquet, is_text, read_columns, reading
-from pipeline.ingest.formats.parquet_footer import open_file
+from pipeline.ingest.formats.parquet import NAME, column_as, is_parquet, read_columns, reading
+from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder
@@ -38,7 +39,7 @@ def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
         BadSource: A vertex is not in the graph; the message has the first such line of a text, or row of Parquet, from 0.
     """
     path = locate(file).require_local()
-    in_rows = is_parquet(path)
+    in_rows = is_parquet(path, file)
     places = dict[int | str, int]()
     for place, vertex in enumerate(_of_parquet(file, path)) if in_rows else _of_text(path):
         places.setdefault(vertex, place)
@@ -88,9 +89,9 @@ def _of_parquet(file: str, path: Path) -> list[int | str]:
         names, kinds = parquet.schema_arrow.names, parquet.schema_arrow.types
         if len(kinds) != 1:
             raise BadInput(file, f"has {len(names)} columns ({', '.join(names)[:200]}); it must have one column of ids")
-        if not (pa.types.is_integer(kinds[0]) or is_text(kinds[0])):
-            raise BadInput(file, f"column {names[0]!r} is {kinds[0]}, not an integer type or string")
-        column = read_columns(path, parquet, names, Limits(), nullable=False).column(0)
+        if not is_id(kinds[0]):
+            raise BadInput(file, f"column {names[0]!r} is {kinds[0]}, not an integer type or string; write it as one of both")
+        column = read_columns(path, parquet, names, Limits()).column(0)
         values: list[int | str] = column_as(file, column, "the vertex", NAME if is_text(kinds[0]) else pa.int64()).to_pylist()
     if not values:
         raise BadInput(file, "contains no vertex")

@@ -21,12 +21,18 @@ from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.columns import check_count, choose
 from pipeline.ingest.formats.format import EdgeList, FileFormat
-from pipeline.ingest.formats.parquet_footer import Contradiction, Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
+from pipeline.ingest.formats.parquet.schema import ENCRYPTED
+from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import LARGEST_GROUP
 
 BATCH = 2**18  # rows
-NAME = pa.large_string()  # the type of ids that are strings
+NAME = TEXT  # the type of ids that are strings
+_AS_ONE = "; write it as one"
+HEAD = 2**12  # bytes of a file from which its format is known
+_DAMAGED = "is not a complete Parquet file, or is damaged"
 Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
@@ -47,10 +53,11 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     chosen = {role: (name, types[role]) for role, name in columns.names.items()}
     metadata = parquet.metadata
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
+    as_used = all(kind == plain_type(kind) for kind in (schema.field(name).type for name in names))
     return EdgeList(
         _tables(path, parquet, file, chosen, footer), weight, rows=metadata.num_rows,
         largest={name: footer.largest[of] for name, (of, _) in chosen.items() if of in footer.largest},
-        columns=columns, named=ids == NAME, rereadable=small and ids != NAME,
+        columns=columns, named=ids == NAME, rereadable=small and as_used and ids != NAME,
     )  # fmt: skip
 
 
@@ -58,32 +65,34 @@ def id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
     """The type of two columns of ids, NAME or int64, if the configuration has `ids = ASKED`. Raises BadInput."""
     texts = [is_text(field.type) for field in ends]
     for field, text in zip(ends, texts, strict=True):
-        if not (pa.types.is_integer(field.type) or (text and asked != "integer")):
-            raise BadInput(file, f"column {field.name!r} is {field.type}, not an integer type{'' if text else ' or string'}")
+        if not is_id(field.type) or (text and asked == "integer"):
+            wanted = f"not an integer type{'' if text else ' or string'}"
+            raise BadInput(file, f"column {field.name!r} is {field.type}, {wanted}{_AS_ONE}")
     if asked != "string" and len(set(texts)) > 1:
         kinds = " and ".join(f"{field.name!r} is {field.type}" for field in ends)
         raise BadInput(file, f'column {kinds}; ids = "string" below [graph] reads both as strings')
     return NAME if asked == "string" or texts[0] else pa.int64()
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether a file begins as a Parquet file does."""
-    with path.open("rb") as file:
-        return file.read(len(FORMAT.magic)) == FORMAT.magic
+def is_parquet(path: Path, file: str) -> bool:
+    """Whether the file at `path` begins as a Parquet file does. Raises BadInput if it is encrypted."""
+    with path.open("rb") as content:
+        return begins_parquet(content.read(HEAD), file)
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether values are strings, perhaps in a dictionary."""
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+def begins_parquet(head: bytes, file: str) -> bool:
+    """Whether these HEAD bytes are the first ones of a Parquet file. Raises BadInput if it is encrypted."""
+    if head.startswith(ENCRYPTED_MAGIC) and b"\0" in head:  # not a text whose first word is PARENT
+        raise BadInput(file, ENCRYPTED)
+    return head.startswith(FORMAT.magic)
 
 
 def weight_type(file: str, field: pa.Field) -> pa.DataType:
     """The type of weights that a column has. Raises BadInput."""
-    kind = field.type
+    kind = plain_type(field.type)
     if pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64()):
         return _SIGNED.get(kind, kind)
-    raise BadInput(file, f"column {field.name!r} is {kind}; a weight must be an integer, float or double")
+    raise BadInput(file, f"column {field.name!r} is {field.type}; a weight must be an integer, float or double{_AS_ONE}")
 
 
 def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Schema, names: list[str], graph: GraphConfig) -> None:
@@ -105,6 +114,7 @@ def require_ratio(file: str, size: int, expanded: int, limits: Limits) -> None:
 
 def width_of(kind: pa.DataType) -> int:
     """Bytes of a value, at least one; 8 for a string, which becomes a number, and for other values of varying size."""
+    kind = plain_type(kind)
     try:
         return 8 if is_text(kind) else max(1, int(kind.bit_width) // 8)
     except ValueError:
@@ -138,14 +148,12 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, foot
         check_rows(found, metadata.num_rows, footer.nulls)
 
 
-def read_columns(path: Path, parquet: pq.ParquetFile, names: Sequence[str], limits: Limits, nullable: bool = True) -> pa.Table:
-    """All rows of some columns of an open file. Raises Contradiction, or Arrow's errors.
-
-    `nullable`: nulls and strings of any length are valid.
-    """
-    footer = Footer(path, parquet.schema, names, limits, nullable)
+def read_columns(path: Path, parquet: pq.ParquetFile, names: Sequence[str], limits: Limits) -> pa.Table:
+    """All rows of some columns of an open file, of plain types. Raises Contradiction and Unreadable, or Arrow's errors."""
+    footer = Footer(path, parquet.schema, names, limits)
     footer.check_all_pages()
-    table = parquet.read([*names])
+    table = parquet.read([*names]).select([*names])
+    table = pa.table({name: plain(table[name]) for name in names})
     check_rows(len(table), parquet.metadata.num_rows, footer.nulls, sum(column.null_count for column in table.columns))
     return table
 
@@ -170,6 +178,7 @@ def column_as(
     file: str, column: pa.Array | pa.ChunkedArray, name: str, kind: pa.DataType, first: int = 0
 ) -> pa.Array | pa.ChunkedArray:
     """Check a column and cast it to `kind`, or leave narrower integers; `first` is the number of its first row, from 0."""
+    column = plain(column)
     require_no_null(file, column, name, first)
     if kind == NAME:
         names = column.cast(kind)
@@ -200,14 +209,18 @@ def reading(file: str) -> Iterator[None]:
     """Turn Arrow's errors about the content into BadInput; some of them are OSErrors without a number."""
     try:
         yield
+    except Unreadable as error:
+        raise BadInput(file, str(error)) from error
+    except pa.ArrowNotImplementedError as error:
+        raise BadInput(file, f"is written in a way that Arrow does not read: {error}") from error
     except (pa.ArrowException, Contradiction) as error:
-        raise BadInput(file, f"is not a complete Parquet file: {error}") from error
+        raise BadInput(file, f"{_DAMAGED}: {error}") from error
     except UnicodeDecodeError as error:
         raise BadInput(file, f"has a column whose name is not UTF-8: {error.object[:40]!r}") from error
     except OSError as error:
         if error.errno is not None:
             raise
-        raise BadInput(file, f"is not a complete Parquet file: {error}") from error
+        raise BadInput(file, f"{_DAMAGED}: {error}") from error
 
 
 FORMAT = FileFormat("parquet", read, ("parquet",), b"PAR1", frozenset({"columns", "ids"}))

@@ -3,6 +3,7 @@
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 _MOST_NESTED = 16  # Parquet's definitions have no recursion
@@ -13,7 +14,7 @@ _SIZES = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8}
 MALFORMED = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
-def read_struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:
+def read_struct(data: Sequence[int], at: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:
     """Return the fields of the struct at a place by number, int, bool, bytes, list or dict, and where it ends.
 
     Raises one of MALFORMED.
@@ -38,7 +39,7 @@ def read_struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any
     return fields, at + 1
 
 
-def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+def _value(data: Sequence[int], at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind in _BITS:
         return _integer(data, at, _BITS[kind])
     if kind == _STRUCT:
@@ -51,7 +52,7 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
     return data[at : at + size], at + size
 
 
-def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
+def _list(data: Sequence[int], at: int, depth: int) -> tuple[list[Any], int]:
     if depth > _MOST_NESTED:
         raise ValueError
     head, at = data[at], at + 1
@@ -63,7 +64,7 @@ def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     return values, at
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: Sequence[int], at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         byte = data[at]
@@ -74,7 +75,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     raise ValueError
 
 
-def _integer(data: bytes, at: int, bits: int) -> tuple[int, int]:
+def _integer(data: Sequence[int], at: int, bits: int) -> tuple[int, int]:
     value = data[at]
     at += 1
     if value > 127:

@@ -1,0 +1,157 @@
+"""The pages of a Parquet column: their headers are read, and compared with what the footer states, before a value is decoded.
+
+Headers are Thrift's compact protocol; the numbers of the fields are those of https://github.com/apache/parquet-format
+(parquet.thrift).
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
+from pipeline.ingest.formats.parquet.thrift import MALFORMED, read_struct
+
+MAGIC = b"PAR1"
+STATISTICS = 12  # the field with the statistics of a column of a row group
+NULLS, MAXIMUM = 3, 5  # the fields with the number of nulls and the largest value in it
+_DATA, _DATA_V2 = 0, 3  # types of pages with rows
+_CONTENT = {_DATA: 5, _DATA_V2: 8}  # the field with the counts of such a page: values in 1, rows in 3 of the second
+# Physical types and the bytes of their values; 0: any number.
+_WIDTHS = {
+    0: ("BOOLEAN", 0), 1: ("INT32", 4), 2: ("INT64", 8), 3: ("INT96", 12), 4: ("FLOAT", 4), 5: ("DOUBLE", 8),
+    6: ("BYTE_ARRAY", 0), 7: ("FIXED_LEN_BYTE_ARRAY", 0),
+}  # fmt: skip
+_EXTREMES = (1, 2, MAXIMUM, 6)  # fields of statistics with a minimum or a maximum
+_PLAIN, _ENCODINGS = 0, {0, *range(2, 10)}  # 1 was never defined
+_BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
+_BYTES_OF_TEXTS = 2**28  # of a page of texts, at most
+_HEADER = 2**12  # bytes; more than the header of a page needs without statistics
+_LONGEST_HEADER = 2**24  # bytes, with the longest texts as statistics: what Arrow reads
+_EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A column of a row group: its values, its codec (0: none), its bytes, and where its first page with rows shall begin."""
+
+    values: int
+    codec: int
+    start: int
+    end: int
+    data: int
+    width: int  # bytes of a value; 0: any number
+    optional: bool  # whether levels, which tell nulls, are before the values of a page
+    nulls: int | None  # among the values; None if the footer does not state them
+
+    @property
+    def most(self) -> int:
+        """Bytes of a page at most, expanded."""
+        numbers = self.values * _BYTES_PER_ROW + _BYTES_PER_PAGE
+        return numbers if self.width else max(numbers, _BYTES_OF_TEXTS)
+
+
+def chunk_of(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> Chunk:
+    """Read the description of a column of a row group. Raises Contradiction if it does not describe this column of this file."""
+    meta = chunk[3]
+    kind, width = _WIDTHS.get(meta[1], ("", 0))
+    path = b".".join(meta[3]).decode()
+    if 1 in chunk or (path, kind) != (leaf.path, leaf.physical_type):
+        raise Contradiction(f"column {leaf.path!r} is {kind} {path!r} in a row group, or is in another file")
+    statistics = meta.get(STATISTICS, {})
+    if width and any(len(statistics[field]) != width for field in _EXTREMES if field in statistics):
+        raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")
+    nulls = statistics.get(NULLS)
+    if nulls is not None and nulls < 0:  # it would hide those of another column
+        raise Contradiction(f"column {leaf.path!r} has {nulls} nulls")
+    values, start = meta[5], min(meta[9], meta.get(11, 0) or meta[9])
+    optional = leaf.max_definition_level > 0
+    return Chunk(values, meta[4], start, start + meta[7], meta[9], width, optional, nulls)
+
+
+def count_pages(file: int, where: str, chunk: Chunk, rows: int) -> int:
+    """Number of pages of a column chunk. Raises Contradiction unless they have its rows, and fill its bytes.
+
+    Like Arrow, this reads from the dictionary on, if there is one, and does not need the offset of the first rows: DuckDB 0.9
+    and 0.10 state one within the dictionary.
+    """
+    if chunk.values != rows:
+        raise Contradiction(f"{where}: {chunk.values} values of {rows} rows")
+    if not rows:
+        return 0
+    size = os.fstat(file).st_size
+    if not len(MAGIC) <= chunk.start <= chunk.data < chunk.end <= size:
+        raise Contradiction(f"{where}: is in bytes {chunk.start}..{chunk.end} of {size}")
+    at = chunk.start
+    values = pages = 0
+    while at < chunk.end:
+        found, end = _read_page(file, at, where, chunk)
+        values += found
+        at = end
+        pages += 1
+        if not found and pages > rows + _EMPTY_PAGES:
+            break
+    if values != rows or at != chunk.end:
+        raise Contradiction(f"{where}: the footer has {rows} rows in bytes up to {chunk.end}, its pages {values} up to {at}")
+    return pages
+
+
+def _read_page(file: int, start: int, where: str, chunk: Chunk) -> tuple[int, int]:
+    """A page's number of rows, 0 unless it has data, and where it ends. Raises Contradiction and Unreadable."""
+    try:
+        header, length = _read_header(file, start)
+        kind, expanded, stored = (header[field] for field in (1, 2, 3))
+        content = header[_CONTENT[kind]] if kind in _CONTENT else {1: 0}
+        values = content[1]
+        if kind == _DATA_V2 and content[3] != values:
+            raise ValueError
+        if kind == _DATA and not all(content[field] in _ENCODINGS for field in (2, 3, 4)):
+            raise ValueError
+        if expanded != stored and (chunk.codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
+            raise ValueError  # the footer calls compressed bytes values
+        if min(expanded, stored, values) < 0 or (chunk.width and expanded > chunk.most):
+            raise ValueError
+        if expanded > chunk.most:
+            raise Unreadable(f"{where}: a page of texts takes {expanded} bytes, the limit is {chunk.most}")
+        # Levels that are read as values, or values as levels. A page with levels and nulls may have as many bytes as values take.
+        if kind == _DATA_V2 and values and (content[5] > 0) != chunk.optional:
+            raise ValueError
+        if kind == _DATA and chunk.width and content[2] == _PLAIN:
+            bare = expanded == chunk.width * values
+            if bare == chunk.optional and values and (chunk.nulls == 0 or not bare):
+                raise ValueError
+        return values, start + length + stored
+    except MALFORMED:
+        raise Contradiction(f"{where}: no valid page at byte {start}") from None
+
+
+def _read_header(file: int, start: int) -> tuple[dict[int, Any], int]:
+    try:
+        return read_struct(os.pread(file, _HEADER, start))
+    except MALFORMED:
+        return read_struct(_LongHeader(file, start))
+
+
+class _LongHeader(Sequence[int]):
+    """The bytes of a header that is long because of texts; its other bytes are few, or the header is forged."""
+
+    def __init__(self, file: int, start: int) -> None:
+        self._file, self._start, self._left = file, start, _HEADER
+        self._window, self._first = b"", 0
+        self._size = min(os.fstat(file).st_size - start, _LONGEST_HEADER)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, at: Any) -> Any:
+        """A byte, or the bytes of a text. Raises IndexError behind the longest header, and after too many single bytes."""
+        if isinstance(at, slice):
+            return os.pread(self._file, at.stop - at.start, self._start + at.start)
+        self._left -= 1
+        if not self._left or at >= self._size:
+            raise IndexError
+        if not self._first <= at < self._first + len(self._window):
+            self._window, self._first = os.pread(self._file, _HEADER, self._start + at), at
+        return self._window[at - self._first]

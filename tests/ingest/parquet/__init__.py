@@ -1,0 +1,1 @@
+"""Parquet files as other programs write them: every type, in every file that a user names."""
