@@ -34,9 +34,9 @@ class Target:
 def target_of(config: RunConfig) -> Target:
     """Choose the link of a run.
 
-    It is `latest`, unless the configuration names another one, or `latest` is the result of another file or deployment: then it is
-    the name of the run's file, or `manual` for a run whose options ask for other sources, fewer stages or another graph. A `latest`
-    that was made by options alone is moved by any run.
+    It is `latest`, unless the configuration names another one, or `latest` is the result of another file or deployment: then it
+    is the name of the run's file, or `manual` for a run whose options ask for other sources, fewer stages or another graph. Any
+    run moves a `latest` that was made by options alone.
 
     Raises:
         BadConfig: Something that is not a link to a run has the name.
