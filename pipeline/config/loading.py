@@ -20,6 +20,8 @@ from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
 
 M = TypeVar("M", bound=Model)
+# The keys of tables that are paths.
+PATHS = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
 
 
 def load_run(
@@ -126,6 +128,5 @@ def _read_graph(run: Path, path: Path) -> dict[str, Any]:
 
 def anchored(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Resolve the relative paths of a table against the folder of its file."""
-    paths = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
-    local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
+    local = {key: table[key] for key in PATHS if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

@@ -118,10 +118,10 @@ def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
 
 
 def require_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig) -> None:
-    """Raise BadConfig for thresholds, columns or areas that the graph cannot have, before anything is searched."""
+    """Raise BadConfig for thresholds, columns, their values or areas that the graph cannot have, before anything is searched."""
     thresholds_of(asked, graph)
     for name in asked.sums:
-        _require_numbers(edges, name)
+        _attribute(edges, graph, name)
     if asked.polygons and COORDINATES not in edges.manifest.files:
         raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
 

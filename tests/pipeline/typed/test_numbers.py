@@ -15,13 +15,13 @@ from pipeline.command import app
 from pipeline.config.loading import checked, load_run, run_config
 from pipeline.config.model import Model
 from pipeline.config.products import MatrixOptions, TreesOptions
-from pipeline.config.run import RunConfig
 from pipeline.config.stages import QueryOptions
 from pipeline.errors import BadConfig, GraphmillError
 from pipeline.numerals import exact_number
 from pipeline.run import run
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
+from tests.pipeline.typed.keys import KEYS, keys_of
 
 NUMBERS = [
     "0.4",
@@ -58,19 +58,6 @@ def one_sentence(error: Exception, name: str) -> None:
     said = str(error)
     assert name.rpartition(".")[2] in said or "TOML" in said or "between two" in said or '"' in said, said
     assert "\n" not in said.strip() and len(said) < 400 and "Traceback" not in said
-
-
-def keys_of(model: type[Model], table: str = "") -> list[tuple[str, Any]]:
-    """All keys of a table and of the tables in it that are no tables themselves, each with its type."""
-    found: list[tuple[str, Any]] = []
-    for name, field in model.model_fields.items():
-        kinds = [kind for kind in (field.annotation, *get_args(field.annotation)) if isinstance(kind, type)]
-        inner = [kind for kind in kinds if issubclass(kind, Model)]
-        found += keys_of(inner[0], f"{table}{name}.") if inner else [(table + name, field.annotation)]
-    return found
-
-
-KEYS = dict(keys_of(RunConfig))
 
 
 def value_at(config: Model, key: str) -> Any:
