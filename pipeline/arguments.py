@@ -20,6 +20,14 @@ def _integer(_: type[int], tokens: "Sequence[Token]") -> int:
         raise ValueError(f'"{value}" is not an integer') from None
 
 
+def _number(_: type[object], tokens: "Sequence[Token]") -> int | float:
+    """Take a number exactly: of the types `int | float` Cyclopts would try the integer first, and round."""
+    from pipeline.numerals import exact_number
+
+    return exact_number(tokens[0].value)
+
+
+Number = Annotated[int | float, Parameter(converter=_number)]
 Integer = Annotated[int, Parameter(converter=_integer)]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSON document instead of text.")]
 

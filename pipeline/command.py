@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
+from pipeline.arguments import Number
 from pipeline.beginning.commands import init
 from pipeline.inspection import commands as inspection
 from pipeline.options import NO_OPTIONS, RunOptions
@@ -181,7 +182,7 @@ def matrix(
     out: Path,
     sources: str | None = None,
     targets: str | None = None,
-    cutoff: int | float | None = None,
+    cutoff: Number | None = None,
     proof: str = "every",
     backend: str = "auto",
     cluster: str = "none",

@@ -41,7 +41,7 @@ class RunOptions:
         format: dimacs, arcs, snap, konect, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
         name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
-            if latest is the result of another configuration, or of other sources, more stages or another graph.
+            if latest is the result of another file, or of that file with other sources, more stages or another graph.
         keep: Number of runs of the same link that are kept; 0 keeps all. Default: 7. Each run is kept for at least an hour after
             the next one was published.
         coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.

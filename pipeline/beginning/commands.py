@@ -88,8 +88,11 @@ def _show(file: str, seen: "Seen") -> None:
         rows["columns"] = ", ".join(f"{name} ({kind})" for name, kind in sample.kinds.items())
         if seen.format != "parquet":
             rows["header line"] = "yes" if graph.header else "no: columns have numbers"
-        rows["edges"] = f"from {columns.src} to {columns.dst}"
-        rows["weights"] = f"{columns.weight}" if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
+        guessed = ", ".join(f"{end} {seen.reasons[end]}" for end in ("src", "dst") if end in seen.reasons)
+        rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
+        why = f" (guessed: {seen.reasons['weight']})" if "weight" in seen.reasons else ""
+        rows["weights"] = f"{columns.weight}{why}" if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
+        rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"
     rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
     print(quoted(file))
     for what, found in rows.items():

@@ -31,6 +31,13 @@ class Seen:
     stated: bool  # whether the configuration or the file states the direction
     bytes: int | None  # of a file on this machine
     compressed: bool
+    reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by the roles src, dst and weight
+
+    @property
+    def unused(self) -> dict[str, str]:
+        """The columns that are not read, each with what it holds."""
+        used = {str(name) for name in (self.graph.columns.src, self.graph.columns.dst, self.graph.columns.weight)}
+        return {name: kind for name, kind in (self.sample.kinds if self.sample else {}).items() if name not in used}
 
 
 def look(graph: GraphConfig) -> Seen:
@@ -39,20 +46,21 @@ def look(graph: GraphConfig) -> Seen:
     with stored(source) as content:
         compressed = not is_plain(content)
         text = Text(source.url, chunks(content, graph.limits), graph.limits)
-        name, sample = _format(text, graph), None
+        name, sample, reasons = _format(text, graph), None, dict[str, str]()
         if name in TABLES:
             if name == "parquet" and (compressed or source.local is None):
                 raise BadInput(source.url, "is remote or compressed Parquet; init reads local, uncompressed Parquet")
             local = source.local if name == "parquet" else None
-            sample = columns.of_parquet(local) if local else columns.of_text(text.head, name == "tsv")
-            found = {"columns": columns.chosen(source.url, sample, graph), "format": name}
+            sample = columns.of_parquet(local, source.url) if local else columns.of_text(text.head, name == "tsv")
+            guess = columns.chosen(source.url, sample, graph)
+            found, reasons = {"columns": guess.columns, "format": name}, guess.reasons
             asked = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
             graph = graph.model_copy(update=found | (asked if name != "parquet" else {}))
     edges, first = in_the_right_way(graph, source.url, partial(_first, name))
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
-    return Seen(graph, name, sample, first, directed, stated, size, compressed)
+    return Seen(graph, name, sample, first, directed, stated, size, compressed, reasons)
 
 
 def _format(text: Text, graph: GraphConfig) -> str:

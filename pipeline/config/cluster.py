@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from pipeline.config.model import Model, Natural, Positive
+from pipeline.config.model import Finite, Model, Natural, Positive
 
 MOST = 2**16  # processes, threads or ranks
 _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
@@ -32,7 +32,7 @@ class ClusterConfig(Model):
     lost_workers: Natural = 3
     # Seconds without a message after which a worker, all workers or the scheduler count as lost. Also the time for which a stage
     # over ranks waits until other runs return a worker. At least 12, because of TCP's keep-alive probes.
-    deadline: float = Field(default=60.0, ge=12, allow_inf_nan=False)
+    deadline: Finite = Field(default=60.0, ge=12)
     # PEM file of the certificate authority. A `tls://` address needs this key and the next two.
     tls_ca: Path | None = Field(default=None, examples=["/etc/graphmill/ca.pem"])
     tls_cert: Path | None = Field(default=None, examples=["/etc/graphmill/host.pem"])  # PEM file of this side's certificate

@@ -20,7 +20,8 @@ from pipeline.errors import BadConfig
 from pipeline.redaction import quoted
 
 M = TypeVar("M", bound=Model)
-_PATHS = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
+# The keys of tables that are paths.
+PATHS = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
 
 
 def load_run(
@@ -126,7 +127,7 @@ def _read_graph(run: Path, path: Path) -> dict[str, Any]:
         raise BadConfig(f"{run}: graph: {error}; the graph's own file is `source` in table [graph]") from None
 
 
-def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = _PATHS) -> dict[str, Any]:
+def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = PATHS) -> dict[str, Any]:
     """Resolve the relative paths of a table against the folder of its file; a URL stays as it is."""
     local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
     return table | {key: os.path.normpath(folder / value) for key, value in local.items()}

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -12,9 +12,11 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapValidator,
+    field_validator,
 )
 
 from pipeline.redaction import redacted
@@ -22,6 +24,15 @@ from pipeline.redaction import redacted
 T = TypeVar("T")
 MIB = 2**20
 LARGEST = 2**63 - 1
+
+
+def as_exact_float(value: object) -> object:
+    """The value; an integer that a 64-bit float would round raises ValueError."""
+    if isinstance(value, int) and abs(value) < 2**1023 and float(value) != value:  # larger ones are no floats at all
+        raise ValueError("is an integer that a 64-bit float would round")
+    return value
+
+
 Natural = Annotated[int, Field(strict=True, ge=0, le=LARGEST)]  # strict: 2.0, "2" and true are not integers
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 Positive = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
@@ -96,3 +107,15 @@ class Model(BaseModel):
     """A frozen table that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _exactly(cls, value: object, info: ValidationInfo) -> object:
+        """An integer for a float is that integer, or refused."""
+        kinds = _parts(cls.model_fields[str(info.field_name)].annotation)
+        return as_exact_float(value) if float in kinds and int not in kinds else value
+
+
+def _parts(kind: object) -> set[object]:
+    """A type and those that it is made of."""
+    return {kind}.union(*map(_parts, get_args(kind))) if get_origin(kind) is not Literal else {kind}

@@ -10,7 +10,19 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Switch, once
+from pipeline.config.model import (
+    LARGEST,
+    Choice,
+    File,
+    Finite,
+    LocalFolder,
+    Model,
+    Natural,
+    Positive,
+    Switch,
+    as_exact_float,
+    once,
+)
 
 
 def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -22,7 +34,7 @@ def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
 def _length(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
         raise ValueError("must be a number, at least 0")
-    return value
+    return as_exact_float(value) if value > LARGEST else value
 
 
 Length = Annotated[Natural | Finite, Field(union_mode="left_to_right"), BeforeValidator(_length)]

@@ -98,8 +98,8 @@ class RunConfig(Model):
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`: the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
-    # Name of the link to the run in the output folder. By default `latest`; or, if that is the result of another configuration,
-    # the name of the run's file, or `manual` if options ask for something else than `latest` has.
+    # Name of the link to the run in the output folder. By default `latest`; or, if that is the result of another file or
+    # deployment, the name of the run's file, or `manual` if options ask for something else than `latest` has.
     publish_as: str | None = Field(default=None, examples=["weekly"])
     # URL of a folder in object storage, which fsspec can write, to which each published run is copied. If `output` is a URL, it
     # takes the place of this key, and the run works in a folder below the user's cache.

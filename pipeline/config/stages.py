@@ -6,7 +6,7 @@ from pydantic import Field
 
 from kernels.closure.limit import LIMIT
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, LocalFolder, Model, Natural, Positive, Seed, Switch
+from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Seed, Switch
 
 
 class ReachabilityConfig(Model):
@@ -42,7 +42,7 @@ class QueryOptions(PairsConfig):
     cluster: ClusterConfig = ClusterConfig()
 
 
-_Share = Annotated[float, Field(gt=0, lt=1)]
+_Share = Annotated[Finite, Field(gt=0, lt=1)]
 
 
 class BetweennessConfig(Model):

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.config.model import MIB
 from pipeline.errors import BadConfig
+from pipeline.numerals import Rounded, exact_float
 
 _PARTS = 6  # of a key; a configuration has keys of up to three
 _NESTING = 100
@@ -29,9 +30,11 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise NotToml(f"{path}: has more than {MIB} bytes, the limit for a configuration")
         text = content.decode().replace("\r\n", "\n")
         _require_shallow(path, text)
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=exact_float)
     except OSError as error:
         raise BadConfig(f"{path}: {error.strerror}") from None
+    except Rounded as error:
+        raise BadConfig(f"{path}: {error}") from None
     except UnicodeDecodeError as error:
         raise NotToml(f"{path}: is not valid TOML: byte {error.start} is not UTF-8") from None
     except ValueError as error:  # also an integer of over 4,300 digits, or a null character in the path

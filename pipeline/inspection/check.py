@@ -1,15 +1,19 @@
-"""Read a graph with all checks, as a run does, and keep nothing."""
+"""Read a graph and all files of a run with all checks, as the run does, and keep nothing."""
 
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.cluster.start import require_startable
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.asked import different, numbers_of
+from pipeline.ingest.source import locate
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
+from pipeline.steps.pairs.asked import require_pairs
+from pipeline.steps.products.asked import require_products
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of, names_of_sources, reason_of_default
 from pipeline.steps.published.target import target_of
@@ -29,17 +33,27 @@ class Checked:
     vertices: int
     arcs: int
     input: InputFacts
+    files: tuple[str, ...]  # those of vertices and pairs that the run reads besides
 
 
 def check(config: RunConfig) -> Checked:
-    """Read, lay out and prove the graph of a run, in a private folder of the machine's temporary folder, which is then removed.
+    """Read all files of a run, lay out and prove its graph, in a private folder of the temporary folder, which is then removed.
 
     The output folder is not written; what `[expect]` compares with is read from there.
 
     Raises:
-        GraphmillError: As the steps `edges` and `graph` of a run, and if the graph is not what `[expect]` states.
+        GraphmillError: As the steps `edges` and `graph` of a run, for files of vertices and pairs as the steps that read them, if
+            the graph is not what `[expect]` states, and if the cluster or the store to which the run is copied cannot be used.
     """
     backend, around = choose(config.backend), Path(tempfile.gettempdir())
+    require_startable(config.cluster, backend)
+    if config.publish_to:
+        from pipeline.steps.published.remote import require_store
+
+        require_store(config.publish_to)
+    files = *config.files_of_vertices, *config.files_of_pairs
+    for file in files:  # before the graph is read
+        locate(file).require_local()
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend))
@@ -51,10 +65,12 @@ def check(config: RunConfig) -> Checked:
         given = different(edges, graph, asked)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
+        require_products(config, edges, graph)
+        require_pairs(config, graph)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]
         said = {"sources": sources, "source_names": names_of_sources(edges, sources), "default_source": reason}
         found = input_of(edges, graph).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, found)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, found, files)

@@ -149,7 +149,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
 
 
 def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
-    """Read a graph with all checks of a run, print how it was read, and keep nothing.
+    """Read a graph and all other files of a run with all checks of a run, print how the graph was read, and keep nothing.
 
     ```
     graphmill check streets.csv --src from --dst to
@@ -177,6 +177,8 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     print(f"\n{found.title}: {counted(found.vertices, 'vertex', 'vertices')}, {counted(found.arcs, 'arc')}; the graph is valid")
     for what, sentence in read_as(found.input).items():
         print(f"  {what.lower():<20} {sentence}")
+    for file in found.files:
+        print(f"  {'also valid':<20} {file}")
 
 
 def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:

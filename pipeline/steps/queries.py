@@ -10,8 +10,9 @@ from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array
 from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, reach_by_search
 from kernels.reachability.certificate.answers import ProvedAnswers, WrongAnswer, reach_with_proof
-from pipeline.errors import ProofFailed, not_in_graph
+from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, Clock, bring
+from pipeline.steps.pairs import require_known
 from pipeline.store.facts import QueryFacts
 from pipeline.store.index.arrays import StoredIndex
 from pipeline.tables import files as tables
@@ -92,7 +93,8 @@ class Queries:
         src, dst = (self._rows_of(pairs, name) for name in ("src", "dst"))
         known = (src != NO_ROW) & (dst != NO_ROW)
         if self._unknown == "error" and not known.all():
-            self._refuse_unknown(pairs, src, known)
+            each = np.stack([to_host(rows) != NO_ROW for rows in (src, dst)])
+            require_known(self._file, self._first + self._found.rows, pairs.columns, each, self._stored.num_vertices)
         src, dst = src[known], dst[known]
         first = self._first + self._found.rows
         proved = self._clock.timed(reach_proved)(self._stored, src, dst, first)
@@ -106,13 +108,6 @@ class Queries:
 
     def _rows_of(self, pairs: pa.RecordBatch, name: str) -> Array:
         return self._find(bring(pairs[name].to_numpy(), self._backend))
-
-    def _refuse_unknown(self, pairs: pa.RecordBatch, src: Array, known: Array) -> None:
-        """Raise BadInput for the first row that has an unknown vertex."""
-        place = int(known.argmin())
-        name = "src" if int(src[place]) == NO_ROW else "dst"
-        row = self._first + self._found.rows + place
-        raise not_in_graph(self._file, row, name, pairs[name][place], self._stored.num_vertices)
 
     def _compare(self, src: Array, dst: Array, reachable: Array) -> int:
         """Number of pairs in a sample. Raises ProofFailed if a search without labels contradicts one of them."""

@@ -1,14 +1,15 @@
 """Pairs of vertices from a Parquet file: columns `src` and `dst` are found by name and streamed; others are not read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kernels.graph import ID
+from kernels.graph import ID, Array
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput, not_in_graph
 from pipeline.ingest.formats.parquet import reading, require_no_null, require_utf8
@@ -79,6 +80,20 @@ def batches(path: Path, file: str, block: Block, index: Folder | None = None, st
             yield pa.RecordBatch.from_arrays([read(batch, name, first) for name in ENDS], ENDS)
             first += len(batch)
         check_rows(first, block.end, block.nulls)
+
+
+def require_known(file: str, first: int, ends: Sequence[Any], known: Array, vertices: int) -> None:
+    """Raise BadInput for the first pair with a vertex that a graph of `vertices` vertices does not have.
+
+    Args:
+        first: The number of the first row.
+        ends: External ids of `src` and of `dst`, [n] each.
+        known (bool [2, n]): Whether the graph has them, in host memory.
+    """
+    if not known.all():
+        row = int((~known).any(axis=0).argmax())
+        end = int(known[0, row])
+        raise not_in_graph(file, first + row, ENDS[end], ends[end][row], vertices)
 
 
 def _check_columns(file: str, schema: pa.Schema) -> None:

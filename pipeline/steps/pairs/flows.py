@@ -14,10 +14,10 @@ from kernels.graph import NO_ROW, Array
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
-from pipeline.errors import BadInput, not_in_graph
+from pipeline.errors import BadInput
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import Clock
-from pipeline.steps.pairs import batches, blocks
+from pipeline.steps.pairs import batches, blocks, require_known
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import save_array
 from pipeline.store.code import Code
@@ -45,7 +45,7 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
     inputs = {"graph": graph.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
-        asked = _read(path, pairs, graph)
+        asked = read_pairs(path, pairs, graph)
         require_same(source, inputs["pairs"])
         together = isinstance(runtime.cluster, LocalThreads) or runtime.backend == "gpu"
         count = 1 if together else max(1, min(len(asked[0]), _TASKS))
@@ -67,7 +67,7 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
     return make(runtime.work / algorithm.name, algorithm.name, inputs, {}, write, code)
 
 
-def _read(path: Path, name: str, graph: Folder) -> Array:
+def read_pairs(path: Path, name: str, graph: Folder) -> Array:
     """External ids of the pairs of a file, int64 [2, Q]. Raises BadInput."""
     parts: list[Array] = [np.empty((2, 0), np.int64)]
     for block in blocks(path, name, tables.ROWS_PER_FILE):
@@ -87,10 +87,7 @@ def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: t
     clock, vertices = Clock(place.backend), place.whole_graph(graph).graph
     with place.turn():
         rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
-        if (unknown := on_host(rows) == NO_ROW).any():
-            row = int(unknown.reshape(2, -1).any(axis=0).argmax())
-            end = int(unknown.reshape(2, -1)[0, row] == 0)
-            raise not_in_graph(name, first + row, ("src", "dst")[end], ids[end, row], vertices.num_vertices)
+        require_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
         try:
             flows = clock.timed(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
         except OverflowError as error:

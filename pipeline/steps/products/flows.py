@@ -15,10 +15,9 @@ from kernels.reductions import ArcLoads
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.config.products import FlowsConfig
-from pipeline.errors import not_in_graph
 from pipeline.ingest.source import locate
 from pipeline.runtime.backend import bring
-from pipeline.steps.pairs import batches, blocks
+from pipeline.steps.pairs import batches, blocks, require_known
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
@@ -64,7 +63,7 @@ def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folde
         BadInput: The file of pairs is not there, is no such file, or has a vertex that is not in the graph.
     Otherwise as `tabulate_closeness`.
     """
-    pairs = _read_pairs(asked.pairs, graph) if asked.pairs else None
+    pairs = read_trips(asked.pairs, graph) if asked.pairs else None
     sweeps = Sweeps(graph, pairs.sources if pairs else None)
 
     def write(folder: Path) -> dict[str, Any]:
@@ -84,18 +83,15 @@ def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folde
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"pairs": content}, write)
 
 
-def _read_pairs(file: str, graph: Folder) -> _Pairs:
+def read_trips(file: str, graph: Folder) -> _Pairs:
+    """The pairs of a file, each of whose vertices is in the graph. Raises BadInput as `tabulate_flows`."""
     path = locate(file).require_local()
     read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph)]
     columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
     ids, rows_by_id, _, _ = open_vertices(graph)
-    present, found = ids[rows_by_id], []
-    for name, column in zip(("src", "dst"), columns, strict=True):
-        place, known = places_in(present, column)
-        if not known.all():
-            row = int(known.argmin())
-            raise not_in_graph(file, row, name, column[row], len(present))
-        found.append(place)
+    present = ids[rows_by_id]
+    found, known = zip(*(places_in(present, column) for column in columns), strict=True)
+    require_known(file, 0, columns, np.stack(known), len(present))
     order = np.lexsort(found[::-1])
     sources, first = np.unique(columns[0][order], return_index=True)
     return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[found[1][order]])

@@ -106,18 +106,22 @@ def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder) -> Sweeps:
 def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
     """The thresholds in the type of distances, int64 or float64 [T]. Raises BadConfig for one that no such distance can be."""
     kind = dtype_of(tables.schema(STEP, GraphFacts.of(graph).weight).field("threshold").type)
-    for given in asked.thresholds if kind.kind == "i" else ():
-        if int(given) != given or given > LARGEST:
+    for given in asked.thresholds:
+        if kind.kind == "i" and (int(given) != given or given > LARGEST):
             raise BadConfig(f"isochrones.thresholds: {given}: the distances of this graph are integers up to {LARGEST}")
+        if float(given) != given and kind.kind == "f":
+            raise BadConfig(
+                f"isochrones.thresholds: {given}: the distances of this graph are 64-bit floats, which would round it"
+            )
     found: Array = np.array([kind.type(given) for given in asked.thresholds], kind)
     return found
 
 
 def require_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig) -> None:
-    """Raise BadConfig for thresholds, columns or areas that the graph cannot have, before anything is searched."""
+    """Raise BadConfig for thresholds, columns, their values or areas that the graph cannot have, before anything is searched."""
     thresholds_of(asked, graph)
     for name in asked.sums:
-        _require_numbers(edges, name)
+        _attribute(edges, graph, name)
     if asked.polygons and COORDINATES not in edges.manifest.files:
         raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
 

@@ -28,7 +28,7 @@ STEP = "matrix"  # and the table
 class _Matrix:
     sweeps: Sweeps
     schema: pa.Schema
-    cutoff: float | None
+    cutoff: int | np.float64 | None  # the largest distance of this table that is within the cutoff
 
     def rows_of(self, _: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         kind = dtype_of(self.schema.field("distance").type)
@@ -40,6 +40,14 @@ class _Matrix:
             columns = [np.full(len(head), source), head, distance.astype(kind)]
             arrays = [pa.array(column, mask=column < 0) for column in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _largest_within(cutoff: float, schema: pa.Schema) -> int | np.float64:
+    """The largest distance of a table's type that is at most a cutoff, which NumPy would round to the type of the distances."""
+    if pa.types.is_integer(schema.field("distance").type):
+        return math.floor(cutoff)
+    found = float(cutoff)
+    return np.float64(found if found <= cutoff else math.nextafter(found, 0))
 
 
 def tabulate_matrix(graph: Folder, ends: tuple[Array | None, Array | None], asked: MatrixOptions, runtime: Runtime) -> Folder:
@@ -61,9 +69,7 @@ def tabulate_matrix(graph: Folder, ends: tuple[Array | None, Array | None], aske
     heads = Sweeps(graph, targets).ids
     sweeps = Sweeps(graph, sources, targets=heads, every=asked.proof == "every")
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    if cutoff is not None and pa.types.is_integer(schema.field("distance").type):
-        cutoff = math.floor(cutoff)  # compared with a float, large integers would be rounded
-    product = _Matrix(sweeps, schema, cutoff)
+    product = _Matrix(sweeps, schema, None if cutoff is None else _largest_within(cutoff, schema))
 
     def write(folder: Path) -> dict[str, Any]:
         per_file = max(1, tables.ROWS_PER_FILE // max(1, len(heads)))

@@ -34,8 +34,9 @@ class Target:
 def target_of(config: RunConfig) -> Target:
     """Choose the link of a run.
 
-    It is `latest`, unless the configuration names another one, or `latest` is the result of another configuration: then it is the
-    name of the run's file, or `manual` for a run whose options ask for other sources, fewer stages or another graph.
+    It is `latest`, unless the configuration names another one, or `latest` is the result of another file or deployment: then it
+    is the name of the run's file, or `manual` for a run whose options ask for other sources, fewer stages or another graph. Any
+    run moves a `latest` that was made by options alone.
 
     Raises:
         BadConfig: Something that is not a link to a run has the name.
@@ -58,11 +59,11 @@ def published_as(run: Path) -> str:
 
 def _chosen(config: RunConfig, before: Mapping[str, Any] | None) -> tuple[str, str]:
     """The link, and why it is not `latest`; `before` is the configuration of the latest run."""
-    if before is None:
+    if before is None or not before["file"]:  # by options alone, which nobody runs again as they were
         return LATEST, ""
     file, changed = config.origin.file, config.origin.changed
     if file and not changed:
-        if before["changed"] or before["file"] in (file, ""):
+        if before["changed"] or before["file"] == file:
             return LATEST, ""
         name = file if LINK.fullmatch(file) else MANUAL
         return name, f"it is the result of {before['file']}.toml, not of {file}.toml"

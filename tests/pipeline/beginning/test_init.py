@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import tomllib
+from datetime import datetime
 from pathlib import Path
 
 import jsonschema
@@ -28,6 +29,12 @@ TABLES = {  # content, and source, target, weight, header and delimiter that are
     "1|2\n3|4\n": ("1", "2", False, False, "|"),
     "whom,who\n1,2\n": ("who", "whom", False, True, None),
     "first,second,score\n1,2,0.5\n": ("first", "second", False, True, None),  # whether a score is a weight, only the user knows
+    "created_at,follower,followee,w\n2026-01-01,a,b,3\n": ("follower", "followee", "w", True, None),
+    "date,user_id,friend_id,since\n2026-01-01,a,b,2020\n": ("user_id", "friend_id", False, True, None),
+    "2026-01-01,ann,bob,1.5\n2026-01-02,bob,cy,2\n": ("2", "3", False, False, None),
+    "Year,p,q\n1999,1,2\n": ("p", "q", False, True, None),
+    "weight,p,q\n5,7,8\n": ("p", "q", "weight", True, None),
+    "2020.5,7,8\n1999.25,8,9\n": ("2", "3", False, False, None),
     "\ufeffFrom ID,To,Distance\n1,2,0.5\n": ("From ID", "To", "Distance", True, None),
 }
 
@@ -38,7 +45,48 @@ def test_columns_header_and_delimiter_are_found(content, tmp_path):
     seen = look(GraphConfig(source=str(tmp_path / "table.csv")))
     graph, columns = seen.graph, seen.graph.columns
     assert (columns.src, columns.dst, columns.weight, graph.header, graph.delimiter) == TABLES[content]
-    assert seen.first["src"] in (1, 2) and seen.format == "csv"
+    assert seen.first["src"] in (1, 2, 7, "a", "ann") and seen.format == "csv"
+
+
+MOMENTS = [
+    "2026-01-31", "2026/1/3", "31.12.2026", "12/31/99", "2026-01", "2026-01-31T08:15:00Z", "2026-01-31 08:15:00.1+01:00", "08:15",
+    "1 Jan 2026", "January 3, 2026", "Mon Feb 2 10:00:00 2026", "20260131", "1767225600", "1767225600123", "2026-01-31 8:15 pm",
+]  # fmt: skip
+IDS = ["1.2.3.4", "10:20:30:40", "A-2026", "2026", "00-11-22", "may", "2026-13-45", "1767225600"]
+
+
+@pytest.mark.parametrize("text", MOMENTS)
+def test_dates_and_times_are_no_ids(text, tmp_path):
+    """Wherever their column is, and whatever it is called; integers only if their column's name agrees."""
+    path, file = tmp_path / "table.csv", "created_at;p;q"
+    for order in ("0 1 2", "1 0 2", "1 2 0"):
+        rows = [file.split(";"), [text, "x1", "x2"], [text, "x3", "x4"]]
+        path.write_text("".join(";".join(row[int(place)] for place in order.split()) + "\n" for row in rows))
+        seen = look(GraphConfig(source=str(path)))
+        assert (seen.graph.columns.src, seen.graph.columns.dst, seen.unused) == ("p", "q", {"created_at": "date"})
+        assert set(seen.reasons) == {"src", "dst"}
+
+
+@pytest.mark.parametrize("text", IDS)
+def test_ids_that_resemble_dates_are_ids(text, tmp_path):
+    (tmp_path / "table.csv").write_text(f"p;q\n{text};{text}\n")
+    seen = look(GraphConfig(source=str(tmp_path / "table.csv"), ids="string"))
+    assert (seen.graph.columns.src, seen.graph.columns.dst) == ("p", "q")
+
+
+def test_thousands_of_rows_decide_what_a_column_has(tmp_path):
+    late = "".join("2026-01-01,7,8\n" if row < 3000 else "soon,7,8\n" for row in range(4000))
+    (tmp_path / "table.csv").write_text("when,p,q\n" + late)
+    assert look(GraphConfig(source=str(tmp_path / "table.csv"))).sample.kinds["when"] == "text"
+
+
+def test_dates_in_parquet_are_no_ids(tmp_path):
+    day = datetime(2026, 1, 31, 8, 15)
+    for values in (pa.array([day]), pa.array([day.date()]), pa.array(["2026-01-31"]), pa.array([1767225600]), pa.array([True]),
+                   pa.array([[1]]), pa.array(["31.01.2026"]).dictionary_encode()):  # fmt: skip
+        pq.write_table(pa.table({"updated": values, "p": ["a"], "q": ["b"]}), tmp_path / "table.parquet")
+        seen = look(GraphConfig(source=str(tmp_path / "table.parquet")))
+        assert (seen.graph.columns.src, seen.graph.columns.dst, list(seen.unused)) == ("p", "q", ["updated"])
 
 
 def test_what_is_stated_is_believed(tmp_path):
@@ -93,7 +141,11 @@ def test_the_configuration_is_valid_complete_and_commented(people):
     named = (path.parent / re.match("#:schema (.*)", text)[1]).resolve()
     assert named == ROOT / RUN_SCHEMA
     assert all(f"[{name}]" in text for name, _ in tables() if name)
-    assert "edges        from who to whom" in said and "first edge   src 1, dst 2, weight 3.5" in said
+    assert (
+        "edges        from who to whom (guessed: src by its name, dst by its name)" in said
+        and "not read     since (date)" in said
+        and "first edge   src 1, dst 2, weight 3.5" in said
+    )
     assert f"graphmill check {path}" in said
 
 

@@ -65,6 +65,31 @@ def test_latest_stays_the_result_of_one_configuration(nightly, caplog):
     assert links(folder) == {"latest": second, "manual": options, "weekly": weekly, "what-if": other}
 
 
+CORRECTED = {  # by options; each differs from what `latest` has
+    "sources": {"sources": [3]},
+    "stages": {"stages": ["wcc"]},
+    "columns": {"graph": {"columns": {"src": "to", "dst": "from", "weight": "km"}}},
+    "direction": {"graph": {"directed": False}},
+    "a product": {"closeness": {}},
+}
+
+
+@pytest.mark.parametrize("corrected", CORRECTED)
+def test_a_corrected_command_moves_latest_unless_a_file_made_it(corrected, nightly):
+    folder = nightly.parent
+    graph = {"source": str(folder / "roads.csv"), "columns": {"src": "from", "dst": "to"}}
+    asked = {"output": folder / "out", "graph": graph, "stages": ["bfs", "wcc"], "sources": [1], "backend": "cpu"}
+    change = CORRECTED[corrected]
+    second = asked | change | {"graph": graph | change.get("graph", {})}
+    published(run_config("options", **asked))
+    moved = published(run_config("options", **second))
+    assert links(folder) == {"latest": moved}
+    of_file = published(load_run(nightly))
+    assert links(folder) == {"latest": of_file}
+    beside = published(run_config("options", **second))
+    assert links(folder) == {"latest": of_file, "manual": beside}
+
+
 def test_the_same_parameters_every_night_keep_latest(nightly):
     for _ in range(2):
         newest = published(load_run(nightly, sources=(2,)))
