@@ -52,15 +52,15 @@ def test_stated_digests_are_those_of_the_files(form, packed, beside, place, tmp_
     monkeypatch.setattr(digests, "LARGE", 64)  # so that these files are read as large ones are
     monkeypatch.setattr(digests, "_READ", 16)
     coordinates, nodes = tables_of_vertices(beside)
-    suffix = "tsv" if beside == "co" else beside
+    suffix = "csv" if beside == "co" else beside
     names = f"g.{form}{packed}", f"c.{beside}{packed}", f"n.{suffix}{packed}"
     contents = dict(zip(NAMES, (PACKED[packed](data) for data in (source_of(form), coordinates, nodes)), strict=True))
     prefix = "memory://" if place == "memory" else ""
     urls = {what: f"{prefix}{tmp_path}/{name}" for what, name in zip(NAMES, names, strict=True)}
     for what, url in urls.items():
         fsspec.filesystem("memory" if place == "memory" else "file").pipe(url.removeprefix(prefix), contents[what])
-    if beside == "co" and form not in ("dimacs", "arcs"):
-        urls.pop("coordinates")  # of other vertices than those of the file
+    if beside == "co" and form != "arcs":
+        urls.pop("coordinates")  # a header declares another number of vertices, or none has coordinates in this form
     graph = {"format": form, "directed": True, **urls}
     published = run(run_config("options", output=tmp_path / "out", stages=["wcc"], graph=graph))
 
