@@ -64,9 +64,10 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             compared = _ask_oracle(graph, table, runtime, code)
         elif oracle:
             log.warning("%s: no oracle: there is no second solver for this stage", stage)
+        over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return ProofFacts(
             stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *found.rules], seconds=found.seconds,
-            oracle=compared, **({"shards": ranks} if ranks else {}),
+            oracle=compared, **over_ranks,
         ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
