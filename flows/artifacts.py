@@ -9,7 +9,7 @@ from typing import Any
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from pipeline.report.wording import read_as
-from pipeline.store.facts import ProofFacts
+from pipeline.steps.published.proved import proof_of_table
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -17,12 +17,6 @@ from pipeline.tables.changes import SUFFIX
 from pipeline.tables.readable import readable
 
 ROWS = 10
-OTHERWISE = {  # how tables are proved that are not answers
-    "reached": "by the proved index, searches checked",
-    "paths": "each arc checked",
-    "vertices": "copied from the proved graph and its proved components",
-    "forest": "each row checked against table mst",
-}
 
 
 def show(published: Folder) -> None:
@@ -61,7 +55,7 @@ def summary(published: Folder) -> str:
         *(f"| {what} | {sentence} |" for what, sentence in read_as(facts.input).items()),
         "",
         "| table | rows | proof |\n|---|---:|---|",
-        *(f"| {table} | {described.rows:,} | {_proof(table, proofs)} |" for table, described in facts.tables.items()),
+        *(f"| {table} | {described.rows:,} | {proof_of_table(table, proofs).how} |" for table, described in facts.tables.items()),
         "\n| step | seconds | |\n|---|---:|---|",
         *(
             f"| {step} | {did.seconds:.2f} | {'still valid, skipped' if did.reused else ''} |"
@@ -69,12 +63,3 @@ def summary(published: Folder) -> str:
         ),
     ]
     return "\n".join(lines)
-
-
-def _proof(table: str, proofs: dict[str, ProofFacts]) -> str:
-    if table.endswith(SUFFIX):
-        return "turns the previous run's table into this one"
-    proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
-    if proof is None:
-        return OTHERWISE.get(table, "")
-    return "certificate and oracle" if proof.oracle else "certificate"

@@ -106,8 +106,11 @@ def change(
     """
     from pipeline.changes import change as apply
     from pipeline.config.run import output_folder
+    from pipeline.errors import BadConfig
     from pipeline.progress.shown import showing
 
+    if snapshot and count_violations:
+        raise BadConfig("--count-violations has no effect with --snapshot, whose changes can all be applied; leave one out")
     place = output_folder(out).absolute()
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}

@@ -95,6 +95,7 @@ class RunOptions:
 
         Raises BadConfig.
         """
+        from pipeline.config.effects import require_effect
         from pipeline.config.loading import load_run, run_config
         from pipeline.errors import BadConfig
 
@@ -125,6 +126,7 @@ class RunOptions:
             if top["output"] is None:
                 raise BadConfig("--out DIR is missing: a graph file needs a folder for its tables")
             config = run_config("options", graph={"source": target} | graph, **tables, **top)
+            require_effect("options", config)
         if self.pairs is not None and "max_flow" not in config.stages:
             raise BadConfig(f"--pairs is for stage max_flow, and the stages are {', '.join(config.stages)}")
         return config

@@ -76,8 +76,8 @@ def main() -> None:
         folder = Path(name)
         for case, source, options in cases(folder, asked.scale, asked.side):
             out = folder / f"out {case}"
-            asked = {"source": str(source), "directed": False if options else None}
-            found = estimate(run_config(case, graph=asked, output=out, backend=asked.backend))
+            graph = {"source": str(source), "directed": False if options else None}
+            found = estimate(run_config(case, graph=graph, output=out, backend=asked.backend))
             ended, on_gpu = Event(), [0]
             command = ["-m", "pipeline.cli", "run", str(source), *options, "--backend", asked.backend, "--out"]
             if not taken:

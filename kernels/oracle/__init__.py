@@ -17,6 +17,21 @@ def solves_on_gpu(num_arcs: int) -> bool:
     return num_arcs > 0 and device_count() > 0 and find_spec("pylibcugraph") is not None
 
 
+def solver_of(stage: str, on_gpu: bool) -> str:
+    """Name of the second solver of a stage that has one: the library, or the module of one that is not the project's own."""
+    module = (BY_NAME[stage].gpu_oracle if on_gpu else BY_NAME[stage].oracle).partition(":")[0]
+    return ("cuGraph" if on_gpu else "SciPy") if module.startswith(f"{__name__}.") else module
+
+
+def why_not_on_gpu(stage: str, num_arcs: int) -> str:
+    """Why cuGraph is not the second solver of a stage here; empty if it is."""
+    if not BY_NAME[stage].gpu_oracle:
+        return "cuGraph does not solve this"
+    if not num_arcs:
+        return "the graph has no arc, which cuGraph requires"
+    return "" if solves_on_gpu(num_arcs) else "cuGraph (pylibcugraph) is not installed, or there is no GPU"
+
+
 def oracle(graph: Graph, stage: str, answer: Any, **options: Any) -> Certificate:
     """Compare an answer with the second solver's.
 

@@ -106,7 +106,10 @@ def pagerank(graph: Graph, scores: Scores) -> None:
     require_scores(graph, scores, solved, SCIPY)
 
 
-@compares(f"for {SOURCES} vertices, which of {DESTINATIONS} others they reach is as in scipy.sparse.csgraph.breadth_first_order")
+@compares(
+    "which of {} vertices are reached from {} of them is as in scipy.sparse.csgraph.breadth_first_order",
+    lambda graph, _: (min(graph.num_vertices, DESTINATIONS), min(graph.num_vertices, SOURCES)),
+)
 def reachability(graph: Graph, index: ReachabilityIndex) -> None:
     """Compare a random sample of pairs."""
     random = np.random.default_rng(0)

@@ -4,6 +4,7 @@ All arrays are in host memory, except the graph's, which may be on a GPU.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
 
@@ -18,13 +19,21 @@ from kernels.pagerank.certificate import FARTHEST
 DOUBLES = 2.0**53  # every integer up to here is a double
 
 
-def compares(rule: str) -> Callable[[Callable[..., None]], Callable[..., Certificate]]:
-    """Turn a check, which raises Broken if an answer differs, into an oracle that returns a Certificate with this rule."""
+def compares(
+    rule: str, sampled: Callable[[Graph, Any], tuple[int, ...]] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., Certificate]]:
+    """Turn a check, which raises Broken if an answer differs, into an oracle that returns a Certificate with this rule.
+
+    Args:
+        sampled: What is counted of an answer of which a sample is compared, for the places `{}` of the rule.
+    """
 
     def oracle_of(check: Callable[..., None]) -> Callable[..., Certificate]:
         @wraps(check)
         def oracle(graph: Graph, answer: Any, **options: Any) -> Certificate:
-            return verdict((rule,), partial(check, **options), graph, answer)
+            found = verdict((rule,), partial(check, **options), graph, answer)
+            counts = sampled(graph, answer) if sampled and found.holds else ()  # a malformed answer cannot be counted
+            return replace(found, rules=(rule.format(*counts),)) if counts else found
 
         return oracle
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
+from pipeline.config.effects import require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
@@ -29,7 +30,8 @@ def load_run(
 ) -> RunConfig:
     """Read the TOML file of a run or a graph. `changes` replace top-level keys, `tables` keys of its tables. Raises BadConfig.
 
-    The file has to be valid without changes, too, but for a missing `output`, which is then `default_output`.
+    The file has to be valid without changes, too, but for a missing `output`, which is then `default_output`. A key that has no
+    effect is refused, unless it is the file's and has none because of the changes.
     """
     content = read_toml(path)
     if "source" in content and "graph" not in content:
@@ -47,7 +49,11 @@ def load_run(
         if isinstance(content.get(name, {}), dict):
             content[name] = _merged(content.get(name, {}), table)
     config = run_config(str(path), **(content | changes))
-    return config.from_file(path.stem, config if content | changes == original else run_config(str(path), **original))
+    before = config if content | changes == original else run_config(str(path), **original)
+    require_effect(str(path), before)
+    given = {*changes, *(f"{name}.{key}" for name, table in (tables or {}).items() for key in table)}
+    require_effect(f"{path}: with the options", config, given)  # what else is idle now is so because options ask for it
+    return config.from_file(path.stem, before)
 
 
 def _merged(table: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,7 +67,9 @@ def load_cluster(path: Path) -> ClusterConfig:
     table = read_toml(path).get("cluster", {})
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: cluster: is not a table")
-    return checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
+    found = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
+    require_effect_of_cluster(f"{path}: cluster", found)
+    return found
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
@@ -70,6 +78,9 @@ def run_config(origin: str, **content: Any) -> RunConfig:
         if url_of(sources):
             raise BadConfig(f"{origin}: sources: {sources} is a URL; it must be a file of this machine, or a list")
         content["sources"] = read_sources(Path(sources))
+    url, other = url_of(content.get("output")), url_of(content.get("publish_to"))
+    if url and other and url != other:
+        raise BadConfig(f"{origin}: publish_to: is {redacted(other)}, but output is a URL, too, {redacted(url)}; leave one out")
     return checked(RunConfig, origin, **content)
 
 

@@ -30,7 +30,8 @@ compares them.
 
 A run's file has the keys of "A run" at its top, then its tables. `graph` is either a table `[graph]` or the path of a file with
 the keys of that table. Paths are relative to the file that contains them. An unknown key, a wrong type and a value out of range
-are errors that name the key. `graphmill init GRAPH` writes such a file for a graph; [tutorial.md](tutorial.md) shows it.
+are errors that name the key, and so is a key that has no effect beside the others. `graphmill init GRAPH` writes such a file
+for a graph; [tutorial.md](tutorial.md) shows it.
 
 **Editors.** `conf/graphmill.schema.json` describes a run's file and `conf/graph.schema.json` a graph's. A first line such as
 `#:schema ../graphmill.schema.json`, a path relative to the file, makes taplo and VS Code's extension *Even Better TOML* complete

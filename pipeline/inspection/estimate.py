@@ -75,7 +75,7 @@ def estimate(config: RunConfig) -> Estimate:
     built = False  # the hierarchy, which the first product that sweeps it builds
     for step, of_product in trees.items():
         swept = are_swept(of_product.number, shape.vertices, shape.arcs)
-        seconds[step] = _seconds("tree" if swept else "search", config, backend, million, of_product.number)
+        seconds[step] = _of_trees(step, of_product.number, swept, sizes.floats, backend, million)
         if swept and not built:
             seconds[step] += _seconds("hierarchy", config, backend, million)
         built |= swept
@@ -144,8 +144,19 @@ def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[floa
     return one * max(1, count if backend == "gpu" else count / cores())
 
 
+def _of_trees(
+    product: str, count: int, swept: bool, floats: bool, backend: Backend, million: tuple[float, float, float]
+) -> float:  # fmt: skip
+    """Seconds of the trees of a product: cores share them."""
+    if swept:
+        one = rates.TREE[backend].get(product, rates.OTHER_TREE[backend]) * million[1] * (rates.FLOATS if floats else 1)
+    else:
+        one = _total(rates.RATES[backend]["search"], million)
+    return one * (count if backend == "gpu" else max(1, count / cores()))
+
+
 def _total(rate: rates.Rate, amounts: tuple[float, float, float]) -> float:
-    return sum(each * amount for each, amount in zip(rate, amounts, strict=True))
+    return max(rate[0], sum(each * amount for each, amount in zip(rate, amounts, strict=True)))
 
 
 def _before(config: RunConfig, backend: Backend, arcs: int, steps: tuple[str, ...]) -> dict[str, float]:

@@ -26,6 +26,7 @@ class Sizes:
     edges: int
     vertices: int
     weight: int  # bytes of a stored weight; 0 without weights
+    floats: bool  # whether weights are floats
     directed: bool
     copied: bool  # whether a run stores the edge list, too
     origin: str  # of `edges`, for people
@@ -51,7 +52,7 @@ def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> Sizes:
         on_disk = source.local if is_plain(content) else None
         if on_disk and parquet.begins_parquet(content.peek(parquet.HEAD), source.url) and graph.format in ("auto", "parquet"):
             read = parquet.FORMAT.read(on_disk, source.url, graph)
-            most = max(map(int, read.largest.values()), default=read.rows or 0) + 1
+            most = max((int(read.largest[end]) for end in ("src", "dst") if end in read.largest), default=read.rows or 0) + 1
             return _sized(graph, read, read.rows or 0, min(most, 2 * (read.rows or 0)), _STATED)
         first = next(chunks(content, graph.limits), b"")
         whole = content.total is not None and content.bytes >= content.total
@@ -87,4 +88,5 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int]:
 def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> Sizes:
     width = 0 if read.weight is None else 8 if pa.types.is_floating(read.weight) and read.weight.bit_width == 64 else 4
     directed = read.directed if graph.directed is None else graph.directed
-    return Sizes(edges, vertices, width, directed, not read.rereadable, origin)
+    floats = read.weight is not None and pa.types.is_floating(read.weight)
+    return Sizes(edges, vertices, width, floats, directed, not read.rereadable, origin)

@@ -17,6 +17,7 @@ from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
 from pipeline.report.wording import located, markdown, number
 from pipeline.steps.published.inputs import input_of
+from pipeline.steps.published.proved import counted_proofs
 from pipeline.steps.published.results import Results, proof_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
@@ -43,6 +44,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     findings = Findings(edges, reading.vertices(graph), ordered, results.products, results.changes)
     found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
     read_from = input_of(edges, graph, answers, results.sha256)
+    heads = list(_heads(results, ordered))
+    proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
     content = {
@@ -66,7 +69,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "charts": findings.charts,
         "chart_frame": charts,
         "not_drawn": findings.not_drawn,
-        "heads": list(_heads(results, ordered)),
+        "heads": heads,
+        "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables),
         "reaching": findings.reaching,
         "sources": read_from.source_names or read_from.sources or [],
         "script": script,

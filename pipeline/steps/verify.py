@@ -3,6 +3,7 @@
 What is proved is the table as the analyst will read it: schema, order, ids, nulls, and then the answer.
 """
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +27,7 @@ from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable, open_table
 
+log = logging.getLogger(__name__)
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
 
 
@@ -34,7 +36,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
 
     Args:
         graph, answer: The stored graph, and what `run_stage` wrote.
-        oracle: Also solve with a second solver, and compare.
+        oracle: Also solve with a second solver, and compare. A stage without one is named in the log.
         runtime: Where the certificate and the oracle run. The oracle runs on the CPU if it has no solver for a GPU here, and
             always on whole graphs.
 
@@ -59,14 +61,13 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.ranks_of(graph)
         found, compared = _require(_certify, graph, table, runtime, code, ranks), None
         if oracle and algorithm.oracle:
-            from kernels.oracle import solves_on_gpu
-
-            on_gpu = algorithm.gpu_oracle and solves_on_gpu(GraphFacts.of(graph).arcs)
-            where = runtime if on_gpu else replace(runtime, backend="cpu")
-            compared = _require(_compare, graph, table, where, code)
+            compared = _ask_oracle(graph, table, runtime, code)
+        elif oracle:
+            log.warning("%s: no oracle: there is no second solver for this stage", stage)
+        over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return ProofFacts(
             stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *found.rules], seconds=found.seconds,
-            oracle=compared, **({"shards": ranks} if ranks else {}),
+            oracle=compared, **over_ranks,
         ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
@@ -89,6 +90,21 @@ def _require(
         for found in progress.counted(checked, list(map(len, tasks)), "sources"):
             rules = found[0] or rules
     return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started - prepared.seconds, 6))
+
+
+def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code) -> CheckFacts:
+    """Compare with the second solver, which the log names, with a warning where it is not cuGraph on a GPU."""
+    from kernels.oracle import solver_of, why_not_on_gpu
+
+    stage = table.algorithm.name
+    reason = why_not_on_gpu(stage, GraphFacts.of(graph).arcs)
+    solver = solver_of(stage, on_gpu=not reason)
+    if reason and runtime.backend == "gpu":
+        log.warning("%s: the oracle is %s on the CPU: %s", stage, solver, reason)
+    else:
+        log.info("%s: the oracle is %s", stage, solver)
+    where = replace(runtime, backend="cpu") if reason else runtime
+    return _require(_compare, graph, table, where, code).model_copy(update={"solver": solver})
 
 
 def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:

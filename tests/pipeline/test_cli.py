@@ -60,7 +60,7 @@ def test_a_graph_file_is_run_directly(triangle, tmp_path):
     [
         (["matrix", "roads.csv"], 'Command "matrix" parameter --out requires an argument.'),
         (["trees", "roads.csv", "--out", "t", "--targets", "a.csv"], "Unknown option: --targets."),
-        (["matrix", "roads.csv", "--out", "m", "--cutoff", "x"], 'Invalid value for --cutoff: unable to convert "x" into'),
+        (["matrix", "roads.csv", "--out", "m", "--cutoff", "x"], "Invalid value for --cutoff: 'x' is not a number"),
     ],
 )
 def test_a_wrong_option_is_one_line(arguments, line):
@@ -161,7 +161,10 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
         (["triangle.csv", "--out", "out", "--format", "xls"], ["format", "xls"]),
         (["triangle.csv", "--out", "out", "--order", "random"], ["order", "random"]),
         (["triangle.csv", "--out", "out", "--backend", "tpu"], ["backend", "tpu"]),
-        (["triangle.csv", "--out", "out", "--stages", "wcc", "--source", "77"], ["source 77", "not in the graph"]),
+        (
+            ["triangle.csv", "--out", "out", "--stages", "wcc", "--source", "1"],
+            ["sources: has no effect", "no stage has sources"],
+        ),
         (["triangle.csv", "--out", "nosuch://bucket/out"], ["nosuch://bucket/out"]),
         (["cut.txt", "--out", "out"], ["cut.txt: line 1", "declares 3", "has 2"]),
         (["nan.csv", "--out", "out"], ["nan.csv: line 2", "nan", "finite"]),

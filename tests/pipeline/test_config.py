@@ -25,13 +25,13 @@ def test_the_runs_of_the_project_are_valid(path):
 def test_paths_are_relative_to_their_file_and_urls_are_kept(tmp_path):
     (tmp_path / "graphs").mkdir()
     (tmp_path / "graphs" / "g.toml").write_text('source = "g.csv"\ncoordinates = "https://example.org/g.co"\n')
-    (tmp_path / "run.toml").write_text('graph = "graphs/g.toml"\noutput = "out"\nmax_flow.pairs = "p.parquet"\n')
+    (tmp_path / "run.toml").write_text('graph = "graphs/g.toml"\noutput = "out"\nflows.pairs = "p.parquet"\n')
     config = load_run(tmp_path / "run.toml", {"layout": {"order": "windowed"}}, sources=(4,))
     assert Path(config.graph.source) == tmp_path / "graphs" / "g.csv"
     assert config.graph.coordinates == "https://example.org/g.co"
     assert config.graph.title == "g"
     assert config.output == tmp_path / "out"
-    assert Path(config.max_flow.pairs) == tmp_path / "p.parquet"
+    assert Path(config.flows.pairs) == tmp_path / "p.parquet"
     assert config.layout.order == "windowed"
     assert config.sources == (4,)
 

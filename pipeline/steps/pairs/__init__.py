@@ -82,7 +82,7 @@ def batches(path: Path, file: str, block: Block, index: Folder | None = None, st
         check_rows(first, block.end, block.nulls)
 
 
-def require_known(file: str, first: int, ends: Sequence[Any], known: Array, vertices: int) -> None:
+def require_known(file: str, first: int, ends: Sequence[Any] | Array, known: Array, vertices: int) -> None:
     """Raise BadInput for the first pair with a vertex that a graph of `vertices` vertices does not have.
 
     Args:

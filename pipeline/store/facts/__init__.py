@@ -115,6 +115,7 @@ class CheckFacts(Facts):
 
     rules: list[str]
     seconds: float
+    solver: str | None = None  # absent; of an oracle: `cuGraph`, which solves on a GPU, or another, on the CPU
 
 
 class StateFacts(Facts):
@@ -239,10 +240,7 @@ class ProofFacts(CheckFacts):
 
 
 class QueryFacts(Facts):
-    """Answered queries, see `pipeline.steps.reach.reach`.
-
-    A search decided `searched` of them: with yes and a checked path `witnessed`; `sampled` of the others were searched again.
-    """
+    """Queries, see `reach`: a search decided `searched`, `witnessed` of them with a checked path; `sampled` others twice."""
 
     rows: int
     reachable: int

@@ -20,7 +20,8 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge
 from pipeline.ingest import decompress
-from pipeline.inspection.estimate import estimate, expected_seconds, require_fit
+from pipeline.inspection import rates
+from pipeline.inspection.estimate import _seconds, estimate, expected_seconds, require_fit
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import Trees, are_swept, trees_of
 from pipeline.inspection.runs import bytes_of
@@ -182,6 +183,37 @@ def test_products_take_trees_from_their_sources(graph, tmp_path):
     assert found.total > plain.total and found.needs[1].needed > plain.needs[1].needed
     with pytest.raises(BadInput, match=r"none\.csv: no such file"):
         estimate(config(nearest={"facilities": str(tmp_path / "none.csv")}))
+
+
+def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp_path, monkeypatch):
+    """Decimals take longer than integers, flows longer than closeness, and cores share the trees of all products."""
+    found = {}
+    for kind in ("int64", "float64", "float32"):
+        vertices = np.arange(200_000)
+        weights = pa.array(np.full(len(vertices), 10**7), kind)  # larger than any id
+        pq.write_table(pa.table({"src": vertices, "dst": vertices + 1, "weight": weights}), tmp_path / "path.parquet")
+        asked = {"closeness": {}, "flows": {}, "isochrones": {"thresholds": [5]}}
+        config = run_config("test", graph={"source": str(tmp_path / "path.parquet")}, output=tmp_path, stages=["wcc"], **asked)
+        for number in (2, 4):
+            monkeypatch.setattr("pipeline.inspection.estimate.cores", lambda number=number: number)
+            made = estimate(config.model_copy(update={"backend": "cpu"}))
+            assert made.sizes.vertices == len(vertices) + 1  # whatever the weights are
+            assert made.sizes.floats == (kind != "int64")
+            found[kind, number] = made.seconds
+    for product in ("flows", "isochrones"):  # the first one, which also builds the hierarchy, is closeness or isochrones
+        assert found["int64", 4][product] < found["int64", 2][product] < found["float64", 2][product]
+    assert found["float32", 2] == found["float64", 2]
+    assert found["int64", 2]["flows"] == pytest.approx(2 * found["int64", 4]["flows"])
+    assert found["float64", 2]["flows"] == pytest.approx(rates.FLOATS * found["int64", 2]["flows"])
+    assert found["int64", 2]["flows"] > found["int64", 2]["closeness"]
+    assert set(rates.TREE["cpu"]) == set(rates.TREE["gpu"]) == {"nearest", "isochrones", "closeness", "flows"}
+
+
+def test_a_hierarchy_takes_longer_the_more_arcs_lie_beyond_a_tree(tmp_path):
+    pq.write_table(pa.table({"src": [0], "dst": [1]}), tmp_path / "g.parquet")
+    config = run_config("test", graph={"source": str(tmp_path / "g.parquet")}, output=tmp_path, stages=["wcc"], backend="cpu")
+    few, some, many = (_seconds("hierarchy", config, "cpu", (1, 0.3, arcs)) for arcs in (0.3, 0.7, 1.1))
+    assert 0 < few < some < many
 
 
 def test_the_memory_of_a_gpu_is_that_of_the_layout_or_of_the_step_that_takes_the_most(graph, tmp_path):

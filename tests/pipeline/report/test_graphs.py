@@ -52,7 +52,7 @@ def test_a_report_of_some_stages(tmp_path):
 def test_a_stage_without_a_proof_is_not_called_proved(tmp_path):
     steps = run(tmp_path, "src,dst\n1,2\n", stages=("bfs", "wcc"))
     page = Steps(tmp_path / "again", steps.edges, steps.graph, steps.answers, steps.proofs[:1]).page()
-    assert "answers proved 1 of 2" in page.text
+    assert "tables proved 1 of 2" in page.text
     assert "Not proved." in page.text
 
 

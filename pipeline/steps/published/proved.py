@@ -1,0 +1,45 @@
+"""How each table of a run is proved: by a certificate, by what checked it when it was made, or not, because it is a copy."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from pipeline.store.facts import ProofFacts
+from pipeline.tables import files as tables
+from pipeline.tables.changes import SUFFIX
+
+_CHECKED = {
+    "reached": "by the proved index, searches checked",
+    "paths": "each arc checked",
+    "forest": "each row checked against table mst",
+}
+_COPIED = {
+    "vertices": "copied from the proved graph, its proved components and the source's files",
+    "coordinates": "copied from the source's file",
+}
+_OF_CHANGES = "turns the previous run's table into this one"
+
+
+class Proved(NamedTuple):
+    """Whether a table is proved, and how; or what it is copied from."""
+
+    holds: bool
+    how: str
+
+
+def proof_of_table(table: str, proofs: Mapping[str, ProofFacts]) -> Proved:
+    """The proof of a published table; `proofs` are those of stages and products, by their names."""
+    if table.endswith(SUFFIX):
+        return Proved(True, _OF_CHANGES)
+    proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
+    if proof is None:
+        return Proved(table in _CHECKED, _CHECKED.get(table) or _COPIED.get(table, "not proved"))
+    return Proved(
+        proof.holds, f"certificate and oracle ({proof.oracle.solver or 'a second solver'})" if proof.oracle else "certificate"
+    )
+
+
+def counted_proofs(names: Iterable[str], proofs: Mapping[str, ProofFacts]) -> str:
+    """How many of some tables are proved, and which are not: `2 of 3; coordinates: copied from the source's file`."""
+    found = {name: proof_of_table(name, proofs) for name in names}
+    others = [f"{name}: {proof.how}" for name, proof in found.items() if not proof.holds]
+    return "; ".join([f"{len(found) - len(others)} of {len(found)}", *others])
