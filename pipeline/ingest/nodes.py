@@ -131,6 +131,8 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
         if schema.names.count(name) != 1:
             found = ", ".join(map(repr, schema.names))[:200]
             raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+    if attribute_type(schema.field(vertex).type) is None:
+        raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     for name in wanted or ():
         if not is_number(schema.field(name).type):
             raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; write it as one")
@@ -138,7 +140,7 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
         return [vertex, *wanted]
     read = [field for field in schema if field.name == vertex or field.name not in ignored]
     for field in read:
-        if field.name != vertex and attribute_type(field.type) is None:
+        if attribute_type(field.type) is None:
             how = "which is neither a number, a text nor a time; write it as a text, or leave it out"
             raise BadInput(file, f"column {field.name!r} is {field.type}, {how}")
     names = [field.name for field in read]
