@@ -35,6 +35,7 @@ from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
 
 log = logging.getLogger(__name__)
+_TAKEN = "the name of a column of table vertices"
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
@@ -67,6 +68,8 @@ def read_nodes(
     ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
     if wanted is None:
+        if "vertex" in others:
+            raise BadInput(file, f"column 'vertex' has {_TAKEN}, whose ids come from {vertex!r}; rename it")
         others = {name: _attribute(file, name, column) for name, column in others.items()}
     joined = pa.table({"vertex": ids} | others)
     joined = joined.filter(pc.not_equal(joined["vertex"], UNKNOWN)).sort_by("vertex")
@@ -97,7 +100,7 @@ def write_nodes(file: str, table: pa.Table, path: Path) -> None:
     own = {column.name for column in TABLES["vertices"]}
     for field in table.schema.remove(0):
         if field.name in own or field.name.removesuffix("_name") in own:
-            raise BadInput(file, f"column {field.name!r} has the name of a column of table vertices")
+            raise BadInput(file, f"column {field.name!r} has {_TAKEN}; rename it")
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 

@@ -89,7 +89,7 @@ def test_geometries_beside_the_columns_that_are_read_are_left_out(shapes, box, t
         }
 
 
-@pytest.mark.parametrize("notes", [b"", b"{", b"[]", b'{"columns": 3}', b'{"columns": {"a": 3}}', b"\xff"])
+@pytest.mark.parametrize("notes", [b"", b"{", b"[]", b'{"columns": 3}', b'{"columns": {"a": 3}}', b"\xff", b"[" * 10**5])
 def test_other_metadata_of_geometries_leaves_nothing_out(notes, tmp_path):
     pq.write_table(pa.table({"vertex": [1], "a": [2]}).replace_schema_metadata({b"geo": notes}), tmp_path / "nodes.parquet")
     assert nodes_of(tmp_path / "nodes.parquet").to_pydict()["vertex"] == [1]
