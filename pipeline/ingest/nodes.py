@@ -37,6 +37,7 @@ from pipeline.tables.files import ROWS_PER_GROUP
 from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 log = logging.getLogger(__name__)
+_TAKEN = "the name of a column of table vertices"
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
@@ -69,6 +70,8 @@ def read_nodes(
     ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
     if wanted is None:
+        if "vertex" in others:
+            raise BadInput(file, f"column 'vertex' has {_TAKEN}, whose ids come from {vertex!r}; rename it")
         others = {name: _attribute(file, name, column) for name, column in others.items()}
     joined = pa.table({"vertex": ids} | others)
     joined = joined.filter(pc.not_equal(joined["vertex"], UNKNOWN)).sort_by("vertex")
@@ -99,7 +102,7 @@ def write_nodes(file: str, table: pa.Table, path: Path) -> None:
     own = {column.name for column in TABLES["vertices"]}
     for field in table.schema.remove(0):
         if field.name in own or field.name.removesuffix("_name") in own:
-            raise BadInput(file, f"column {field.name!r} has the name of a column of table vertices")
+            raise BadInput(file, f"column {field.name!r} has {_TAKEN}; rename it")
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
@@ -147,6 +150,8 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
         if schema.names.count(name) != 1:
             found = ", ".join(map(repr, schema.names))[:200]
             raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+    if attribute_type(schema.field(vertex).type) is None:
+        raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     for name in wanted or ():
         if not is_number(schema.field(name).type):
             raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; write it as one")
@@ -154,7 +159,7 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
         return [vertex, *wanted]
     read = [field for field in schema if field.name == vertex or field.name not in ignored]
     for field in read:
-        if field.name != vertex and attribute_type(field.type) is None:
+        if attribute_type(field.type) is None:
             how = "which is neither a number, a text nor a time; write it as a text, or leave it out"
             raise BadInput(file, f"column {field.name!r} is {field.type}, {how}")
     names = [field.name for field in read]

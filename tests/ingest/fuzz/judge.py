@@ -14,9 +14,9 @@ from pathlib import Path
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
-from pipeline.steps.pairs import batches, blocks
+from pipeline.store.names import open_names
 from tests.edge_lists import rows_of_edges
-from tests.ingest.fuzz import mutations, oracle, seeds
+from tests.ingest.fuzz import mutations, oracle, programs, seeds, uses
 
 CPU_SECONDS = 5.0  # of one input
 MEMORY = 2**30  # bytes of one input
@@ -27,7 +27,10 @@ def made(number: int) -> tuple[str, bytes, bytes]:
     """The format of input `number`, the valid file that it is made from, and its content."""
     rng = random.Random(number)
     form = seeds.FORMATS[number % len(seeds.FORMATS)] if number % 3 else "parquet"
-    content = seed = seeds.parquet(rng) if form == "parquet" else seeds.text(form, rng)
+    if form == "parquet":
+        content = seed = programs.parquet(rng) if number % 4 in (1, 2) else seeds.parquet(rng)
+    else:
+        content = seed = seeds.text(form, rng)
     if rng.random() < 0.9:
         if form == "parquet" and rng.random() < 0.7:
             content = mutations.repeated(mutations.of_footer, content, rng)
@@ -51,7 +54,9 @@ def verdict(form: str, seed: bytes, content: bytes, folder: Path) -> str:
     )
     source.write_bytes(content)
     try:
-        pairs = _pairs(source) if content.startswith(b"PAR1") else None
+        other = uses.fault(source, content, seed) if content.startswith(b"PAR1") else None
+        if other:
+            return other
         found = ingest(GraphConfig(source=str(source), format=form, columns={"weight": 3} if third else {}), folder / "work")
     except BadInput as error:
         left = list((folder / "work").glob("*"))
@@ -60,7 +65,7 @@ def verdict(form: str, seed: bytes, content: bytes, folder: Path) -> str:
         return "refused"
     except Exception:
         return "uncaught: " + traceback.format_exc()
-    facts = found.facts
+    facts, pairs = found.facts, uses.pairs(source, open_names(found)) if content.startswith(b"PAR1") else None
     table = rows_of_edges(found)
     rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
     shutil.rmtree(folder / "work")
@@ -78,15 +83,6 @@ def verdict(form: str, seed: bytes, content: bytes, folder: Path) -> str:
             facts["weight"], facts["directed"], facts["declared_vertices"]
         )  # fmt: skip
     return "accepted" if same else f"accepted, but wrong: {rows[:5]} {facts} instead of {str(expected)[:300]}"
-
-
-def _pairs(path: Path) -> list[tuple[int, int]] | None:
-    """The rows of a Parquet file as `graphmill reach` reads them; None if it is refused."""
-    try:
-        found = [batch for block in blocks(path, str(path), 100) for batch in batches(path, str(path), block)]
-    except BadInput:
-        return None
-    return [row for batch in found for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
 
 
 def judged(numbers: Iterable[int], folder: Path) -> tuple[Counter[str], dict[int, str]]:

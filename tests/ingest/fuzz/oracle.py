@@ -367,16 +367,32 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 def _parquet(path: Path, content: bytes, seed: bytes) -> Graph:
-    """Read with DuckDB; refuse a footer whose numbers of rows contradict each other or what was read."""
+    names = [name for name in ("src", "dst", "weight") if name in _names(content)]
+    rows, vertices = selected(path, content, seed, names), None
+    if any(isinstance(end, str) for row in rows for end in row[:2]):
+        ids = sorted({end.encode() for row in rows for end in row[:2]})
+        number = {one.decode(): place for place, one in enumerate(ids)}
+        rows, vertices = [(number[row[0]], number[row[1]], *row[2:]) for row in rows], len(ids)
+    return Graph(rows, "weight" if len(names) == 3 else None, vertices=vertices)
+
+
+def selected(path: Path, content: bytes, seed: bytes, names: list[str]) -> list[tuple]:
+    """Read columns with DuckDB; refuse a footer whose names or numbers of rows contradict each other or what was read."""
+    present = _names(content)
     try:
         footer = thrift.footer_of(content)
         groups = thrift.field(footer, 4)[2][1]
         stated = [thrift.field(group, 3)[2] for group in groups]
         total = thrift.field(footer, 3)[2]
-        present = [thrift.field(element, 4)[2].decode("latin-1") for element in thrift.field(footer, 2)[2][1]]
-    except (StopIteration, IndexError, TypeError, AssertionError, struct.error) as error:
+        tops = [
+            thrift.field(thrift.field(chunk, 3)[2], 3)[2][1][0].decode("latin-1")
+            for group in groups
+            for chunk in thrift.field(group, 1)[2][1]
+        ]
+    except _MALFORMED as error:
         raise Refused(str(error)) from None
-    names = [name for name in ("src", "dst", "weight") if name in present[1:]]
+    if not set(tops) <= set(present):
+        raise Refused(f"names {set(tops) - set(present)} are not in the schema")
     rows = _selected(path.with_suffix(".plain"), content, names)
     if rows is None:
         if _pages(content) != _pages(seed):
@@ -384,7 +400,27 @@ def _parquet(path: Path, content: bytes, seed: bytes) -> Graph:
         rows = _selected(path.with_suffix(".plain"), seed, names)
     if rows is None or not total == sum(stated) == len(rows):
         raise Refused(f"{total} rows, {stated} in groups, {rows and len(rows)} read")
-    return Graph(rows, "weight" if len(names) == 3 else None)
+    return rows
+
+
+_MALFORMED = (StopIteration, IndexError, TypeError, AssertionError, struct.error)
+
+
+def _names(content: bytes) -> list[str]:
+    """The names of the columns in the schema of a Parquet file, without those that are nested in others."""
+    found, within = [], [0]  # elements that are missing in each of the columns around the next one
+    try:
+        for element in thrift.field(thrift.footer_of(content), 2)[2][1][1:]:
+            if len(within) == 1:
+                found.append(thrift.field(element, 4)[2].decode("latin-1"))
+            else:
+                within[-1] -= 1
+            within.append(next((children for number, _, children in element if number == 5), 0))
+            while len(within) > 1 and within[-1] <= 0:
+                within.pop()
+        return found
+    except _MALFORMED as error:
+        raise Refused(str(error)) from None
 
 
 def _pages(content: bytes) -> bytes:

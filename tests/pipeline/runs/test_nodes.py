@@ -69,6 +69,13 @@ def test_a_small_file_of_many_rows_is_refused(tmp_path):
         ingest(GraphConfig(**graph_of(tmp_path, nodes=str(tmp_path / "nodes.parquet"))), tmp_path / "work")
 
 
+def test_a_second_column_of_ids_does_not_replace_the_first(tmp_path):
+    (tmp_path / "nodes.csv").write_text("osmid,vertex\nana,1\nbob,2\n")
+    graph = graph_of(tmp_path, nodes=str(tmp_path / "nodes.csv"), node_columns={"vertex": "osmid"})
+    with pytest.raises(BadInput, match="column 'vertex' has the name of a column of table vertices, whose ids come from 'osmid'"):
+        ingest(GraphConfig(**graph), tmp_path / "work")
+
+
 @pytest.mark.parametrize(
     ("text", "key", "words"),
     [

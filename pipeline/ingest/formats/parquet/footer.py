@@ -43,8 +43,9 @@ def open_file(path: Path, file: str, limits: Limits, **options: Any) -> pq.Parqu
     try:
         return pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True, **options)
     except (OSError, pa.ArrowException):
-        with suppress(*MALFORMED, struct.error):
-            check_plain(_footer_of(path))
+        if magic == MAGIC:
+            with suppress(*MALFORMED, struct.error):
+                check_plain(_footer_of(path))
         raise
 
 
@@ -71,7 +72,7 @@ class Footer:
         leaves = [schema.column(number) for number in range(len(schema))]
         columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
         if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
-            raise Unreadable(f"columns {', '.join(map(repr, names))[:200]} are nested or ambiguous")
+            raise Unreadable(f"columns {', '.join(map(repr, names))[:200]} are nested or ambiguous; rename them")
         self._path, self._limits, self._pages, self._lock = path, limits, 0, Lock()
         try:
             footer = _footer_of(path)

@@ -28,6 +28,7 @@ _EXTREMES = (1, 2, MAXIMUM, 6)  # fields of statistics with a minimum or a maxim
 _PLAIN, _ENCODINGS = 0, {0, *range(2, 10)}  # 1 was never defined
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
 _BYTES_OF_TEXTS = 2**28  # of a page of texts, at most
+_LZO = 3  # of the codecs
 _HEADER = 2**12  # bytes; more than the header of a page needs without statistics
 _LONGEST_HEADER = 2**24  # bytes, with the longest texts as statistics: what Arrow reads
 _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
@@ -54,12 +55,14 @@ class Chunk:
 
 
 def chunk_of(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> Chunk:
-    """Read the description of a column of a row group. Raises Contradiction if it does not describe this column of this file."""
+    """Read the description of a column of a row group. Raises Contradiction if it is not of this column of this file."""
     meta = chunk[3]
     kind, width = _WIDTHS.get(meta[1], ("", 0))
     path = b".".join(meta[3]).decode()
     if 1 in chunk or (path, kind) != (leaf.path, leaf.physical_type):
         raise Contradiction(f"column {leaf.path!r} is {kind} {path!r} in a row group, or is in another file")
+    if meta[4] == _LZO:
+        raise Unreadable(f"column {leaf.path!r} is compressed with LZO, which Arrow does not read; write it with zstd")
     statistics = meta.get(STATISTICS, {})
     if width and any(len(statistics[field]) != width for field in _EXTREMES if field in statistics):
         raise Contradiction(f"column {leaf.path!r} has a minimum or maximum that is not {kind}")

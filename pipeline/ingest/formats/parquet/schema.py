@@ -14,6 +14,7 @@ from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 
 ENCRYPTED = "is encrypted, and no key can be given; write it without encryption"
 _ARROW = b"ARROW:schema"
+_MOST_NESTED = 100  # columns within columns; Arrow fails at more
 _OLDEST, _NEWEST = 0, 21  # older types that are defined
 _TEXTS = {0, 4, 19}  # UTF8, ENUM and JSON, which are read alike
 _TIME, _TIMESTAMP, _INTEGER = 7, 8, 10  # logical types that have parameters
@@ -57,6 +58,8 @@ def columns_of(footer: Mapping[int, Any]) -> Columns:
     for element in elements:
         while not around[-1][1]:
             around.pop()
+        if len(around) > _MOST_NESTED:
+            raise ValueError
         around[-1][1] -= 1
         path = (*around[-1][0], element[4])
         if len(path) == 1:
