@@ -13,7 +13,6 @@ from pipeline.steps.published.proved import proof_of_table
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.changes import SUFFIX
 from pipeline.tables.readable import readable
 
 ROWS = 10

@@ -43,9 +43,10 @@ def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> boo
 
 def _differ(old: pa.Table, new: pa.Table, names: Sequence[str], kept: Sequence[Array | None]) -> Array:
     """Whether the rows `kept` (None: all) of two blocks, equally many, differ in one of these columns, bool [n]."""
-    rows = len(old) if kept[0] is None else len(kept[0])
-    found = [differing(whole(old[name]), whole(new[name]), *kept) for name in names]
-    return np.logical_or.reduce([np.zeros(rows, np.bool_), *found])
+    found = np.zeros(len(old) if kept[0] is None else len(kept[0]), np.bool_)
+    for name in names:
+        found |= differing(whole(old[name]), whole(new[name]), *kept)
+    return found
 
 
 def codes(kinds: pa.ChunkedArray) -> Array:

@@ -73,13 +73,16 @@ def _others_differ(old: pa.Array, new: pa.Array) -> Array:
         return differing(old.dictionary_decode(), new.dictionary_decode())
     found: Array = np.not_equal(*(column.is_null().to_numpy(zero_copy_only=False) for column in (old, new)))
     if pa.types.is_struct(kind):
-        return np.logical_or.reduce([found, *(differing(*pair) for pair in zip(old.flatten(), new.flatten(), strict=True))])
+        for pair in zip(old.flatten(), new.flatten(), strict=True):
+            found |= differing(*pair)
+        return found
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return found | _lists_differ(old, new)
     try:
-        return found | pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
+        found |= pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
     except pa.ArrowNotImplementedError:
-        return np.array([not old[row : row + 1].equals(new[row : row + 1]) for row in range(len(old))], np.bool_)
+        found |= np.array([not old[row : row + 1].equals(new[row : row + 1]) for row in range(len(old))], np.bool_)
+    return found
 
 
 def _lists_differ(old: pa.Array, new: pa.Array) -> Array:

@@ -1,6 +1,7 @@
 """Stages on request on the emulated GPU, on graphs of the other kernels and in runs, against the CPU's answers, to the byte."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -56,6 +57,20 @@ def test_betweenness(name, weights):
     equal(found, expected)
     verdict = certify_betweenness(on_device, found, **asked)
     assert verdict.holds, verdict.reason
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_the_direction_of_a_symmetric_graph_is_the_stated_one(weights):
+    """In-arcs that are stored once say nothing about it."""
+    undirected = roads(4)
+    once = replace(undirected, directed=True)
+    twice = replace(once, into=replace(once.out))
+    expected = betweenness(undirected, weights).betweenness
+    for graph in map(to_device, (once, twice)):
+        found = betweenness(graph, weights)
+        np.testing.assert_array_equal(found.betweenness.get(), 2 * expected)
+        assert certify_betweenness(graph, found, weights=weights).holds
+        assert not certify_betweenness(graph, replace(found, betweenness=found.betweenness / 2), weights=weights).holds
 
 
 @pytest.mark.parametrize("weights", [True, False])
