@@ -14,7 +14,7 @@ from typing import Any
 from kernels.cpu.parallel import over_items
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
-from pipeline.steps.published.retention import published_at, removable
+from pipeline.steps.published.retention import created_at, published_at, reasons_to_keep
 from pipeline.store import manifest
 from pipeline.store.manifest import Folder
 
@@ -164,15 +164,13 @@ def _retire(store: Store, link: str, keep: int) -> None:
     """Remove all but the newest `keep` runs of a link."""
     if not keep:
         return
-    pointed = {run.removeprefix("runs/") for run in store.pointers().values()}
+    pointed = {run.removeprefix("runs/"): name for name, run in store.pointers().items()}
     complete = [run for run, is_complete in store.runs().items() if is_complete]
-    for old in removable([run for run in complete if _link_of(store, run) == link], keep, pointed):
-        store.remove(old)
-
-
-def _link_of(store: Store, run: str) -> str:
-    content = json.loads(store.fs.cat_file(f"{store.root}/runs/{run}/{manifest.FILE}"))
-    return str(content["facts"]["published_as"])
+    manifests = {run: json.loads(store.fs.cat_file(f"{store.root}/runs/{run}/{manifest.FILE}")) for run in complete}
+    found = [run for run in complete if manifests[run]["facts"]["published_as"] == link]
+    for run, reason in reasons_to_keep(found, keep, pointed, lambda run: created_at(manifests[run])).items():
+        if not reason:
+            store.remove(run)
 
 
 @contextmanager
