@@ -35,7 +35,9 @@ def init(
     from pipeline.beginning.look import look
     from pipeline.beginning.write import configuration, deployment
     from pipeline.errors import BadConfig
+    from pipeline.store.workspace import require_outside
 
+    require_outside(to)
     if graph.endswith(".toml"):
         raise BadConfig(f"{graph}: is a configuration; init takes a graph file")
     cron = _cron(at, timezone)

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kernels.cpu.parallel import over_items
@@ -17,6 +18,7 @@ from pipeline.redaction import redacted
 from pipeline.steps.published.retention import created_at, published_at, reasons_to_keep
 from pipeline.store import manifest
 from pipeline.store.manifest import Folder
+from pipeline.store.workspace import require_outside
 
 log = logging.getLogger(__name__)
 _USERS = ("NoCredentialsError", "PartialCredentialsError", "ParamValidationError", "ProfileNotFound")  # botocore's
@@ -141,7 +143,11 @@ def open_store(url: str) -> Store:
 
 
 def _existing(url: str) -> Store:
+    from fsspec.implementations.local import LocalFileSystem
+
     store = open_store(url)
+    if isinstance(store.fs, LocalFileSystem):
+        require_outside(Path(store.root))
     bucket = store.root.split("/")[0]
     if store.fs.async_impl and not store.fs.exists(bucket):  # making folders would make the bucket
         raise FileNotFoundError(f"there is no bucket {bucket}")
