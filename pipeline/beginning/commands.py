@@ -35,6 +35,7 @@ def init(
     from pipeline.beginning.look import look
     from pipeline.beginning.write import configuration, deployment
     from pipeline.errors import BadConfig
+    from pipeline.output import accomplish
     from pipeline.store.workspace import require_outside
 
     require_outside(to)
@@ -57,6 +58,7 @@ def init(
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    accomplish("both files are written")
     plan = run.with_suffix(".deployment.yaml")
     print(f"\nwrote {run}: the configuration, with comments\nwrote {plan}: a deployment, every night at {at} {timezone}")
     file, deployed = quote(str(run)), quote(str(plan))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.arguments import Integer, Json, print_json
 from pipeline.options import NO_OPTIONS, RunOptions
+from pipeline.output import accomplish
 from pipeline.units import size
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def prune(out: Path, /, *, keep: Integer, at_least: str = "1h") -> None:
     if stays is None:
         raise BadConfig(f"--at-least {at_least}: is not a time such as 90s, 10m, 2h, 1d or 0")
     done = prune(out, keep, stays)
+    accomplish("the runs are removed")
     for run in done.removed:
         print(f"removed {run}")
     for run, reason in done.kept.items():
@@ -143,6 +145,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
         place = checked(DiffOptions, "options", output=out).output
         prepare(place, STEP)
         written = flushed(tabulate_changes(place, of_run(old), of_run(new)))
+        accomplish("the change tables are written")
     found = difference(old, new, max(examples, 0))
     if as_json:
         print_json(asdict(found) | ({"out": written.facts} if written else {}))
