@@ -34,10 +34,13 @@ def init(
 
     from pipeline.beginning.look import look
     from pipeline.beginning.write import configuration, deployment
+    from pipeline.config.changes import DiffOptions
+    from pipeline.config.loading import checked
     from pipeline.errors import BadConfig
     from pipeline.output import accomplish
     from pipeline.store.workspace import require_outside
 
+    to = checked(DiffOptions, "options", output=to).output
     require_outside(to)
     if graph.endswith(".toml"):
         raise BadConfig(f"{graph}: is a configuration; init takes a graph file")

@@ -22,6 +22,7 @@ from pipeline.redaction import redacted
 T = TypeVar("T")
 MIB = 2**20
 LARGEST = 2**63 - 1
+LEVELS = 200  # of a folder that is made: Python makes each by a call within a call
 Natural = Annotated[int, Field(strict=True, ge=0, le=LARGEST)]  # strict: 2.0, "2" and true are not integers
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 Positive = Annotated[int, Field(strict=True, gt=0, le=LARGEST)]
@@ -46,6 +47,8 @@ def _local(value: Path) -> Path:
         raise ValueError("has a null character, which no path can have")
     if not is_utf8(path := value.absolute()):
         raise ValueError("is a path that is not UTF-8")
+    if len(path.parts) > LEVELS:
+        raise ValueError(f"is a path of {len(path.parts):,} levels, the limit is {LEVELS}")
     return path
 
 

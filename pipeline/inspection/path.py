@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Form
 from kernels.registry import ALGORITHMS
+from pipeline.config.model import is_utf8
 from pipeline.errors import BadConfig, BadSource, Damaged, NoPath
 from pipeline.report.wording import number
 from pipeline.store.facts.run import RunFacts
@@ -97,10 +98,12 @@ class Described:
     def numbers(self, asked: list[str]) -> list[int]:
         """The external ids of the vertices that a user named. Raises BadSource."""
         if "id" not in self._columns:
-            if wrong := next((one for one in asked if not re.fullmatch("[0-9]{1,19}", one)), None):
+            if (wrong := next((one for one in asked if not re.fullmatch("[0-9]{1,19}", one)), None)) is not None:
                 raise BadSource(f"{wrong[:80]!r} is not an id (ids are integers in this graph)")
             return [int(one) for one in asked]
         numbers: dict[str, int] = {}
+        if wrong := next((one for one in asked if not is_utf8(one)), None):
+            raise BadSource(f"vertex {wrong[:80]!r} is not in the graph: its name is not UTF-8")
         try:
             for file in tables.files(self._folder):
                 with pq.ParquetFile(file, page_checksum_verification=True) as opened:
@@ -109,7 +112,7 @@ class Described:
                         numbers |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{self._folder}: {error}") from None
-        if missing := next((one for one in asked if one not in numbers), None):
+        if (missing := next((one for one in asked if one not in numbers), None)) is not None:
             raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
         return [numbers[one] for one in asked]
 
