@@ -8,6 +8,7 @@ from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
+from pipeline.markdown import cells, code, escaped
 from pipeline.report.wording import read_as
 from pipeline.steps.published.proved import proof_of_table
 from pipeline.store.facts.run import RunFacts
@@ -29,7 +30,7 @@ def show(published: Folder) -> None:
         create_table_artifact(
             [_shown(row) for row in readable(tables.head(published.path / table, ROWS)).to_pylist()],
             key=key(name, table),
-            description=f"The first {min(ROWS, described.rows)} of {described.rows:,} rows of {published.path / table}",
+            description=f"The first {min(ROWS, described.rows)} of {described.rows:,} rows of {code(published.path / table)}",
         )
 
 
@@ -48,16 +49,19 @@ def summary(published: Folder) -> str:
     facts = RunFacts.of(published)
     graph, proofs = facts.graph, facts.proofs
     lines = [
-        f"# {graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
-        f"Published in `{published.path}`. Its layout and the answers are proved.",
+        f"# {escaped(graph.name)}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
+        f"Published in {code(published.path)}. Its layout and the answers are proved.",
         "| read as | |\n|---|---|",
-        *(f"| {what} | {sentence} |" for what, sentence in read_as(facts.input).items()),
+        *(f"| {cells([what, sentence])} |" for what, sentence in read_as(facts.input).items()),
         "",
         "| table | rows | proof |\n|---|---:|---|",
-        *(f"| {table} | {described.rows:,} | {proof_of_table(table, proofs).how} |" for table, described in facts.tables.items()),
+        *(
+            f"| {cells([table, f'{described.rows:,}', proof_of_table(table, proofs).how])} |"
+            for table, described in facts.tables.items()
+        ),
         "\n| step | seconds | |\n|---|---:|---|",
         *(
-            f"| {step} | {did.seconds:.2f} | {'still valid, skipped' if did.reused else ''} |"
+            f"| {cells([step, f'{did.seconds:.2f}', 'still valid, skipped' if did.reused else ''])} |"
             for step, did in facts.steps.items()
         ),
     ]

@@ -23,12 +23,26 @@ def _work() -> None:
     from pipeline.command import app
     from pipeline.redaction import quoted
 
+    if (empty := _empty(sys.argv[1:])) is not None:
+        print(f"graphmill: {empty} is empty; is a variable of the shell not set?", file=sys.stderr)
+        sys.exit(2)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s  %(message)s", datefmt="%H:%M:%S")
     try:
         app(exit_on_error=False, print_error=False)
     except CycloptsError as error:
         print(f"graphmill: {quoted(' '.join(str(error).split()))}", file=sys.stderr)
         sys.exit(2)
+
+
+def _empty(arguments: list[str]) -> str | None:
+    """The first argument without content, which as a path would be the current folder; a vertex of `path` may have no name."""
+    for number, argument in enumerate(arguments, 1):
+        option, equals, value = argument.partition("=")
+        if not argument and arguments[0] != "path":
+            return f"argument {number}"
+        if option.startswith("--") and equals and not value:
+            return option
+    return None
 
 
 if __name__ == "__main__":

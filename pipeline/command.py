@@ -11,6 +11,7 @@ from pipeline.arguments import Number
 from pipeline.beginning.commands import init
 from pipeline.inspection import commands as inspection
 from pipeline.options import NO_OPTIONS, RunOptions
+from pipeline.output import accomplish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,6 +167,7 @@ def reach(
     asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": _where(cluster), "witness": witness}
     with showing(live=True) as shown:
         answers = shown.follow("reached", reach_into)(index, pairs, out, **asked)
+    accomplish("the answers are written")
 
     def show(sentence: str, folder: Path) -> None:
         files = tables.files(folder)
@@ -264,6 +266,7 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: 
 
     with showing(live=True) as shown:
         made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **asked)
+    accomplish("the table is written")
     facts = ProductFacts.of(made)
     proved = "one tree of each batch" if asked.get("proof") == "sample" else "every tree"
     print(f"\n{counted(facts.rows, 'row')} from {counted(facts.sources, 'source')}; {proved} proved   {out / FILES}")
@@ -278,6 +281,7 @@ def summarise(published: "Folder", output: Path) -> None:
     from pipeline.report.wording import answered, changed, counted, read_as, witnessed
     from pipeline.store.facts.run import RunFacts
 
+    accomplish("the run is published")
     facts = RunFacts.of(published)
     graph = facts.graph
     link = output / facts.published_as

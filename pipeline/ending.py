@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from pipeline import signals
+from pipeline import output, signals
 
 PATIENCE = 60  # seconds for functions of libraries, such as one that waits for its threads
 
@@ -17,9 +17,11 @@ PATIENCE = 60  # seconds for functions of libraries, such as one that waits for 
 def run_command(name: str, work: Callable[[], None]) -> NoReturn:
     """Call `work` in a thread, print in one line how it ended, and end the process; a bug also prints its traceback.
 
-    The exit code is 0, 1 after an error, that of a SystemExit, or 128 + N after signal N, which does not wait for `work`.
+    The exit code is 0, 1 after an error, that of a SystemExit, or 128 + N after signal N, which does not wait for `work`. It is
+    also 1 if standard output cannot be written, and was all that the command has to give.
     """
     signals.listen()
+    output.protect()
     status, line = 1, None
     try:
         signals.apart(work)
@@ -34,6 +36,8 @@ def run_command(name: str, work: Callable[[], None]) -> NoReturn:
     except BaseException as error:
         line = _message_of(error)
     signals.ignore()
+    if not status:
+        status, line = output.outcome()
     _leave(status, line and f"{name}: {line}")
 
 

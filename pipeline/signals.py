@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the main thread waits for them, and abandons the work of another thread.
+"""SIGINT, SIGTERM and SIGHUP: the main thread waits for them, and abandons the work of another thread.
 
 An exception raised wherever the work happens to be would not do. A callback from C code swallows it, after which Numba has loaded
 no machine code and calls address 0; finalizers swallow it, too; and compiled code delays it.
@@ -16,7 +16,7 @@ from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-ENDING = (signal.SIGINT, signal.SIGTERM)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_WAIT = 0.5  # seconds
 _STACK = 2**24  # bytes: at least what a main thread has; a thread's default may be less
 _events: SimpleQueue[int | Future[Any]] = SimpleQueue()  # signals, and work that has ended; a handler may interrupt its methods
@@ -45,13 +45,14 @@ _current: ContextVar[_Work] = ContextVar("work", default=_Work())  # noqa: B039 
 
 
 def listen() -> None:
-    """Let both signals end the work that `apart` runs."""
+    """Let these signals end the work that `apart` runs; `nohup` has SIGHUP ignored, which it stays."""
     for number in ENDING:
-        signal.signal(number, lambda number, _: _events.put(number))
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: _events.put(number))
 
 
 def ignore() -> dict[int, Any]:
-    """Ignore both signals from now on; return their handlers."""
+    """Ignore these signals from now on; return their handlers."""
     return {number: signal.signal(number, signal.SIG_IGN) for number in ENDING}
 
 

@@ -1,6 +1,7 @@
 """Sizes, durations and times as text."""
 
 import datetime as dt
+import re
 
 
 def size(count: float) -> str:
@@ -22,3 +23,11 @@ def duration(seconds: float) -> str:
 def utc(iso: str) -> str:
     """`2026-11-20 23:06:07 UTC`."""
     return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def time_of(text: str) -> dt.timedelta | None:
+    """The time that `90s`, `10m`, `1.5h`, `2d` or `0` states; None for another text."""
+    if not (found := re.fullmatch(r"(?a:(\d{1,9}(?:\.\d{1,9})?)([smhd])|0)", text)):
+        return None
+    unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}[found[2] or "s"]
+    return dt.timedelta(**{unit: float(found[1] or 0)})

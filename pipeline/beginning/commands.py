@@ -34,8 +34,14 @@ def init(
 
     from pipeline.beginning.look import look
     from pipeline.beginning.write import configuration, deployment
+    from pipeline.config.changes import DiffOptions
+    from pipeline.config.loading import checked
     from pipeline.errors import BadConfig
+    from pipeline.output import accomplish
+    from pipeline.store.workspace import require_outside
 
+    to = checked(DiffOptions, "options", output=to).output
+    require_outside(to)
     if graph.endswith(".toml"):
         raise BadConfig(f"{graph}: is a configuration; init takes a graph file")
     cron = _cron(at, timezone)
@@ -55,6 +61,7 @@ def init(
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    accomplish("both files are written")
     plan = run.with_suffix(".deployment.yaml")
     print(f"\nwrote {run}: the configuration, with comments\nwrote {plan}: a deployment, every night at {at} {timezone}")
     file, deployed = quote(str(run)), quote(str(plan))

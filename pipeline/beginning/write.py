@@ -59,7 +59,7 @@ def _keys(model: type[Model], part: Model | None, folder: Path) -> Iterator[str]
 
 def _toml(value: Any) -> str:
     """A value as TOML; whatever a text contains, it stays one value."""
-    return tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string()
+    return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())
 
 
 def _beside(path: str | Path, folder: Path) -> str:

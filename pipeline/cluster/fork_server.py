@@ -89,9 +89,9 @@ def fork_server() -> Iterator[None]:
 
 @contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Block SIGINT in processes started in the block: a terminal sends Ctrl-C to all of them, and this process ends them."""
-    resource_tracker.ensure_running()  # starting it later would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Block SIGINT and SIGHUP in processes started in the block: a terminal sends them to all, and this process ends its own."""
+    resource_tracker.ensure_running()  # starting it later would unblock the signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:

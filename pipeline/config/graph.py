@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch
+from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch, is_utf8
 from pipeline.redaction import redacted
 
 Format = Literal["auto", "dimacs", "arcs", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
@@ -119,6 +119,13 @@ class GraphConfig(Model):
     @classmethod
     def _lower(cls, value: object) -> object:
         return value.lower() if isinstance(value, str) else value
+
+    @field_validator("name")
+    @classmethod
+    def _is_text(cls, value: str) -> str:
+        if not is_utf8(value):
+            raise ValueError("is not UTF-8")
+        return value
 
     @field_validator("source", "coordinates", "nodes")
     @classmethod

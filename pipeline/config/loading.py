@@ -80,7 +80,7 @@ def run_config(origin: str, **content: Any) -> RunConfig:
         content["sources"] = read_sources(Path(sources))
     url, other = url_of(content.get("output")), url_of(content.get("publish_to"))
     if url and other and url != other:
-        raise BadConfig(f"{origin}: publish_to: is {redacted(other)}, but output is a URL, too, {redacted(url)}; leave one out")
+        raise BadConfig(f"{origin}: publish_to: is {quoted(other)}, but output is a URL, too, {quoted(url)}; leave one out")
     return checked(RunConfig, origin, **content)
 
 

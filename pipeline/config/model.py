@@ -24,6 +24,7 @@ from pipeline.redaction import redacted
 T = TypeVar("T")
 MIB = 2**20
 LARGEST = 2**63 - 1
+LEVELS = 200  # of a folder that is made: Python makes each by a call within a call
 
 
 def as_exact_float(value: object) -> object:
@@ -57,6 +58,8 @@ def _local(value: Path) -> Path:
         raise ValueError("has a null character, which no path can have")
     if not is_utf8(path := value.absolute()):
         raise ValueError("is a path that is not UTF-8")
+    if len(path.parts) > LEVELS:
+        raise ValueError(f"is a path of {len(path.parts):,} levels, the limit is {LEVELS}")
     return path
 
 

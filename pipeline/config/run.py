@@ -20,6 +20,7 @@ from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, V
 from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
+from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
 
 STAGES = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.by_default)  # of a run that names none
@@ -69,7 +70,12 @@ def workplace(url: str) -> Path:
 
 
 def output_folder(out: Path) -> Path:
-    """The folder of the runs of an output: the path itself, or the one in which runs with this output URL work."""
+    """The folder of the runs of an output: the path itself, or the one in which runs with this output URL work.
+
+    Raises BadConfig for a path with a null character.
+    """
+    if "\0" in str(out):
+        raise BadConfig(f"{out}: has a null character, which no path can have")
     url = url_of(out)
     return workplace(url) if url else out
 

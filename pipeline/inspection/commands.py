@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.arguments import Integer, Json, print_json
 from pipeline.options import NO_OPTIONS, RunOptions
+from pipeline.output import accomplish
 from pipeline.units import size
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     print(f"{counted(len(found), 'run')}, {size(total)} on the disk; files that runs share count once")
 
 
-def prune(out: Path, /, *, keep: Integer) -> None:
+def prune(out: Path, /, *, keep: Integer, at_least: str = "1h") -> None:
     """Remove the oldest published runs of an output folder, as `keep` in a run's configuration does.
 
     Runs that `latest` or another link names are kept. So are runs that were the latest within the last hour, because readers may
@@ -82,19 +83,27 @@ def prune(out: Path, /, *, keep: Integer) -> None:
     Args:
         out: The output folder.
         keep: Number of runs to keep, at least 1.
+        at_least: How long a run stays after the next one was published, such as 90s, 10m, 2h or 1d; 0 removes it at once.
     """
     from pipeline.errors import BadConfig
     from pipeline.inspection.runs import list_runs, prune
     from pipeline.report.wording import counted
+    from pipeline.units import time_of
 
     if keep < 1:
         raise BadConfig(f"--keep: must be at least 1 (got {keep})")
-    removed, freed = prune(out, keep)
-    for run in removed:
+    stays = time_of(at_least)
+    if stays is None:
+        raise BadConfig(f"--at-least {at_least}: is not a time such as 90s, 10m, 2h, 1d or 0")
+    done = prune(out, keep, stays)
+    accomplish("the runs are removed")
+    for run in done.removed:
         print(f"removed {run}")
+    for run, reason in done.kept.items():
+        print(f"kept {run}: {reason}")
     left = len(list_runs(out))
-    more = f", {left - keep} more than --keep: a link names them, or readers may still use them" if left > keep else ""
-    print(f"{counted(len(removed), 'run')} removed, {size(freed)} freed; {counted(left, 'run')} left{more}")
+    more = f", {left - keep} more than --keep" if left > keep else ""
+    print(f"{counted(len(done.removed), 'run')} removed, {size(done.freed)} freed; {counted(left, 'run')} left{more}")
 
 
 def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples: Integer = 3, as_json: Json = False) -> None:
@@ -136,6 +145,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
         place = checked(DiffOptions, "options", output=out).output
         prepare(place, STEP)
         written = flushed(tabulate_changes(place, of_run(old), of_run(new)))
+        accomplish("the change tables are written")
     found = difference(old, new, max(examples, 0))
     if as_json:
         print_json(asdict(found) | ({"out": written.facts} if written else {}))

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Form
 from kernels.registry import ALGORITHMS
-from pipeline.config.model import LARGEST
+from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadConfig, BadSource, Damaged, NoPath
 from pipeline.report.wording import number
 from pipeline.store.facts.run import RunFacts
@@ -105,6 +105,8 @@ class Described:
                     raise BadSource(f"vertex {one[:80]!r} {reason}; the ids of this graph are integers")
             return [one for one in numbers if one is not None]
         named: dict[str, int] = {}
+        if wrong := next((one for one in asked if not is_utf8(one)), None):
+            raise BadSource(f"vertex {wrong[:80]!r} is not in the graph: its name is not UTF-8")
         try:
             for file in tables.files(self._folder):
                 with pq.ParquetFile(file, page_checksum_verification=True) as opened:
@@ -113,7 +115,7 @@ class Described:
                         named |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{self._folder}: {error}") from None
-        if missing := next((one for one in asked if one not in named), None):
+        if (missing := next((one for one in asked if one not in named), None)) is not None:
             raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
         return [named[one] for one in asked]
 

@@ -1,5 +1,6 @@
 """The published runs of an output folder: the previous one, all of them, and removing old ones."""
 
+import datetime as dt
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,14 +58,20 @@ def _listed(path: Path, links: tuple[str, ...]) -> ListedRun:
     return ListedRun(path.name, run.manifest.created, facts.graph.name, stages, size, links)
 
 
-def prune(output: Path, keep: int) -> tuple[list[str], int]:
+@dataclass(frozen=True)
+class Pruned:
+    """What `prune` did."""
+
+    removed: list[str]  # ids
+    kept: dict[str, str]  # the other runs that are older than the newest `keep`, and why each stays
+    freed: int  # bytes: files may have other links, in `steps` or other runs
+
+
+def prune(output: Path, keep: int, at_least: dt.timedelta | None = None) -> Pruned:
     """Remove all runs but the newest `keep`, as a run with that `keep` would.
 
-    No link of the output folder loses its run, and a run stays for `READABLE` after the next one was published, for readers that
-    still use it.
-
-    Returns:
-        The ids of the removed runs, and the bytes that this freed: files may have other links, in `steps` or other runs.
+    No link of the output folder loses its run, and a run stays for `at_least` after the next one was published, by default
+    `READABLE`, for readers that still use it.
 
     Raises:
         Busy: A run works in the folder.
@@ -74,8 +81,8 @@ def prune(output: Path, keep: int) -> tuple[list[str], int]:
     with workspace(output):
         before = bytes_of(output)
         with scratch(runs) as removed:
-            names = retire(runs, keep, removed)
-        return names, before - bytes_of(output)
+            names, kept = retire(runs, keep, removed, at_least=at_least)
+        return Pruned(names, kept, before - bytes_of(output))
 
 
 def bytes_of(folder: Path) -> int:

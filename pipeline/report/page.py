@@ -12,10 +12,11 @@ import jinja2
 import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME
+from pipeline import markdown
 from pipeline.report import changed, charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, first_pairs
-from pipeline.report.wording import located, markdown, number
+from pipeline.report.wording import located, number
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.proved import counted_proofs
 from pipeline.steps.published.results import Results, proof_of
@@ -94,8 +95,15 @@ def compiled_templates() -> dict[str, jinja2.Template]:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": number, "utc": utc, "located": located, "md": markdown}
-    return {name: environment.get_template(name) for name in ("report.html", "report.md")}
+    environment.filters |= {"number": number, "utc": utc, "located": located}
+    environment.filters |= {
+        "written": markdown.Written,
+        "cells": markdown.cells,
+        "code": markdown.code,
+        "fenced": markdown.fenced,
+    }
+    escaping = environment.overlay(finalize=markdown.escaped)  # all that is not `written`
+    return {"report.html": environment.get_template("report.html"), "report.md": escaping.get_template("report.md")}
 
 
 def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findings) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Numbers and times as text."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -85,8 +84,3 @@ def _handled(count: int, kept: bool, dropped: str) -> str:
 def located(query: str) -> str:
     """A query with the mark of the folder of the tables, which publication replaces."""
     return str(query).replace("{folder}", FOLDER)
-
-
-def markdown(text: str) -> str:
-    """The text, with a backslash before each character that has a meaning in Markdown."""
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~])", r"\\\1", text)

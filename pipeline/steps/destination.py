@@ -8,24 +8,21 @@ from pipeline.errors import BadConfig, Damaged
 from pipeline.store import manifest
 from pipeline.store.manifest import Folder, flush, flush_all
 from pipeline.store.scratch import remove_dead
+from pipeline.store.workspace import require_outside
 
 
 def prepare(out: Path, step: str) -> None:
     """Make the folder in which a step will write another one, without what killed commands left there.
 
     Raises:
-        BadConfig: The folder holds what another step wrote, or a user; it is inside a folder that has a manifest, or a file; or
-            nothing can be written there.
+        BadConfig: The folder holds what another step wrote, or a user; it is inside what a run made, or a file; or nothing can be
+            written there.
     """
     _require_ours(out, step)
     for folder in out.resolve().parents:
         if folder.exists() and not folder.is_dir():
             raise BadConfig(f"{out}: {folder} is not a folder")
-        with suppress(Damaged):
-            found = manifest.read(folder).manifest.step
-            raise BadConfig(
-                f"{out}: is inside {folder}, the folder of a {found}, to which nothing may be added; name another folder"
-            )
+    require_outside(out, itself=False)
     out.parent.mkdir(parents=True, exist_ok=True)
     if not os.access(out.parent, os.W_OK | os.X_OK):
         raise BadConfig(f"{out}: its folder {out.parent.resolve()} is not writable")

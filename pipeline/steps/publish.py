@@ -149,6 +149,8 @@ def _next_stamp(runs: Path) -> str:
     """The time in UTC, but later than every run's: ids ascend in order of publication even if the clock is set back."""
     now = dt.datetime.now(dt.UTC).replace(tzinfo=None, microsecond=0)
     latest = max(filter(None, (published_at(run.name) for run in runs_in(runs))), default=dt.datetime.min)
+    if latest > now + dt.timedelta(days=1):
+        log.warning("%s: its newest run is named %s, in the future; later runs are named after it", runs, latest.strftime(STAMP))
     if latest.year == dt.MAXYEAR:
         raise BadConfig(f"{runs}: has a run of the year {dt.MAXYEAR}, after which none can be named; remove it")
     return max(now, latest + dt.timedelta(seconds=1)).strftime(STAMP)

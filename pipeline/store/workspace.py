@@ -32,8 +32,9 @@ def workspace(output: Path) -> Iterator[Path]:
 
     Raises:
         Busy: Another process holds the folder.
-        BadConfig: The folder cannot be made, or something in it that no run made is in the way.
+        BadConfig: The folder cannot be made, something in it that no run made is in the way, or as `require_outside`.
     """
+    require_outside(output)
     steps, runs, found = output / "steps", output / "runs", output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
@@ -77,6 +78,28 @@ def _link_step(step: Folder, target: Path) -> None:
     for name in (file_of(step.path).name, *step.manifest.files):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         link_or_copy(step.path / name, target / name)
+
+
+def require_outside(folder: Path, itself: bool = True) -> None:
+    """Refuse to write into what a run made, also through a link: retention would remove it, and the run would be damaged.
+
+    Raises BadConfig for a folder in that of a run or a step, or in `runs` or `steps`; with `itself` also for these themselves.
+    """
+    resolved = folder.resolve()
+    for place in (*([resolved] if itself else []), *resolved.parents):
+        if made := _made_as(place):
+            where = "is" if place == resolved else f"is inside {place},"
+            raise BadConfig(f"{folder}: {where} {made}, to which nothing may be added; name another folder")
+
+
+def _made_as(place: Path) -> str:
+    """What a folder is that a run made; empty for any other."""
+    with contextlib.suppress(Damaged):
+        return f"the folder of a {read(place).manifest.step}"
+    if RUN_ID.fullmatch(place.name) and place.parent.name == "runs":
+        return "the folder of a run"
+    of_output = place.name in ("runs", "steps") and (place.parent / ".lock").is_file()
+    return f"part of the output folder {place.parent}" if of_output else ""
 
 
 def require_ours(latest: Path) -> None:

@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from pipeline import ending
+from pipeline import ending, signals
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput
 from pipeline.run import outlook, run
@@ -101,6 +101,21 @@ def ended(work, monkeypatch):
 )
 def test_a_command_ends_with_at_most_one_line(work, status, lines, monkeypatch):
     assert ended(work, monkeypatch) == (status, lines)
+
+
+def hung_up():
+    os.kill(os.getpid(), signal.SIGHUP)
+    time.sleep(10**6)
+
+
+def test_a_closed_terminal_ends_a_command_unless_nohup_ignores_it(monkeypatch):
+    assert ended(hung_up, monkeypatch) == (129, ["graphmill: ended by SIGHUP"])
+    monkeypatch.setattr(signals, "apart", lambda work: os.kill(os.getpid(), signal.SIGHUP))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert ended(hung_up, monkeypatch) == (0, [])
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_nothing_is_logged_after_a_signal(monkeypatch):

@@ -126,7 +126,7 @@ def _end(workers: LocalCluster) -> None:
 def _security(config: ClusterConfig) -> Security:
     """Both sides authenticate by a certificate. A local cluster makes its own: other users can connect to loopback, too."""
     if config.scheduler == "local":
-        made: Security = SecurityInMemory.temporary()
+        made: Security = SecurityInMemory.temporary()  # type: ignore[no-untyped-call]
         return made
     if config.scheduler.startswith("tcp:"):
         return Security()

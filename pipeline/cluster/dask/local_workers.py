@@ -19,7 +19,7 @@ from pipeline.runtime.backend import Backend
 log = logging.getLogger(__name__)
 
 
-class SecurityInMemory(Security):  # type: ignore[misc]
+class SecurityInMemory(Security):
     """Dask's `Security.temporary()`, but OpenSSL, which opens files only, reads certificate and key from anonymous memory.
 
     Dask writes both into a temporary folder for that moment, where a process that is killed then leaves the key for ever.
@@ -28,7 +28,7 @@ class SecurityInMemory(Security):  # type: ignore[misc]
     def _get_tls_context(self, tls: dict[str, Any], purpose: ssl.Purpose) -> ssl.SSLContext:
         with ExitStack() as opened:
             held = {part: opened.enter_context(_file_of(tls[part])) for part in ("cert", "key")}
-            context: ssl.SSLContext = super()._get_tls_context({**tls, **held}, purpose)
+            context: ssl.SSLContext = super()._get_tls_context({**tls, **held}, purpose)  # type: ignore[no-untyped-call]
             return context
 
 

@@ -9,15 +9,17 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kernels.cpu.parallel import over_items
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
-from pipeline.steps.published.retention import published_at, removable
+from pipeline.steps.published.retention import created_at, published_at, reasons_to_keep
 from pipeline.store import manifest
 from pipeline.store.deltas.history import HISTORY, Applied, parsed
 from pipeline.store.manifest import Folder
+from pipeline.store.workspace import require_outside
 
 log = logging.getLogger(__name__)
 _USERS = ("NoCredentialsError", "PartialCredentialsError", "ParamValidationError", "ProfileNotFound")  # botocore's
@@ -141,7 +143,11 @@ def open_store(url: str) -> Store:
 
 
 def _existing(url: str) -> Store:
+    from fsspec.implementations.local import LocalFileSystem
+
     store = open_store(url)
+    if isinstance(store.fs, LocalFileSystem):
+        require_outside(Path(store.root))
     bucket = store.root.split("/")[0]
     if store.fs.async_impl and not store.fs.exists(bucket):  # making folders would make the bucket
         raise FileNotFoundError(f"there is no bucket {bucket}")
@@ -164,15 +170,13 @@ def _retire(store: Store, link: str, keep: int) -> None:
     """Remove all but the newest `keep` runs of a link."""
     if not keep:
         return
-    pointed = {run.removeprefix("runs/") for run in store.pointers().values()}
+    pointed = {run.removeprefix("runs/"): name for name, run in store.pointers().items()}
     complete = [run for run, is_complete in store.runs().items() if is_complete]
-    for old in removable([run for run in complete if _link_of(store, run) == link], keep, pointed):
-        store.remove(old)
-
-
-def _link_of(store: Store, run: str) -> str:
-    content = json.loads(store.fs.cat_file(f"{store.root}/runs/{run}/{manifest.FILE}"))
-    return str(content["facts"]["published_as"])
+    manifests = {run: json.loads(store.fs.cat_file(f"{store.root}/runs/{run}/{manifest.FILE}")) for run in complete}
+    found = [run for run in complete if manifests[run]["facts"]["published_as"] == link]
+    for run, reason in reasons_to_keep(found, keep, pointed, lambda run: created_at(manifests[run])).items():
+        if not reason:
+            store.remove(run)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline import markdown
 from pipeline.errors import Damaged
 from pipeline.steps.published.lookup import linked_run
 from pipeline.store.facts.run import StepFacts
@@ -48,7 +49,7 @@ class Marks:
     def fill_in(self, name: str, text: str) -> str:
         """The text of the report's file `name`, HTML or Markdown, with its marks replaced."""
         is_html = name.endswith(".html")
-        escape = html.escape if is_html else str
+        escape = html.escape if is_html else str  # in Markdown it is in code only
         made = sum(not step.reused for step in self.steps.values())
         now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         rest = " and found the others still valid; their times are marked." if made < len(self.steps) else "."
@@ -78,7 +79,7 @@ class Marks:
         texts = [(name, _text(old), _text(new), _change(old, new)) for name, old, new in rows]
         heads = ("figure", "run before", "this run", "change")
         if not is_html:
-            lines = [f"| {' | '.join(heads)} |", "|---|---:|---:|---:|", *(f"| {' | '.join(row)} |" for row in texts)]
+            lines = [f"| {' | '.join(heads)} |", "|---|---:|---:|---:|", *(f"| {markdown.cells(row)} |" for row in texts)]
             return "\n".join([*lines, "", same])
         head = "".join(f'<th scope="col"{number}>{word}</th>' for word, number in zip(heads, _ALIGNED, strict=True))
         cells = [

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,13 @@ from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError,
 from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import list_runs
 from pipeline.run import run
-from pipeline.steps.published import retention
 from pipeline.steps.published.lookup import find_run
+from pipeline.steps.published.retention import published_at
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables
+from pipeline.units import time_of
 from tests.memory import allocated
 from tests.steps import path_ids, path_steps
 
@@ -130,11 +132,26 @@ def test_runs_are_listed_also_damaged_ones(output, capsys):
         list_runs(output / "steps")
 
 
-def test_prune_keeps_the_newest_the_linked_and_those_that_are_still_read(output, monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize("text", ["", "10", "-1h", "1e3s", "0.5", "1w", "10 m", "inf", "9" * 10 + "d", "\u0661m"])
+def test_a_time_that_prune_does_not_know_is_refused(output, text, capsys):
+    path_steps(output / "steps").publish(output)
+    with pytest.raises(BadConfig, match=r"--at-least .*: is not a time such as"):
+        command(capsys, "prune", output, "--keep", 1, f"--at-least={text}")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0", 0), ("0s", 0), ("90s", 90), ("0.4m", 24), ("2.5h", 9000), ("1d", 86400)])
+def test_times_that_prune_knows(text, seconds):
+    assert time_of(text) == dt.timedelta(seconds=seconds)
+
+
+def test_prune_keeps_the_newest_the_linked_and_those_that_are_still_read(output, capsys, tmp_path):
     steps = path_steps(output / "steps")
     ids = [steps.publish(output).path.name for _ in range(5)]
-    assert "0 runs removed" in (said := command(capsys, "prune", output, "--keep", 2)) and "5 runs left, 3 more" in said
-    monkeypatch.setattr(retention, "READABLE", dt.timedelta(-1))
+    for at_least in ([], ["--at-least", "10m"], ["--at-least", "1.5d"]):
+        said = command(capsys, "prune", output, "--keep", 2, *at_least)
+        assert "0 runs removed" in said and "5 runs left, 3 more" in said
+        assert all(f"kept {run}: it was replaced" in said for run in ids[:3]) and f"kept {ids[3]}" not in said
+    time.sleep(max(0, (published_at(ids[-1]) - dt.datetime.now(dt.UTC).replace(tzinfo=None)).total_seconds()))
     (output / "manual").symlink_to(f"runs/{ids[1]}")
     stranger, outside = output / "runs" / "letters", tmp_path / "outside"
     shutil.copytree(output / "runs" / ids[0], outside)
@@ -142,9 +159,9 @@ def test_prune_keeps_the_newest_the_linked_and_those_that_are_still_read(output,
     stranger.mkdir()
     with workspace(output), pytest.raises(Busy):
         command(capsys, "prune", output, "--keep", 2)
-    lines = command(capsys, "prune", output, "--keep", 2).splitlines()
-    assert lines[:2] == [f"removed {ids[0]}", f"removed {ids[2]}"]
-    assert lines[2].startswith("2 runs removed, ") and "3 runs left, 1 more than --keep" in lines[2]
+    lines = command(capsys, "prune", output, "--keep", 2, "--at-least", "0").splitlines()
+    assert lines[:3] == [f"removed {ids[0]}", f"removed {ids[2]}", f"kept {ids[1]}: manual names it"]
+    assert lines[3].startswith("2 runs removed, ") and "3 runs left, 1 more than --keep" in lines[3]
     assert {path.name for path in (output / "runs").iterdir()} == {ids[1], ids[3], ids[4], "letters", "20200101T000000Z-00000000"}
     assert any(outside.iterdir()) and find_run(output).path.name == ids[4]
     with pytest.raises(BadConfig, match="at least 1"):

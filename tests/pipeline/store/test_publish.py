@@ -17,6 +17,8 @@ from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.steps import publish
 from pipeline.steps.published import retention
 from pipeline.steps.published.results import Results
+from pipeline.store import manifest
+from pipeline.store.scratch import scratch
 from pipeline.store.workspace import STAMP
 from pipeline.tables import files as tables
 from tests.steps import STAGES, identity, path_facts, path_ids, path_steps, path_table
@@ -162,6 +164,37 @@ def test_keep_leaves_a_run_for_an_hour_after_the_next_one(output):
     assert runs_of(output) == sorted(path.name for path in (second, third, last))
     assert not old.exists() and not first.exists()
     publish.open_run(third)
+
+
+FUTURE = ("20990101T000000Z", "21000228T235959Z")
+
+
+@pytest.mark.parametrize("wrong_clocks", [FUTURE[:1], FUTURE])
+@pytest.mark.parametrize("created", ["now", "then"])
+def test_a_run_with_a_time_in_the_future_does_not_end_retention(output, wrong_clocks, created, caplog):
+    """All later runs are named after it; when they were published their manifests state."""
+    steps, runs = path_steps(output / "steps"), output / "runs"
+    steps.publish(output)
+    for stamp in wrong_clocks:
+        run = steps.publish(output).path
+        content = json.loads((run / "manifest.json").read_text())
+        del content["seal"]
+        if created == "then":
+            content["created"] = dt.datetime.strptime(stamp, STAMP).replace(tzinfo=dt.UTC).isoformat()
+        manifest.seal(run, content)
+        run.rename(runs / f"{stamp}-{run.name[-8:]}")
+    before, later = runs_of(output), [steps.publish(output).path.name for _ in range(3)]
+    assert later == sorted(later) and later[0] > max(wrong_clocks) and "in the future" in caplog.text
+    with scratch(runs) as removed:
+        gone, kept = retention.retire(runs, 1, removed, at_least=dt.timedelta())
+    assert gone == [*before, *later[:-1]] and not kept and runs_of(output) == [later[-1]]
+
+
+def test_runs_that_are_all_in_the_future_stay(output):
+    """Nothing tells when they were replaced, so a reader may still use them."""
+    ids = [f"20990101T00000{second}Z-00000000" for second in range(3)]
+    kept = retention.reasons_to_keep(ids, 1, {}, lambda _: None, dt.timedelta())
+    assert "not known" in kept[ids[0]] and "not known" in kept[ids[1]] and kept[ids[2]] == "it is the newest"
 
 
 @pytest.mark.parametrize("name", ["20260231T000000Z-00000000", "20261399T996199Z-00000000", "00000000T000000Z-00000000"])

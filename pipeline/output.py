@@ -1,0 +1,76 @@
+"""Standard output that fails without ending the work: what a command has published or written stays so."""
+
+import errno
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+_accomplished: list[str] = []
+
+
+class Output:
+    """A stream to which writing never fails; `failure` is the first error, and all after it is dropped."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        # A closed descriptor would become that of the next file that is opened.
+        self.failure: OSError | None = None if stream else OSError(errno.EBADF, os.strerror(errno.EBADF))
+        self._stream = stream or Path(os.devnull).open("w")  # noqa: SIM115  until the process ends
+        if hasattr(self._stream, "reconfigure"):
+            self._stream.reconfigure(errors="backslashreplace")  # a name may have letters that the terminal's encoding lacks
+
+    def write(self, text: str) -> int:
+        """Write a text, if nothing has failed yet."""
+        if not self.failure:
+            try:
+                self._stream.write(text)
+            except OSError as error:
+                self.failure = error
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write texts."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Hand over what was written."""
+        if not self.failure:
+            try:
+                self._stream.flush()
+            except OSError as error:
+                self.failure = error
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the stream has."""
+        return getattr(self._stream, name)
+
+
+def protect() -> None:
+    """Let no write to standard output fail, and have all three standard streams open."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the smallest free descriptor: this one
+    sys.stdout = Output(sys.stdout)  # type: ignore[assignment]
+    sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
+
+
+def accomplish(what: str) -> None:
+    """Note what the command has done, such as "the run is published": it counts even if it cannot be reported."""
+    _accomplished.append(what)
+
+
+def outcome() -> tuple[int, str | None]:
+    """The exit code and the line of a command that ended without an error: what of its output could not be written.
+
+    A reader that closes a pipe, such as `head`, has what it wanted.
+    """
+    sys.stdout.flush()
+    failure = getattr(sys.stdout, "failure", None)
+    if failure is None or isinstance(failure, BrokenPipeError):
+        return 0, None
+    why = f"standard output cannot be written: {failure.strerror}"
+    return (0, f"{_accomplished[-1]}, but {why}") if _accomplished else (1, why)
