@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from kernels.registry import ALGORITHMS
 from pipeline.beginning.commands import init
 from pipeline.inspection import commands as inspection
-from pipeline.options import NO_OPTIONS, RunOptions
+from pipeline.options import NO_OPTIONS, SNAP, RunOptions, SnapOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +185,7 @@ def matrix(
     proof: str = "every",
     backend: str = "auto",
     cluster: str = "none",
+    snap: SnapOptions = SNAP,
 ) -> None:
     """Write the shortest distances from sources to targets, as a table with the columns source, target and distance.
 
@@ -210,19 +211,22 @@ def matrix(
     """
     from pipeline.steps.products.commands import matrix_into
 
-    asked = {
-        "sources": sources,
-        "targets": targets,
-        "cutoff": cutoff,
-        "proof": proof,
-        "backend": backend,
-        "cluster": _where(cluster),
-    }
+    asked = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof} | snap.given
+    asked |= {"backend": backend, "cluster": _where(cluster)}
     _show_product(matrix_into, graph, out, asked)
 
 
 @app.command
-def trees(graph: str, /, *, out: Path, sources: str | None = None, backend: str = "auto", cluster: str = "none") -> None:
+def trees(
+    graph: str,
+    /,
+    *,
+    out: Path,
+    sources: str | None = None,
+    backend: str = "auto",
+    cluster: str = "none",
+    snap: SnapOptions = SNAP,
+) -> None:
     """Write the shortest paths from many sources, as the table of stage `sssp`, byte for byte.
 
     ```
@@ -241,7 +245,7 @@ def trees(graph: str, /, *, out: Path, sources: str | None = None, backend: str 
     """
     from pipeline.steps.products.commands import trees_into
 
-    _show_product(trees_into, graph, out, {"sources": sources, "backend": backend, "cluster": _where(cluster)})
+    _show_product(trees_into, graph, out, {"sources": sources, "backend": backend, "cluster": _where(cluster), **snap.given})
 
 
 def _where(cluster: str) -> dict[str, Any]:
@@ -272,6 +276,7 @@ for command in (init, inspection.check, inspection.estimate, inspection.path, in
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
     from pipeline.report.wording import answered, changed, counted, read_as, witnessed
+    from pipeline.steps.published.places import farthest
     from pipeline.store.facts.run import RunFacts
 
     facts = RunFacts.of(published)
@@ -284,6 +289,8 @@ def summarise(published: "Folder", output: Path) -> None:
         print(f"  {'changes':<20} {changed(graph.state)}")
     for table, described in facts.tables.items():
         print(f"  {table:<20} {described.rows:>13,} rows   {link / table}")
+    if facts.places:
+        print(f"  {'places':<20} {farthest(facts.places)}")
     if facts.reached:
         print(f"  {answered(facts.reached)}")
     if facts.paths:

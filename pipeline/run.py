@@ -17,7 +17,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.run import RunConfig, StageName
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import different, numbers_of
+from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
@@ -33,11 +33,13 @@ from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
+from pipeline.steps.places.snapping import as_made, different
 from pipeline.steps.products.asked import products_of, require_products
 from pipeline.steps.publish import Asked, flush_tables, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.lookup import linked_run
+from pipeline.steps.published.places import places_of
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, Target, target_of
 from pipeline.steps.runtime import Runtime
@@ -117,15 +119,15 @@ def _read(config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], 
     asked = numbers_of(edges, config.sources)
     layout = suited(config.layout, edges, config.cluster.shards)
     graph = call("graph", lay_out, edges, layout, runtime, [one for one in asked if isinstance(one, int)])
-    sources = sources_of(config, edges, graph, target)
+    sources = sources_of(config, edges, graph, target, runtime)
     read = read_as(input_of(edges, graph)).items()
     log.info("%s was read as: %s", config.graph.title, "; ".join(f"{what.lower()}: {sentence}" for what, sentence in read))
     return Input(edges, graph, sources)
 
 
-def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target) -> list[int]:
+def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target, runtime: Runtime) -> list[int]:
     """The external ids of a run's sources. Raises BadSource, and Refused for a graph that `[expect]` does not allow."""
-    sources = different(edges, graph, numbers_of(edges, config.sources))
+    sources = different(edges, graph, numbers_of(edges, config.sources), runtime)
     require_sources(graph, sources)
     require_graph(graph, config.expect, target)
     return sources
@@ -144,7 +146,9 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if target.why_not_latest:
             latest = config.output / LATEST
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
-        runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))  # ranks read their parts
+        runtime = Runtime(
+            work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=config.snap
+        )  # ranks read parts
 
         if isinstance(cluster, LocalThreads) and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
@@ -160,13 +164,15 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             locate(file).require_local()
         given = read(config, call, runtime, begins, target)
         edges, graph = given.edges, given.graph
-        require_products(config, edges, graph)
+        require_products(config, edges, graph, runtime)
         # Not before: the layout waits for what `prepare` imports. A run of changes has begun with the report's modules already.
         if begun and read is _read:
             beside(partial(prepare_page, backend))
 
         answers, proofs, derived = _solved(config, call, given, runtime)
-        results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
+        results = Results(
+            config.graph.title, edges, graph, answers, proofs, derived=derived, places=places_of(config, edges, graph, runtime)
+        )
         if config.queries:
             from pipeline.steps.paths import find_paths
             from pipeline.steps.reach import answer_queries
@@ -234,7 +240,7 @@ def _solved(config: RunConfig, call: Call, given: Input, runtime: Runtime) -> tu
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
-        answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
+        answer = as_made(call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None)), runtime)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
         if alone:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import different, numbers_of
+from pipeline.ingest.asked import numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
+from pipeline.steps.places.snapping import different
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of, names_of_sources, reason_of_default
 from pipeline.steps.published.target import target_of
@@ -42,13 +43,13 @@ def check(config: RunConfig) -> Checked:
     backend, around = choose(config.backend), Path(tempfile.gettempdir())
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
-        runtime = Runtime(work, backend, held_edges=HeldEdges(backend))
+        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
         edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
         target = target_of(config)
         require_columns(edges, config.expect, target)
         asked = numbers_of(edges, config.sources)
         graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
-        given = different(edges, graph, asked)
+        given = different(edges, graph, asked, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         default = None if given else default_source(graph)

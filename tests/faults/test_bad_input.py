@@ -220,7 +220,7 @@ COORDINATES = {
     "degrees": (
         CO.replace(b"30", b"-73.97"),
         3,
-        "x '-73.97' is not an integer: a `.co` file has whole millionths of a degree; deg",
+        "x '-73.97' is not an integer: a `.co` file has whole millionths of a degree",
     ),
     "decimals of whole degrees": (CO.replace(b"20", b"53.0"), 2, "y '53.0' is not an integer: a `.co` file has whole millionths"),
     "exponent": (CO.replace(b"10", b"1e7"), 2, "x '1e7' is not an integer"),

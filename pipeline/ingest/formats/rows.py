@@ -249,11 +249,9 @@ def _explain(value: bytes, field: Field) -> str | None:
         fits = number is not None and field.low <= number <= field.high
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
-    return (
-        None
-        if fits
-        else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}{field.unit and ' '}{field.unit}"
-    )
+    if fits:
+        return None
+    return f"{field.name} {shown(value)} is not in {_range(field, integer is not None)} {field.unit}".rstrip()
 
 
 def _range(field: Field, integer: bool) -> str:

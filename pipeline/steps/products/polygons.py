@@ -134,7 +134,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, run
     assert coordinates is not None
     facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates, edges.digest)
+    product = _Polygons(sources_of(asked, edges, graph, runtime), schema, thresholds, coordinates, edges.digest)
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(STEP), _SOURCES_PER_FILE, runtime)

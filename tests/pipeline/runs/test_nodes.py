@@ -41,7 +41,7 @@ def made(folder, form):
 def test_nodes_and_coordinates_are_joined_by_id(tmp_path, form):
     nodes = made(tmp_path, form)
     graph = graph_of(tmp_path, nodes=nodes, coordinates=nodes, node_columns=COLUMNS)
-    asked = {"output": tmp_path / "out", "stages": ["bfs"], "sources": ["12.4,42"]}
+    asked = {"output": tmp_path / "out", "stages": ["bfs"], "sources": ["12.4,42"], "snap_limit": 20_000}
     published = run(run_config("test", graph=graph, **asked))
     rows = tables.read(published.path / "vertices").to_pylist()
     assert [(row["id"], row["x"], row["y"], row["age"], row["town"]) for row in rows] == [
