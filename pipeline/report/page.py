@@ -27,6 +27,7 @@ from pipeline.tables.points import COORDINATES
 from pipeline.units import utc
 
 HEAD_ROWS = 6
+PLACES = 100
 MOST_BYTES = 32  # of a geometry that is shown
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -67,6 +68,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "not_drawn": findings.not_drawn,
         "heads": list(_heads(results, ordered)),
         "reaching": findings.reaching,
+        "places": sorted(results.places, key=lambda place: -place.metres),
+        "most_places": PLACES,
         "sources": read_from.source_names or read_from.sources or [],
         "script": script,
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -89,7 +92,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": number, "utc": utc, "located": located, "md": markdown}
+    environment.filters |= {"number": number, "utc": utc, "located": located, "md": markdown, "degrees": "{:.10g}".format}
     return {name: environment.get_template(name) for name in ("report.html", "report.md")}
 
 
