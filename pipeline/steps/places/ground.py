@@ -62,7 +62,7 @@ class Ground:
         """
         if place not in self._known:
             if not len(self._points.ids):
-                raise BadSource(f"source {_text(place)} is a place, but no vertex of the graph has coordinates")
+                raise BadSource(f"source {text_of(place)} is a place, but no vertex of the graph has coordinates")
             at, metres = self._nearest(place, self._allowed)
             if metres > self._snap.limit:
                 raise BadSource(self._refusal(place, at, metres))
@@ -112,16 +112,16 @@ class Ground:
         limit = self._snap.limit
         of = "" if self._allowed is None else " of the largest component"
         if np.isinf(metres):
-            said = f"source {_text(place)} is a place, but no vertex{of} has coordinates"
+            said = f"source {text_of(place)} is a place, but no vertex{of} has coordinates"
         else:
-            found = f"{self._name(at)} at {_text(self._points.degrees[at])}"
-            said = f"source {_text(place)} is {length(metres)} from the nearest vertex{of}, {found}; "
+            found = f"{self._name(at)} at {text_of(self._points.degrees[at])}"
+            said = f"source {text_of(place)} is {length(metres)} from the nearest vertex{of}, {found}; "
             said += f"the limit is {limit:,.10g} m (snap_limit)"
         turned = place[1], place[0]
         if abs(turned[1]) <= 90:
             other, apart = self._nearest(turned, self._allowed)
             if apart <= limit:
-                return f"{said}; {_text(turned)} is {length(apart)} from vertex {self._name(other)}: {ORDER}"
+                return f"{said}; {text_of(turned)} is {length(apart)} from vertex {self._name(other)}: {ORDER}"
         if self._allowed is not None:
             other, apart = self._nearest(place, None)
             if apart <= limit:
@@ -140,5 +140,6 @@ def on_sphere(longitude: Array, latitude: Array) -> Array:
     return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
 
 
-def _text(place: Place | Array) -> str:
+def text_of(place: Place | Array) -> str:
+    """`LON,LAT`."""
     return ",".join(f"{float(axis):.10g}" for axis in place)

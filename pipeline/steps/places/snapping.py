@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.errors import BadSource
 from pipeline.ingest.asked import Place, numbers_of
-from pipeline.steps.places.ground import Ground, Snapped
+from pipeline.steps.places.ground import Ground, Snapped, text_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store.manifest import Folder
@@ -35,7 +35,8 @@ def different(edges: Folder, graph: Folder, asked: Sequence[int | Place], runtim
     ids, seen = nearest(edges, graph, asked, runtime), set[int]()
     for one, vertex in zip(asked, ids, strict=True):
         if vertex in seen:
-            raise BadSource(f"source {one} is vertex {vertex}, which is given twice")
+            given = one if isinstance(one, int) else text_of(one)
+            raise BadSource(f"source {given} is vertex {vertex}, which is given twice")
         seen.add(vertex)
     return ids
 

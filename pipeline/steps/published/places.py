@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.config.run import RunConfig
+from pipeline.steps.places.ground import text_of
 from pipeline.steps.places.snapping import snapped
 from pipeline.steps.products.vertices import asked_in
 from pipeline.steps.runtime import Runtime
@@ -28,7 +29,7 @@ def places_in(files: Mapping[str, str], edges: Folder, graph: Folder, runtime: R
 def farthest(places: Sequence[PlaceFacts]) -> str:
     """How many places there are, and how far they are from their vertices."""
     most = max(places, key=lambda place: place.metres)
-    where = ",".join(f"{axis:.10g}" for axis in most.place)
+    where = text_of((most.place[0], most.place[1]))
     return f"{len(places):,}, the farthest, {where}, is {length(most.metres)} from the vertex that stands for it"
 
 
