@@ -240,7 +240,8 @@ def _solved(config: RunConfig, call: Call, given: Input, runtime: Runtime) -> tu
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
-        answer = as_made(call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None)), runtime)
+        answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
+        answer = as_made(answer, edges, graph, runtime)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
         if alone:

@@ -22,7 +22,7 @@ from kernels.graph import Array
 from pipeline.report.raster import draw_lines
 from pipeline.report.reading import Coordinates
 from pipeline.runtime.threads import map_in_order
-from pipeline.steps.products.globe import cut_of
+from pipeline.tables.points import cut_of
 
 LONG_SIDE = 1400  # pixels
 LEAST_SIDE = 240

@@ -4,12 +4,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernels.cpu.parallel import cores
+from kernels.derived import Derived
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
-from pipeline.steps.places.ground import Ground
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -30,8 +30,7 @@ class Runtime:
     # The hierarchy that this run has built or checked, by the folder and the graph's digest: all products need the same one.
     hierarchies: dict[tuple[Path, str], Folder] = field(default_factory=dict, compare=False)
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
-    # Where the places of a graph may be, by the digests of its edge list and of the stored graph: read once.
-    grounds: dict[tuple[str, str], Ground] = field(default_factory=dict, compare=False)
+    derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
 
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""

@@ -15,7 +15,7 @@ from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.points import sorted_coordinates
+from pipeline.tables.points import on_sphere, sorted_coordinates
 from pipeline.tables.row_lookup import places_in
 from pipeline.units import length
 
@@ -132,12 +132,6 @@ class Ground:
     def _name(self, at: int) -> str:
         names, vertex = open_names(self._edges), int(self._points.ids[at])
         return names.text(vertex) if names else str(vertex)
-
-
-def on_sphere(longitude: Array, latitude: Array) -> Array:
-    """Unit vectors [n, 3] of places in degrees."""
-    east, north = np.radians(longitude), np.radians(latitude)
-    return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
 
 
 def text_of(place: Place | Array) -> str:

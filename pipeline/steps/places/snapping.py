@@ -12,16 +12,14 @@ from pipeline.store.manifest import Folder
 
 def ground_of(edges: Folder, graph: Folder, runtime: Runtime) -> Ground:
     """Where the places of a graph may be; what it has read stays in `runtime`."""
-    key = edges.digest, graph.digest
-    if key not in runtime.grounds:
-        runtime.grounds[key] = Ground(edges, graph, runtime.snap, lambda: run_stage(graph, "wcc", (), runtime))
-    return runtime.grounds[key]
+    key = Ground, edges.digest, graph.digest
+    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, "wcc", (), runtime)))
 
 
-def as_made(answer: Folder, runtime: Runtime) -> Folder:
+def as_made(answer: Folder, edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
     """The answer of a stage; one that this run made for a place, and then found again, is not one of an earlier run."""
-    made = [ground.made for ground in runtime.grounds.values() if ground.made]
-    return next((folder for folder in made if folder.path == answer.path and folder.digest == answer.digest), answer)
+    made = ground_of(edges, graph, runtime).made
+    return made if made and (made.path, made.digest) == (answer.path, answer.digest) else answer
 
 
 def nearest(edges: Folder, graph: Folder, asked: Sequence[int | Place], runtime: Runtime) -> list[int]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kernels.graph import Array
-from pipeline.steps.places.ground import on_sphere
+from pipeline.tables.points import cut_of, gap_across, on_sphere
 
 _POLAR = 80.0  # degrees: places all around a pole, some of them beyond this latitude, have no plane of longitude and latitude
 _LEAST = 1e-9  # of the height in the stereographic projection: the opposite point of the globe would be infinitely far away
@@ -39,25 +39,12 @@ class _Point(NamedTuple):
     latitude: float
 
 
-def cut_of(longitudes: Array) -> float:
-    """The longitude at which the globe is cut, so that places float64 [n] that are near each other are so on the plane.
-
-    It is -180, unless another gap between the places is wider than the one across the meridian; then it is that gap's east end.
-    """
-    ordered = np.unique(longitudes)
-    if len(ordered) < 2:
-        return -180.0
-    gaps = np.diff(ordered)
-    widest = int(gaps.argmax())
-    return float(ordered[widest + 1]) if gaps[widest] > _across(ordered) else -180.0
-
-
 def is_round(places: Array) -> bool:
     """Whether places, longitude and latitude float64 [P, 2], are at or around a pole, or on both sides of the meridian."""
     if not len(places):
         return False
     longitudes, most = places[:, 0], np.abs(places[:, 1]).max()
-    around = most > _POLAR and _across(np.unique(longitudes)) < 180
+    around = most > _POLAR and gap_across(np.unique(longitudes)) < 180
     return bool(most == 90 or around or cut_of(longitudes) != -180)
 
 
@@ -98,11 +85,6 @@ def triangulate(places: Array) -> Mesh:
     found, corners = np.unique(triangles.reshape(-1, 2), axis=0, return_inverse=True)
     corners = corners.reshape(-1, 3).astype(np.int32)
     return Mesh(found, corners, _neighbours(corners, len(found)), wholes[numbers], sides[numbers])
-
-
-def _across(ordered: Array) -> float:
-    """Degrees of the gap across the meridian between ascending longitudes."""
-    return float(ordered[0] + 360.0 - ordered[-1])
 
 
 def _projected(vectors: Array) -> Array:

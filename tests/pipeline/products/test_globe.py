@@ -10,6 +10,7 @@ from pipeline.run import run
 from pipeline.steps.products import globe
 from pipeline.steps.products.polygons import triangulate
 from pipeline.tables import files as tables
+from pipeline.tables.points import cut_of
 from tests.pipeline.products.test_polygons import inside, rings_of, turned
 
 
@@ -105,7 +106,7 @@ def test_a_place_on_the_meridian_belongs_to_both_sides():
     ],
 )
 def test_the_globe_is_cut_where_nothing_is(longitudes, cut):
-    assert globe.cut_of(np.array(longitudes, np.float64)) == cut
+    assert cut_of(np.array(longitudes, np.float64)) == cut
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
