@@ -146,9 +146,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if target.why_not_latest:
             latest = config.output / LATEST
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
-        runtime = Runtime(
-            work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=config.snap
-        )  # ranks read parts
+        # Ranks read their parts of the edges.
+        runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=config.snap)
 
         if isinstance(cluster, LocalThreads) and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
@@ -165,14 +164,13 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         given = read(config, call, runtime, begins, target)
         edges, graph = given.edges, given.graph
         require_products(config, edges, graph, runtime)
+        places = places_of(config, edges, graph, runtime)
         # Not before: the layout waits for what `prepare` imports. A run of changes has begun with the report's modules already.
         if begun and read is _read:
             beside(partial(prepare_page, backend))
 
         answers, proofs, derived = _solved(config, call, given, runtime)
-        results = Results(
-            config.graph.title, edges, graph, answers, proofs, derived=derived, places=places_of(config, edges, graph, runtime)
-        )
+        results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived, places=places)
         if config.queries:
             from pipeline.steps.paths import find_paths
             from pipeline.steps.reach import answer_queries

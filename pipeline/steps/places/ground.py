@@ -69,6 +69,11 @@ class Ground:
             self._known[place] = Snapped(place, int(self._points.ids[at]), metres)
         return self._known[place]
 
+    def forget(self) -> None:
+        """Free the memory of the coordinates; the places that were found stay known."""
+        self.__dict__.pop("_points", None)
+        self.__dict__.pop("_allowed", None)
+
     @cached_property
     def _points(self) -> _Points:
         coordinates = sorted_coordinates(self._edges)

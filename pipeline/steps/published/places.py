@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.config.run import RunConfig
 from pipeline.steps.places.ground import text_of
-from pipeline.steps.places.snapping import snapped
+from pipeline.steps.places.snapping import ground_of, snapped
 from pipeline.steps.products.vertices import asked_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import PlaceFacts
@@ -50,6 +50,7 @@ def _listed(asked: Mapping[str, Iterable[int | str]], edges: Folder, graph: Fold
         for key, vertices in asked.items()
         for one in snapped(edges, graph, [*vertices], runtime)
     ]
+    ground_of(edges, graph, runtime).forget()
     if found:
         log.info("places: %s", farthest(found))
     return found

@@ -1,6 +1,7 @@
 """Tables of nodes and coordinates: joined by id to table `vertices`, and refused where they are wrong."""
 
 import gzip
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -67,6 +68,31 @@ def test_a_small_file_of_many_rows_is_refused(tmp_path):
     pq.write_table(table, tmp_path / "nodes.parquet", compression="zstd")
     with pytest.raises(BadInput, match=r"its rows take 32000000 bytes, more than 200 times the file's \d+, the limit"):
         ingest(GraphConfig(**graph_of(tmp_path, nodes=str(tmp_path / "nodes.parquet"))), tmp_path / "work")
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    ("x", "y", "words"),
+    [
+        (7.1, 90.001, "lat 90.001 is not in -90..90 degrees"),
+        (7.1, -122.4, "lat -122.4 is not in -90..90 degrees"),
+        (180.5, 50.7, "lon 180.5 is not in -180..180 degrees"),
+        (-7.1e5, 50.7, "lon -710000.0 is not in -180..180 degrees"),
+        (7.1, float("nan"), "lat nan is not in -90..90 degrees"),
+        (float("-inf"), 50.7, "lon -inf is not in -180..180 degrees"),
+    ],
+)
+def test_coordinates_that_are_not_on_the_globe_are_refused(tmp_path, form, x, y, words):
+    path, table = tmp_path / f"places.{form}", pa.table({"person": ["eve", "ana"], "lon": [7.0, x], "lat": [50.0, y]})
+    if form == "parquet":
+        pq.write_table(table, path)
+    else:
+        rows = [table.schema.names, *([str(value) for value in row.values()] for row in table.to_pylist())]
+        path.write_text("".join("\t,"[form == "csv"].join(row) + "\n" for row in rows))
+    graph = graph_of(tmp_path, coordinates=str(path), node_columns=COLUMNS)
+    with pytest.raises(BadInput, match=re.escape(f"{path.name}: {words}")):
+        ingest(GraphConfig(**graph), tmp_path / "work")
+    assert not [*(tmp_path / "work").glob("*")]
 
 
 @pytest.mark.parametrize(
