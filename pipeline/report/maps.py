@@ -60,11 +60,9 @@ class Projection:
     step: tuple[float, float] = (0.0, 0.0)
     cut: float = -180.0  # longitudes to the west of it are drawn as those beyond 180
 
-    def pixels(self, places: Array) -> Array:
-        """Pixels [n, 2] of places in the unit of the coordinates, float64 [n, 2]."""
-        found = places.copy()
-        found[:, 0] += 360.0 * (found[:, 0] < self.cut)
-        pixels: Array = (found - self.corner) / np.where(self.step, self.step, 1.0)
+    def pixels(self, places: Array, turn: float = 0.0) -> Array:
+        """Pixels [n, 2] of places, degrees float64 [n, 2], after a turn of the globe by so many degrees to the east."""
+        pixels: Array = (places - np.subtract(self.corner, (turn, 0.0))) / np.where(self.step, self.step, 1.0)
         return pixels
 
     def find(self, vertices: Array) -> tuple[Array, Array]:
@@ -152,10 +150,11 @@ def plane(projection: Projection, batches: Iterable[tuple[Array, Array]]) -> Pla
 def covered(projection: Projection, areas: Iterable[Sequence[Sequence[Array]]]) -> Array:
     """The pixels, bool [height, width], in any of some areas: polygons of rings of degrees [n, 2], the outer ring first."""
     found = np.zeros((projection.height, projection.width), np.bool_)
+    turns = (0.0,) if projection.cut == -180 else (0.0, 360.0)  # what is beyond the cut on one side appears on the other
     for polygons in areas:
         image = Image.new("1", (projection.width, projection.height))
         draw = ImageDraw.Draw(image)
-        pixels = [[projection.pixels(ring) for ring in rings] for rings in polygons]
+        pixels = [[projection.pixels(ring, turn) for ring in rings] for turn in turns for rings in polygons]
         for outer, *holes in sorted(pixels, key=lambda rings: -float(np.prod(np.ptp(rings[0], axis=0)))):  # islands in holes last
             for ring, inside in ((outer, 1), *((hole, 0) for hole in holes)):
                 draw.polygon([*map(tuple, ring.tolist())], fill=inside)

