@@ -10,8 +10,9 @@ from kernels.registry import ALGORITHMS
 from pipeline.arguments import Number
 from pipeline.beginning.commands import init
 from pipeline.inspection import commands as inspection
-from pipeline.options import NO_OPTIONS, RunOptions
+from pipeline.options import NO_OPTIONS, SNAP, RunOptions, SnapOptions
 from pipeline.output import accomplish
+from pipeline.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -191,6 +192,7 @@ def matrix(
     proof: str = "every",
     backend: str = "auto",
     cluster: str = "none",
+    snap: SnapOptions = SNAP,
 ) -> None:
     """Write the shortest distances from sources to targets, as a table with the columns source, target and distance.
 
@@ -216,19 +218,22 @@ def matrix(
     """
     from pipeline.steps.products.commands import matrix_into
 
-    asked = {
-        "sources": sources,
-        "targets": targets,
-        "cutoff": cutoff,
-        "proof": proof,
-        "backend": backend,
-        "cluster": _where(cluster),
-    }
+    asked = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof} | snap.given
+    asked |= {"backend": backend, "cluster": _where(cluster)}
     _show_product(matrix_into, graph, out, asked)
 
 
 @app.command
-def trees(graph: str, /, *, out: Path, sources: str | None = None, backend: str = "auto", cluster: str = "none") -> None:
+def trees(
+    graph: str,
+    /,
+    *,
+    out: Path,
+    sources: str | None = None,
+    backend: str = "auto",
+    cluster: str = "none",
+    snap: SnapOptions = SNAP,
+) -> None:
     """Write the shortest paths from many sources, as the table of stage `sssp`, byte for byte.
 
     ```
@@ -247,7 +252,7 @@ def trees(graph: str, /, *, out: Path, sources: str | None = None, backend: str 
     """
     from pipeline.steps.products.commands import trees_into
 
-    _show_product(trees_into, graph, out, {"sources": sources, "backend": backend, "cluster": _where(cluster)})
+    _show_product(trees_into, graph, out, {"sources": sources, "backend": backend, "cluster": _where(cluster), **snap.given})
 
 
 def _where(cluster: str) -> dict[str, Any]:
@@ -274,28 +279,3 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: 
 
 for command in (init, inspection.check, inspection.estimate, inspection.path, inspection.runs, inspection.prune, inspection.diff):
     app.command(command)
-
-
-def summarise(published: "Folder", output: Path) -> None:
-    """Print the tables of a published run and their paths."""
-    from pipeline.report.wording import answered, changed, counted, read_as, witnessed
-    from pipeline.store.facts.run import RunFacts
-
-    accomplish("the run is published")
-    facts = RunFacts.of(published)
-    graph = facts.graph
-    link = output / facts.published_as
-    print(f"\n{graph.name}: {counted(graph.vertices, 'vertex', 'vertices')}, {counted(graph.arcs, 'arc')}; every answer proved")
-    for what, sentence in read_as(facts.input).items():
-        print(f"  {what.lower():<20} {sentence}")
-    if graph.state:
-        print(f"  {'changes':<20} {changed(graph.state)}")
-    for table, described in facts.tables.items():
-        print(f"  {table:<20} {described.rows:>13,} rows   {link / table}")
-    if facts.reached:
-        print(f"  {answered(facts.reached)}")
-    if facts.paths:
-        print(f"  {witnessed(facts.paths)}")
-    print(f"  {'report':<20} {'':>18}   {link / 'report.html'}")
-    if link.name != "latest":
-        print(f"  {'latest':<20} names another run; with --publish-as latest it would name this one")

@@ -19,12 +19,35 @@ WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm
 
 @Parameter(name="*")
 @dataclass(frozen=True)
+class SnapOptions:
+    """How places LON,LAT become vertices.
+
+    Attributes:
+        snap_limit: Largest distance in metres from a place LON,LAT to the vertex that stands for it. A place farther away is
+            refused. Default: 1000.
+        snap_to: Which vertices may stand for a place: those of the largest component (default: largest), or any.
+    """
+
+    snap_limit: float | None = None
+    snap_to: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that were given."""
+        return _given(vars(self))
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
 class RunOptions:
     """Options of a run; they replace the values of a configuration.
 
     Attributes:
         out: Folder of the tables; `latest` in it names the newest run. Required for a graph file.
         sources: Text file with one source per line, instead of `--source`.
+        snap_limit: Largest distance in metres from a place LON,LAT to the vertex that stands for it. A place farther away is
+            refused. Default: 1000.
+        snap_to: Which vertices may stand for a place: those of the largest component (default: largest), or any.
         pairs: Parquet file with columns `src` and `dst`: the pairs of stage max_flow.
         src: Column of the vertex at which an edge begins (CSV, TSV, Parquet, SNAP): its name, or its number from 1 if there is
             no header line. Default: src, or 1.
@@ -67,6 +90,8 @@ class RunOptions:
         ),
     ] = None
     sources: Path | None = None
+    snap_limit: float | None = None
+    snap_to: str | None = None
     pairs: Path | None = None
     src: str | None = None
     dst: str | None = None
@@ -112,7 +137,7 @@ class RunOptions:
         top = _given({
             "output": self.out, "stages": stages, "sources": str(self.sources) if self.sources else self.source,
             "oracle": self.oracle, "named": self.named, "backend": self.backend, "keep": self.keep,
-            "publish_as": self.publish_as,
+            "publish_as": self.publish_as, "snap_limit": self.snap_limit, "snap_to": self.snap_to,
         })  # fmt: skip
         tables = {
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
@@ -136,4 +161,4 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
 
 
-NO_OPTIONS = RunOptions()
+NO_OPTIONS, SNAP = RunOptions(), SnapOptions()

@@ -15,9 +15,10 @@ from kernels.gpu.devices import obstacle
 from pipeline.cluster.later import cluster_of
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.run import RunConfig, StageName
+from pipeline.config.stages import QueriesConfig
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import different, numbers_of
+from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
@@ -34,11 +35,13 @@ from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
+from pipeline.steps.places.snapping import as_made, different
 from pipeline.steps.products.asked import products_of, require_products
 from pipeline.steps.publish import Asked, flush_tables, publish
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import files_read, input_of
 from pipeline.steps.published.lookup import linked_run
+from pipeline.steps.published.places import places_of
 from pipeline.steps.published.results import Results
 from pipeline.steps.published.target import LATEST, Target, target_of
 from pipeline.steps.runtime import Runtime
@@ -119,15 +122,15 @@ def _read(config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], 
     asked = numbers_of(edges, config.sources)
     layout = suited(config.layout, edges, config.cluster.shards)
     graph = call("graph", lay_out, edges, layout, runtime, [one for one in asked if isinstance(one, int)])
-    sources = sources_of(config, edges, graph, target)
+    sources = sources_of(config, edges, graph, target, runtime)
     read = read_as(input_of(edges, graph)).items()
     log.info("%s", quoted(f"{config.graph.title} was read as: {'; '.join(f'{what.lower()}: {said}' for what, said in read)}"))
     return Input(edges, graph, sources)
 
 
-def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target) -> list[int]:
+def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target, runtime: Runtime) -> list[int]:
     """The external ids of a run's sources. Raises BadSource, and Refused for a graph that `[expect]` does not allow."""
-    sources = different(edges, graph, numbers_of(edges, config.sources))
+    sources = different(edges, graph, numbers_of(edges, config.sources), runtime)
     require_sources(graph, sources)
     require_graph(graph, config.expect, target)
     return sources
@@ -146,8 +149,8 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         if target.why_not_latest:
             latest = config.output / LATEST
             log.warning("%s stays as it is: %s. This run will be %s", latest, target.why_not_latest, target.link)
-        # Ranks read their parts of the edges themselves.
-        runtime = Runtime(work, backend, cluster, HeldEdges(backend, not cluster.shards, Sums(work / SUMS)))
+        held = HeldEdges(backend, not cluster.shards, Sums(work / SUMS))  # ranks read their parts of the edges themselves
+        runtime = Runtime(work, backend, cluster, held, snap=config.snap)
 
         if isinstance(cluster, LocalThreads) and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
@@ -163,20 +166,16 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
             locate(file).require_local()
         given = read(config, call, runtime, begins, target)
         edges, graph = given.edges, given.graph
-        require_products(config, edges, graph)
+        require_products(config, edges, graph, runtime)
+        places = places_of(config, edges, graph, runtime)
         # Not before: the layout waits for what `prepare` imports. A run of changes has begun with the report's modules already.
         if begun and read is _read:
             beside(partial(prepare_page, backend))
 
         answers, proofs, derived = _solved(config, call, given, runtime)
-        results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived)
+        results = Results(config.graph.title, edges, graph, answers, proofs, derived=derived, places=places)
         if config.queries:
-            from pipeline.steps.paths import find_paths
-            from pipeline.steps.reach import answer_queries
-
-            reached = call("reached", answer_queries, config.queries, answers, config.oracle, runtime)
-            paths = call("paths", find_paths, graph, reached, work / "paths", runtime) if config.queries.witness else None
-            results = replace(results, reached=reached, paths=paths)
+            results = _queried(config.queries, config.oracle, call, results, runtime)
         before = stored_steps(work)
         products = [call(name, step, runtime) for name, step in products_of(config, edges, graph)]
         hierarchies = [replace(step, reused=step in before) for step in steps_of(graph, work)] if products else []
@@ -195,6 +194,16 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         results = replace(results, report=call("report", draw, results, runtime))
         flushed.result()
         return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
+
+
+def _queried(queries: QueriesConfig, oracle: bool, call: Call, results: Results, runtime: Runtime) -> Results:
+    """The results with the answers to queries, and with their paths if these are asked for."""
+    from pipeline.steps.paths import find_paths
+    from pipeline.steps.reach import answer_queries
+
+    reached = call("reached", answer_queries, queries, results.answers, oracle, runtime)
+    paths = call("paths", find_paths, results.graph, reached, runtime.work / "paths", runtime) if queries.witness else None
+    return replace(results, reached=reached, paths=paths)
 
 
 def _changes(config: RunConfig, call: Call, results: Results, target: Target, runtime: Runtime) -> Folder | None:
@@ -239,6 +248,7 @@ def _solved(config: RunConfig, call: Call, given: Input, runtime: Runtime) -> tu
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
         answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
+        answer = as_made(answer, edges, graph, runtime)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
         if alone:

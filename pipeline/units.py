@@ -20,6 +20,13 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+def length(metres: float) -> str:
+    """`0.4 m`, `812 m`, `5,912 km`."""
+    if metres < 10_000:
+        return f"{metres:,.1f} m" if metres < 100 else f"{metres:,.0f} m"
+    return f"{metres / 1000:,.0f} km"
+
+
 def utc(iso: str) -> str:
     """`2026-11-20 23:06:07 UTC`."""
     return dt.datetime.fromisoformat(iso).astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

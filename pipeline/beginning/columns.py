@@ -12,7 +12,8 @@ from pyarrow import types
 from pipeline.beginning.dates import are_moments, is_date
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.parquet import is_text, reading
+from pipeline.ingest.formats.parquet import reading
+from pipeline.ingest.formats.parquet.types import is_text
 
 ROWS = 5000  # of a file, that are looked at
 DELIMITERS = ",;\t|"

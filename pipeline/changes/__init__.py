@@ -121,7 +121,7 @@ class _Reading:
         changed = call("graph", change_graph, graph, edges, asked, runtime)
         if NEW_NAMES in changed.manifest.files:
             edges = call("edges", number_names, edges, changed, runtime)
-        return Input(edges, changed, sources_of(config, edges, changed, target))
+        return Input(edges, changed, sources_of(config, edges, changed, target, runtime))
 
     def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar, get_args, get_origin
 
@@ -103,7 +104,17 @@ ColumnName = Annotated[
     BeforeValidator(lambda value: str(value) if type(value) is int else value),
     WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}]}),
 ]
+Metres = Annotated[Finite, Field(ge=0)]
+SnapTo = Literal["largest", "any"]
 LocalFolder = Annotated[Path, AfterValidator(_local)]
+
+
+@dataclass(frozen=True)
+class Snap:
+    """How the vertex of a place `LON,LAT` is found, as the keys `snap_limit` and `snap_to` of a run say."""
+
+    limit: float = 1000.0  # metres
+    to: SnapTo = "largest"
 
 
 class Model(BaseModel):

@@ -16,9 +16,12 @@ from pipeline.config.model import (
     File,
     Finite,
     LocalFolder,
+    Metres,
     Model,
     Natural,
     Positive,
+    Snap,
+    SnapTo,
     Switch,
     as_exact_float,
     once,
@@ -81,13 +84,20 @@ class TreesOptions(Model):
 
     output: LocalFolder
     sources: File | None = None
+    snap_limit: Metres = Snap.limit
+    snap_to: SnapTo = Snap.to
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()
 
     @property
-    def files(self) -> list[str]:
-        """The files of vertices that are given."""
-        return [file for file in (self.sources,) if file]
+    def files_by_key(self) -> dict[str, str]:
+        """The files of vertices that are given, by their options."""
+        return {"sources": self.sources} if self.sources else {}
+
+    @property
+    def snap(self) -> Snap:
+        """See `RunConfig.snap`."""
+        return Snap(self.snap_limit, self.snap_to)
 
 
 class MatrixOptions(TreesOptions):
@@ -98,6 +108,6 @@ class MatrixOptions(TreesOptions):
     proof: Literal["every", "sample"] = "every"  # which trees are proved
 
     @property
-    def files(self) -> list[str]:
-        """See `TreesOptions.files`."""
-        return [file for file in (self.sources, self.targets) if file]
+    def files_by_key(self) -> dict[str, str]:
+        """See `TreesOptions.files_by_key`."""
+        return super().files_by_key | ({"targets": self.targets} if self.targets else {})

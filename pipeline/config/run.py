@@ -16,7 +16,20 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Choice, LocalFolder, Model, Natural, Switch, Vertex, once, url_of, without_secret
+from pipeline.config.model import (
+    Choice,
+    LocalFolder,
+    Metres,
+    Model,
+    Natural,
+    Snap,
+    SnapTo,
+    Switch,
+    Vertex,
+    once,
+    url_of,
+    without_secret,
+)
 from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
 from pipeline.config.suggestions import did_you_mean
@@ -42,6 +55,7 @@ _CONTENT: dict[str, set[str]] = {
     "layout": {"order", "window", "shards", "vector_extension"},
     "stages": set(),
     "sources": set(),
+    "snap_to": set(),
     "reachability": set(),
     "betweenness": set(),
     "closure": set(),
@@ -91,6 +105,11 @@ class RunConfig(Model):
     # Vertices for the stages that have sources: a list of external ids, or of `"LON,LAT"` in degrees for the vertex nearest to a
     # place; or the path of a text file with one of these per line. Empty: the vertex of highest out-degree, with the smallest id.
     sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
+    # Largest distance in metres, on the sphere, from a place to the vertex that stands for it; a place farther away is refused.
+    # It holds for all places of the run: in `sources`, and in the files of facilities and sources of its tables.
+    snap_limit: Metres = Field(default=Snap.limit, examples=[250])
+    # Which vertices may stand for a place: those of the `largest` weak component, or `any`, also of a small island.
+    snap_to: SnapTo = Snap.to
     reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
     betweenness: BetweennessConfig = BetweennessConfig()  # for stage `betweenness`
     closure: ClosureConfig = ClosureConfig()  # for stage `closure`
@@ -119,14 +138,24 @@ class RunConfig(Model):
     _origin: Origin = PrivateAttr(default=Origin())
 
     @property
+    def files_by_key(self) -> dict[str, str]:
+        """The files that name facilities or sources of products, by the keys that name them."""
+        found = {
+            "nearest.facilities": self.nearest and self.nearest.facilities,
+            "isochrones.sources": self.isochrones and self.isochrones.sources,
+            "closeness.sources": self.closeness and self.closeness.sources,
+        }
+        return {key: file for key, file in found.items() if file}
+
+    @property
     def files_of_vertices(self) -> list[str]:
-        """The files that name facilities or sources of products."""
-        found = (
-            self.nearest and self.nearest.facilities,
-            self.isochrones and self.isochrones.sources,
-            self.closeness and self.closeness.sources,
-        )
-        return [file for file in found if file]
+        """These files."""
+        return [*self.files_by_key.values()]
+
+    @property
+    def snap(self) -> Snap:
+        """How the vertices of places are found."""
+        return Snap(self.snap_limit, self.snap_to)
 
     @property
     def files_of_pairs(self) -> list[str]:

@@ -34,6 +34,7 @@ class Field:
         low, high: Bounds of the value, both allowed.
         decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
         hint: What to do about a value that is not a number, for the end of the message.
+        unit: Unit of the value, which the message states behind the bounds.
         optional: Whether a string may be empty.
         is_id: Whether the values are ids; an integer among them has one form only.
         may_be_text: Whether another form of an integer id raises OtherForm; otherwise it is an error.
@@ -45,6 +46,7 @@ class Field:
     high: float = LARGEST
     decimals: bool = False
     hint: str = ""
+    unit: str = ""
     optional: bool = False
     is_id: bool = False
     may_be_text: bool = False
@@ -111,7 +113,9 @@ def explain(value: bytes, field: Field) -> str | None:
         fits = number is not None and field.low <= number <= field.high
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
-    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
+    if fits:
+        return None
+    return f"{field.name} {shown(value)} is not in {_range(field, integer is not None)} {field.unit}".rstrip()
 
 
 def _range(field: Field, integer: bool) -> str:

@@ -7,12 +7,13 @@ from pathlib import Path
 from pipeline.cluster.start import require_startable
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import different, numbers_of
+from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.source import locate
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs.asked import require_pairs
+from pipeline.steps.places.snapping import different
 from pipeline.steps.products.asked import require_products
 from pipeline.steps.published.expectations import require_columns, require_graph
 from pipeline.steps.published.inputs import input_of, names_of_sources, reason_of_default
@@ -56,16 +57,16 @@ def check(config: RunConfig) -> Checked:
         locate(file).require_local()
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
-        runtime = Runtime(work, backend, held_edges=HeldEdges(backend))
+        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
         edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
         target = target_of(config)
         require_columns(edges, config.expect, target)
         asked = numbers_of(edges, config.sources)
         graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
-        given = different(edges, graph, asked)
+        given = different(edges, graph, asked, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
-        require_products(config, edges, graph)
+        require_products(config, edges, graph, runtime)
         require_pairs(config, graph)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)

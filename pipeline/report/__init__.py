@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.runtime.backend import Backend
 from pipeline.steps.published.results import Results
 from pipeline.steps.runtime import Runtime
+from pipeline.store.facts.run import listing
 from pipeline.store.manifest import Folder, digest_of, make
 
 
@@ -49,4 +50,5 @@ def draw(results: Results, runtime: Runtime) -> Folder:
             (folder / name).write_text(text, encoding="utf-8")
         return {"bytes": len(files["report.html"].encode()), **facts}
 
-    return make(runtime.work / "report", "report", inputs, {"name": results.name, "machine": where}, write)
+    parameters = {"name": results.name, "machine": where, **listing(results.places)}
+    return make(runtime.work / "report", "report", inputs, parameters, write)

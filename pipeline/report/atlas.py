@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.changed import Moved
 from pipeline.report.charts import ticks
+from pipeline.report.isochrones import Isochrones, rings_of
 from pipeline.report.reading import Coordinates
 from pipeline.report.wording import counted, number
 from pipeline.store.edges import id_blocks
@@ -25,6 +26,7 @@ THEMES = ("light", "dark")
 COLOUR_BAR_STOPS = 16
 IN_FULL = 4  # maps whose longer side has `maps.LONG_SIDE` pixels; more are smaller, so that the page does not grow with them
 MOST_NAMED = 12_000  # vertices that the maps name under the pointer
+TICKS = 8  # of a colour bar with steps
 SMALL = 420  # pixels of the longer side of a picture for Prefect
 
 
@@ -38,7 +40,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Marker:
-    """Position of a vertex, in per cent of width and height."""
+    """Position of a vertex, in per cent of width and height, and what is written beside it, if anything."""
 
     left: float
     top: float
@@ -47,7 +49,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class ColourBar:
-    """Evenly spaced colours for each theme; ticks are (per cent of the bar, text)."""
+    """Colours for each theme, evenly spaced or with the per cent where they begin and end; ticks are (per cent, text)."""
 
     colours: dict[str, list[str]]
     ticks: list[tuple[float, str]]
@@ -56,7 +58,7 @@ class ColourBar:
 
 @dataclass(frozen=True)
 class Map:
-    """One map: a PNG for each theme as a data URI, and its title, sentence, scale, marker and colour bar.
+    """One map: a PNG for each theme as a data URI, and its title, sentence, scale, markers and colour bar.
 
     `values` has a value for each vertex that the atlas names, None where it is not reached.
     """
@@ -68,7 +70,7 @@ class Map:
     width: int
     height: int
     scale: Scale | None
-    marker: Marker | None = None
+    markers: Sequence[Marker] = ()
     bar: ColourBar | None = None
     values: Sequence[Any] = ()
     words: tuple[str, str] = ("distance", "not reached")  # before a value under the pointer, and in the place of None
@@ -145,9 +147,9 @@ class Atlas:
             f"Shortest-path distance from vertex {name}, up to {farthest} ({unit}); each half of an edge has "
             "the colour of its end, and grey edges are not reached."
         )
-        return self.values(f"Distance from vertex {name}", sentence, distance, unit, self._marker(source, name))
+        return self.values(f"Distance from vertex {name}", sentence, distance, unit, self.markers({source: f"source {name}"}))
 
-    def values(self, title: str, sentence: str, given: pa.ChunkedArray, unit: str, marker: Marker | None = None) -> Map:
+    def values(self, title: str, sentence: str, given: pa.ChunkedArray, unit: str, markers: Sequence[Marker] = ()) -> Map:
         """Values [V] of all vertices in colour; parts without a value stay faint."""
         values = np.full(len(self._projection.ids), np.nan)
         values[self._entry[self._known]] = given.cast(pa.float64(), safe=False).to_numpy()[self._known]
@@ -156,8 +158,24 @@ class Atlas:
         integer = pa.types.is_integer(given.type)
         shown = [None if math.isnan(value) else int(value) if integer else value for value in values[self._named].tolist()]
         return self._map(
-            title, sentence, levels, maps.distance_colours, marker=marker, bar=_colour_bar(highest, unit), values=shown
+            title, sentence, levels, maps.distance_colours, markers=markers, bar=_colour_bar(highest, unit), values=shown
         )
+
+    def isochrones(self, found: Isochrones, unit: str, markers: Sequence[Marker]) -> Map:
+        """Each vertex in the colour of the smallest threshold that it is within, over the areas of the thresholds."""
+        steps = max(len(found.thresholds) - 1, 1)
+        values = np.full(len(self._projection.ids), np.nan)
+        values[self._entry[self._known]] = found.within[self._known]
+        colours = maps.by_value(np.arange(len(found.thresholds), dtype=np.float64), steps)
+        ground = np.full((self._projection.height, self._projection.width), maps.NOTHING, np.uint8)
+        for level, areas in reversed([*zip(colours, found.areas, strict=False)]):
+            ground[maps.covered(self._projection, [rings_of(area) for area in areas if area])] = level
+        levels = self._network.levels(maps.by_value(values, steps))
+        shown = [None if math.isnan(value) else found.thresholds[int(value)] for value in values[self._named].tolist()]
+        return self._map(
+            "Isochrones", found.sentence, levels, maps.distance_colours, ground, markers=markers,
+            bar=_steps(found.thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
+        )  # fmt: skip
 
     def changes(self, moved: Moved) -> Map:
         """How far the vertices have moved since the run before, in colour; what has not changed stays faint."""
@@ -180,19 +198,26 @@ class Atlas:
             bar=_colour_bar(highest, f"change, {moved.unit}"), values=shown, words=("distance changed by", "unchanged"),
         )  # fmt: skip
 
-    def _map(self, title: str, sentence: str, levels: Array, colours: maps.Colours, **parts: Any) -> Map:
+    def _map(
+        self, title: str, sentence: str, levels: Array, colours: maps.Colours, ground: Array | None = None, **parts: Any
+    ) -> Map:
+        """A map of the levels of fine pixels; `ground`, uint8 [height, width], has the levels of pixels below the lines."""
         fine = np.minimum(maps.bold(levels), self._faint)
+        if ground is not None:
+            one = fine[:: maps.FINE, :: maps.FINE]  # of the fine pixels of each pixel: the ground is pale
+            one[one == maps.NOTHING] = ground[one == maps.NOTHING]
         picture, where = maps.picture(fine), self._projection
         images = {theme: _data_uri(png) for theme, png in maps.pngs(picture, {theme: colours(theme) for theme in THEMES}).items()}
         small = _data_uri(maps.reduced(picture, colours("light"), SMALL))
         return Map(title, sentence, images, small, where.width, where.height, self._scale, **parts)
 
-    def _marker(self, vertex: int, name: str) -> Marker | None:
-        entry, known = self._projection.find(np.array([vertex]))
-        if not known[0]:
-            return None
-        left, top = self._projection.x[entry[0]] / self._projection.width, self._projection.y[entry[0]] / self._projection.height
-        return Marker(round(100 * left, 2), round(100 * top, 2), name)
+    def markers(self, texts: Mapping[int, str]) -> list[Marker]:
+        """Markers of vertices by their external ids, without those that have no coordinates."""
+        where, vertices = self._projection, np.array([*texts], np.int64)
+        entries, known = where.find(vertices)
+        shares = np.stack([where.x[entries] / where.width, where.y[entries] / where.height], axis=1)
+        placed = zip((100 * shares).round(2).tolist(), texts.values(), known, strict=True)
+        return [Marker(left, top, text) for (left, top), text, has_place in placed if has_place]
 
 
 def _short(value: float, integer: bool) -> float | int | str:
@@ -220,6 +245,19 @@ def _colour_bar(highest: float, unit: str) -> ColourBar:
     }
     marked = [tick for tick in ticks(0, highest, 4) if tick <= highest] if highest else [0.0]
     return ColourBar(colours, [(round(100 * tick / (highest or 1), 2), number(tick)) for tick in marked], unit)
+
+
+def _steps(thresholds: Sequence[float], levels: Array, unit: str) -> ColourBar:
+    """A colour bar with a step for each threshold, and up to TICKS of them written where they end."""
+    ends = [round(100 * (number + 1) / len(thresholds), 2) for number in range(len(thresholds))]
+    colours = {
+        theme: [f"{to_hex(shades[level])} {begin}% {end}%" for level, begin, end in zip(levels, [0, *ends], ends, strict=False)]
+        for theme in THEMES
+        for shades in [maps.distance_colours(theme)]
+    }
+    each = math.ceil(len(thresholds) / TICKS)
+    marked = [(end, number(value)) for end, value in zip(ends, thresholds, strict=True)][::-1][::each][::-1]
+    return ColourBar(colours, [(0.0, "0"), *marked], f"within, {unit}")
 
 
 def _data_uri(png: bytes) -> str:

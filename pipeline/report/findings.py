@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 
 from kernels.algorithm import Algorithm, Form
 from kernels.cpu.parallel import over_items
+from kernels.graph import Array
 from kernels.registry import BY_NAME
 from pipeline.report import reading, results
 from pipeline.report.aggregates import exact_sum, of_parts
 from pipeline.report.changed import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
+from pipeline.report.isochrones import NOT_DRAWN, is_of_all, isochrones
 from pipeline.report.products import SHOWN
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
@@ -28,11 +30,12 @@ from pipeline.store.names import open_names
 from pipeline.tables import files as tables
 
 if TYPE_CHECKING:
-    from pipeline.report.atlas import Atlas, Map
+    from pipeline.report.atlas import Atlas, Map, Marker
 
 DRAWN_SOURCES = 3  # a source has a chart, and a list of the farthest vertices, for each stage
 MAPPED_SOURCES = 100
 COMPARED_SOURCES = 12
+MARKED_PLACES, NAMED_PLACES = 500, 12  # of a product, on its map
 
 
 @dataclass
@@ -82,8 +85,10 @@ class Findings:
         self._mapped = _mapped(answers)
         unit = self._measure or "sum of weights"
         shown = [SHOWN[product.manifest.step](product, vertices, unit) for product in products]
-        drawn = [of.drawn for of in shown if of.drawn]
-        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
+        by_step = {product.manifest.step: product for product in products}
+        within = isochrones(by_step, vertices) if self._coordinates else None
+        drawn = [of.drawn for step, of in zip(by_step, shown, strict=True) if of.drawn and not (within and step == "isochrones")]
+        count = len(drawn) + bool(within) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
         self.atlas: Atlas | None = None
         if self._coordinates is None or not len(self._coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
@@ -100,7 +105,13 @@ class Findings:
             degrees.charts += [chart] if chart else []
         found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
         if self.atlas:
-            found[0].maps += [self.atlas.values(of.title, of.sentence, of.values, of.unit) for of in drawn]
+            found[0].maps += [
+                self.atlas.values(of.title, of.sentence, of.values, of.unit, self._markers(of.marked, of.what)) for of in drawn
+            ]
+            if within:
+                found[0].maps.append(self.atlas.isochrones(within, unit, self._markers(within.sources, "source")))
+            elif "isochrones" in by_step and not is_of_all(by_step["isochrones"], vertices):
+                degrees.not_drawn.append(NOT_DRAWN)
         self.charts = [chart for of in found for chart in of.charts]
         self.maps = [drawn for of in found for drawn in of.maps]
         self.not_drawn = [reason for of in found for reason in of.not_drawn]
@@ -117,6 +128,15 @@ class Findings:
 
     def _shown(self, vertex: int) -> str:
         return self._names.text(vertex) if self._names else str(vertex)
+
+    def _markers(self, vertices: Array | None, what: str) -> Sequence["Marker"]:
+        """Markers of the places of a product, with names if they are few."""
+        if self.atlas is None or vertices is None:
+            return ()
+        few = len(vertices) <= NAMED_PLACES
+        return self.atlas.markers(
+            {int(one): f"{what} {self._shown(int(one))}" if few else "" for one in vertices[:MARKED_PLACES]}
+        )
 
     def _find(self, answered: tuple[str, Folder]) -> _Found:
         stage, answer = answered

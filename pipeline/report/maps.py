@@ -9,19 +9,20 @@ import io
 import math
 import struct
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import to_rgb
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.report.raster import draw_lines
 from pipeline.report.reading import Coordinates
 from pipeline.runtime.threads import map_in_order
+from pipeline.tables.points import cut_of
 
 LONG_SIDE = 1400  # pixels
 LEAST_SIDE = 240
@@ -57,6 +58,12 @@ class Projection:
     # The coordinates of pixel (0, 0), and of one pixel to the right and down.
     corner: tuple[float, float] = (0.0, 0.0)
     step: tuple[float, float] = (0.0, 0.0)
+    cut: float = -180.0  # longitudes to the west of it are drawn as those beyond 180
+
+    def pixels(self, places: Array, turn: float = 0.0) -> Array:
+        """Pixels [n, 2] of places, degrees float64 [n, 2], after a turn of the globe by so many degrees to the east."""
+        pixels: Array = (places - np.subtract(self.corner, (turn, 0.0))) / np.where(self.step, self.step, 1.0)
+        return pixels
 
     def find(self, vertices: Array) -> tuple[Array, Array]:
         """Entry [n] of each vertex, and whether it has coordinates; if not, the entry is arbitrary."""
@@ -73,7 +80,8 @@ def project(coordinates: Coordinates, side: int = LONG_SIDE) -> Projection:
     """
     x, y = coordinates.x, coordinates.y
     geographic = bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
-    middle = float(y.min() + y.max()) / 2
+    middle, cut = float(y.min() + y.max()) / 2, cut_of(x) if geographic else -180.0
+    x = x + 360.0 * (x < cut) if cut != -180 else x
     # On a plane the largest coordinate becomes 1, so that no extent overflows.
     unit = 1.0 if geographic else max(float(np.abs(x).max()), float(np.abs(y).max()))
     east, north = x / unit * (math.cos(math.radians(middle)) if geographic else 1.0), y / unit
@@ -92,6 +100,7 @@ def project(coordinates: Coordinates, side: int = LONG_SIDE) -> Projection:
         middle if geographic else None,
         (float(x.min()) - left * step[0], float(y.max()) - top * step[1]),
         step,
+        cut,
     )  # fmt: skip
 
 
@@ -136,6 +145,21 @@ def plane(projection: Projection, batches: Iterable[tuple[Array, Array]]) -> Pla
         np.minimum(drawn.entries, part.entries, out=drawn.entries)
         drawn = Plane(drawn.entries, drawn.edges + part.edges, drawn.left_out + part.left_out)
     return drawn
+
+
+def covered(projection: Projection, areas: Iterable[Sequence[Sequence[Array]]]) -> Array:
+    """The pixels, bool [height, width], in any of some areas: polygons of rings of degrees [n, 2], the outer ring first."""
+    found = np.zeros((projection.height, projection.width), np.bool_)
+    turns = (0.0,) if projection.cut == -180 else (0.0, 360.0)  # what is beyond the cut on one side appears on the other
+    for polygons in areas:
+        image = Image.new("1", (projection.width, projection.height))
+        draw = ImageDraw.Draw(image)
+        pixels = [[projection.pixels(ring, turn) for ring in rings] for turn in turns for rings in polygons]
+        for outer, *holes in sorted(pixels, key=lambda rings: -float(np.prod(np.ptp(rings[0], axis=0)))):  # islands in holes last
+            for ring, inside in ((outer, 1), *((hole, 0) for hole in holes)):
+                draw.polygon([*map(tuple, ring.tolist())], fill=inside)
+        found |= np.asarray(image)
+    return found
 
 
 def by_value(values: Array, highest: float) -> Array:

@@ -29,6 +29,7 @@ from pipeline.tables.points import COORDINATES
 from pipeline.units import utc
 
 HEAD_ROWS = 6
+PLACES = 100
 MOST_BYTES = 32  # of a geometry that is shown
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -73,6 +74,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "heads": heads,
         "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables),
         "reaching": findings.reaching,
+        "places": sorted(results.places, key=lambda place: -place.metres),
+        "most_places": PLACES,
         "sources": read_from.source_names or read_from.sources or [],
         "script": script,
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -95,7 +98,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"number": number, "utc": utc, "located": located}
+    environment.filters |= {"number": number, "utc": utc, "located": located, "degrees": "{:.10g}".format}
     environment.filters |= {
         "written": markdown.Written,
         "cells": markdown.cells,

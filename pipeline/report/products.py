@@ -1,13 +1,14 @@
 """The report's part on products: a sentence, first rows, figures to compare, and the values of a map."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kernels.graph import Array
+from pipeline.report.isochrones import is_of_all
 from pipeline.report.reading import Vertices
 from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, number
@@ -24,6 +25,8 @@ class Drawn:
     sentence: str
     values: pa.ChunkedArray
     unit: str
+    marked: Array | None = None  # int64 [n]: external ids of the places of the product, such as facilities
+    what: str = ""  # one of them is
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ def _nearest(product: Folder, vertices: Vertices, unit: str) -> Shown:
     )
     figures = {"nearest: farthest vertex": far} if reached else {}
     drawn = Drawn("Distance to the nearest facility", "Each half of an edge has the colour of its end.", first["distance"], unit)
+    drawn = replace(drawn, marked=served["facility"].to_numpy(), what="facility")
     return Shown(Result("Nearest facilities", sentence, [top], figures), drawn if reached else None)
 
 
@@ -82,6 +86,8 @@ def _isochrones(product: Folder, vertices: Vertices, unit: str) -> Shown:
     sentence = f"{counted(ProductFacts.of(product).sources, 'source')}, {counted(len(table), 'row')}"
     values = _spread(vertices, last["source"].to_numpy(), last["vertices"].to_numpy().astype(np.float64))
     drawn = Drawn(f"Vertices {within}", "Each source has the colour of their number; grey edges have none.", values, "vertices")
+    few = not is_of_all(product, vertices)
+    drawn = replace(drawn, marked=last["source"].to_numpy(), what="source") if few else drawn
     return Shown(Result("Isochrones", sentence, [top], {}), drawn if len(last) else None)
 
 

@@ -102,6 +102,8 @@ def publish(
         tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
         require_tables(tables_found, asked.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
+        if results.places:
+            optional["places"] = [*results.places]
         if results.changes:
             optional["changes"] = SinceFacts(run=target.previous["run"], **results.changes.facts)
         facts = RunFacts(

@@ -54,3 +54,27 @@ def points(x: Array, y: Array, known: Array | None = None) -> pa.Array:
     ends = np.arange(len(x) + 1, dtype=np.int32) * _POINT.itemsize
     valid = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(pa.binary(), len(x), [valid, pa.py_buffer(ends), pa.py_buffer(encoded)])
+
+
+def on_sphere(longitude: Array, latitude: Array) -> Array:
+    """Unit vectors [n, 3] of places in degrees."""
+    east, north = np.radians(longitude), np.radians(latitude)
+    return np.stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)], axis=-1)
+
+
+def cut_of(longitudes: Array) -> float:
+    """The longitude at which the globe is cut, so that places float64 [n] that are near each other are so on the plane.
+
+    It is -180, unless another gap between the places is wider than the one across the meridian; then it is that gap's east end.
+    """
+    ordered = np.unique(longitudes)
+    if len(ordered) < 2:
+        return -180.0
+    gaps = np.diff(ordered)
+    widest = int(gaps.argmax())
+    return float(ordered[widest + 1]) if gaps[widest] > gap_across(ordered) else -180.0
+
+
+def gap_across(ordered: Array) -> float:
+    """Degrees of the gap across the meridian between ascending longitudes."""
+    return float(ordered[0] + 360.0 - ordered[-1])

@@ -4,7 +4,6 @@
 http://www.diag.uniroma1.it/challenge9/format.shtml
 """
 
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,7 +18,11 @@ from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
 from pipeline.ingest.formats.rows import Declared, Rows, tables
 from pipeline.ingest.formats.text import Text, problem
 
-_DEGREES = Field("x", pa.float64(), low=-sys.float_info.max), Field("y", pa.float64(), low=-sys.float_info.max)
+_UNIT = "millionths of a degree"
+_HINT = f": a `.co` file has whole {_UNIT}; degrees with decimals belong into a CSV file with the columns vertex, x and y"
+_DEGREES = tuple(
+    Field(name, pa.int64(), -most * 10**6, most * 10**6, hint=_HINT, unit=_UNIT) for name, most in (("x", 180), ("y", 90))
+)
 
 
 def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:

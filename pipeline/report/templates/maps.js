@@ -14,8 +14,9 @@ function element(name, properties, parent) {
 function place(at) {
   const [east, north] = [0, 1].map(axis => vertices.corner[axis] + vertices.step[axis] * vertices[axis ? "y" : "x"][at]);
   if (!vertices.km) return `x ${east.toPrecision(6)}, y ${north.toPrecision(6)}`;
+  const around = (east + 540) % 360 - 180;
   const degrees = (value, signs) => `${Math.abs(value).toFixed(4)}° ${signs[Math.round(value * 1e4) < 0 ? 1 : 0]}`;
-  return `${degrees(north, "NS")}, ${degrees(east, "EW")}`;
+  return `${degrees(north, "NS")}, ${degrees(around, "EW")}`;
 }
 
 function interactive(plate) {

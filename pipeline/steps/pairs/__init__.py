@@ -99,10 +99,8 @@ def require_known(file: str, first: int, ends: Sequence[Any] | Array, known: Arr
 def _check_columns(file: str, schema: pa.Schema) -> None:
     for name in ("src", "dst"):
         if schema.names.count(name) != 1:
-            raise BadInput(
-                file,
-                f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {', '.join(map(repr, schema.names))[:200]}",
-            )
+            known = ", ".join(map(repr, schema.names))[:200]
+            raise BadInput(file, f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {known}")
         kind = schema.field(name).type
         if not is_id(kind):
             raise BadInput(file, f"column {name!r} is {kind}, not an integer type or string; write it as one of both")

@@ -16,7 +16,7 @@ def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tup
     from pipeline.steps.products.vertices import read_vertices
 
     def tabulate_closeness(asked: str | None, runtime: Runtime) -> Folder:
-        sources = read_vertices(asked, edges, graph) if asked else None
+        sources = read_vertices(asked, edges, graph, runtime) if asked else None
         return closeness.tabulate_closeness(graph, sources, runtime)
 
     def of_places(step: Callable[..., Folder], asked: object, runtime: Runtime) -> Folder:
@@ -36,7 +36,7 @@ def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tup
         yield flows.STEP, partial(flows.tabulate_flows, graph, config.flows)
 
 
-def require_products(config: RunConfig, edges: Folder, graph: Folder) -> None:
+def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> None:
     """Raise what the products of a configuration would raise for wrong vertices, thresholds or columns, before the stages run."""
     if not (config.nearest or config.isochrones or config.closeness):
         return
@@ -44,6 +44,6 @@ def require_products(config: RunConfig, edges: Folder, graph: Folder) -> None:
     from pipeline.steps.products.vertices import read_vertices
 
     for file in config.files_of_vertices:
-        read_vertices(file, edges, graph)
+        read_vertices(file, edges, graph, runtime)
     if config.isochrones:
         isochrones.require_isochrones(edges, graph, config.isochrones)

@@ -20,6 +20,7 @@ from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.published.lookup import find_run
+from pipeline.steps.published.places import places_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
@@ -36,26 +37,29 @@ def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
     """
     options = checked(MatrixOptions, "options", output=out, **asked)
     with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
-        ends = _vertices(options.sources, edges, graph), _vertices(options.targets, edges, graph)
-        return flushed(matrix.tabulate_matrix(graph, ends, options, runtime))
+        ends = _vertices(options.sources, edges, graph, runtime), _vertices(options.targets, edges, graph, runtime)
+        places = places_in(options.files_by_key, edges, graph, runtime)
+        return flushed(matrix.tabulate_matrix(graph, ends, options, runtime, places))
 
 
 def trees_into(target: str, out: Path, **asked: Any) -> Folder:
     """Write the shortest paths from sources into a folder, as `TreesOptions` asks; raises as `matrix_into`."""
     options = checked(TreesOptions, "options", output=out, **asked)
     with _opened(target, options, trees.STEP) as (edges, graph, runtime):
-        return flushed(trees.tabulate_trees(graph, _vertices(options.sources, edges, graph), options.output, runtime))
+        sources = _vertices(options.sources, edges, graph, runtime)
+        places = places_in(options.files_by_key, edges, graph, runtime)
+        return flushed(trees.tabulate_trees(graph, sources, options.output, runtime, places))
 
 
-def _vertices(file: str | None, edges: Folder, graph: Folder) -> Array | None:
-    return read_vertices(file, edges, graph) if file else None
+def _vertices(file: str | None, edges: Folder, graph: Folder, runtime: Runtime) -> Array | None:
+    return read_vertices(file, edges, graph, runtime) if file else None
 
 
 @contextmanager
 def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Folder, Folder, Runtime]]:
     """The edge list and the stored graph of a run's folder, of the TOML file of a run or a graph, or of a graph file."""
     prepare(options.output, step)
-    for file in options.files:  # before the graph is read
+    for file in options.files_by_key.values():  # before the graph is read
         locate(file).require_local()
     backend = choose(options.backend)
     place = workplace(str(Path(target).absolute()))
@@ -64,14 +68,14 @@ def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Fol
         if Path(target).is_dir():
             edges, graph = _of_run(Path(target))
             with shared_workspace(place) as work:
-                yield edges, graph, Runtime(work, backend, cluster)
+                yield edges, graph, Runtime(work, backend, cluster, snap=options.snap)
             return
         if target.endswith(".toml"):
             config = load_run(Path(target), default_output=place)
         else:
             config = run_config("options", graph={"source": target}, output=place)
         with shared_workspace(place) as work:
-            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards))
+            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=options.snap)
             edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
             yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
 

@@ -98,9 +98,9 @@ class _Reached:
             yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
 
 
-def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder) -> Sweeps:
+def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder, runtime: Runtime) -> Sweeps:
     """The sources of isochrones. Raises as `read_vertices`."""
-    return Sweeps(graph, read_vertices(asked.sources, edges, graph) if asked.sources else None)
+    return Sweeps(graph, read_vertices(asked.sources, edges, graph, runtime) if asked.sources else None)
 
 
 def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
@@ -146,7 +146,7 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
     plain = tables.schema(STEP, facts.weight, 0, facts.measure)
     sums = [pa.field(one.name, pa.int64() if one.digits is None else pa.float64(), nullable=False) for one in attributes]
     schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
-    product = _Isochrones(sources_of(asked, edges, graph), schema, thresholds, attributes, edges.digest)
+    product = _Isochrones(sources_of(asked, edges, graph, runtime), schema, thresholds, attributes, edges.digest)
     rows = product.sweeps.count * len(thresholds)
     require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
@@ -164,7 +164,8 @@ def tabulate_reached(edges: Folder, graph: Folder, asked: IsochronesConfig, runt
     The folder is `work / "isochrone_vertices"`. Returns and raises as `tabulate_isochrones`, and TooLarge as `require_disk`.
     """
     facts, threshold = GraphFacts.of(graph), thresholds_of(asked, graph)[-1].item()
-    product = _Reached(sources_of(asked, edges, graph), tables.schema(VERTICES, facts.weight, 0, facts.measure), threshold)
+    schema = tables.schema(VERTICES, facts.weight, 0, facts.measure)
+    product = _Reached(sources_of(asked, edges, graph, runtime), schema, threshold)
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(VERTICES), _SOURCES_PER_FILE, runtime)

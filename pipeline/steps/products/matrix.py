@@ -1,7 +1,7 @@
 """Table `matrix`: the distances from sources to targets."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -50,12 +51,19 @@ def _largest_within(cutoff: float, schema: pa.Schema) -> int | np.float64:
     return np.float64(found if found <= cutoff else math.nextafter(found, 0))
 
 
-def tabulate_matrix(graph: Folder, ends: tuple[Array | None, Array | None], asked: MatrixOptions, runtime: Runtime) -> Folder:
+def tabulate_matrix(
+    graph: Folder,
+    ends: tuple[Array | None, Array | None],
+    asked: MatrixOptions,
+    runtime: Runtime,
+    places: Sequence[PlaceFacts] = (),
+) -> Folder:
     """Write the distances from sources to targets, a file for each range of sources of about 4 million rows.
 
     Args:
         ends (int64 [n] or None): External ids of the sources and of the targets, ascending; None: all vertices.
         asked: `cutoff` leaves out pairs that are farther apart, or not connected; `proof` decides how many trees are proved.
+        places: The places among the ends, which the manifest lists.
 
     Returns:
         The table in `asked.output`. Facts: `ProductFacts`.
@@ -77,5 +85,6 @@ def tabulate_matrix(graph: Folder, ends: tuple[Array | None, Array | None], aske
         sweeps.require_same()
         return swept.facts(sweeps.count, runtime.backend, sweeps.every).stored()
 
-    parameters = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
-    return make(asked.output, STEP, {"graph": graph.digest}, parameters | {"cutoff": cutoff, "proof": asked.proof}, write)
+    parameters: dict[str, Any] = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
+    parameters |= {"cutoff": cutoff, "proof": asked.proof, **listing(places)}
+    return make(asked.output, STEP, {"graph": graph.digest}, parameters, write)

@@ -43,7 +43,7 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
 
     Raises as `read_vertices` and `tabulate_closeness`.
     """
-    sweeps = Sweeps(graph, read_vertices(asked.facilities, edges, graph), asked.direction == "to")
+    sweeps = Sweeps(graph, read_vertices(asked.facilities, edges, graph, runtime), asked.direction == "to")
     most = min(asked.count, sweeps.count)
 
     def write(folder: Path) -> dict[str, Any]:

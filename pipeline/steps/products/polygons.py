@@ -2,7 +2,8 @@
 
 The vertices are the corners of a Delaunay triangulation of the plane in which longitude is scaled by the cosine of the middle
 latitude. The area of an isochrone is that of the triangles whose three corners are within the threshold, but for those with a
-side of more than LONGEST times the median side, which lead over water or beyond the network's edge.
+side of more than LONGEST times the median side, which lead over water or beyond the network's edge. `globe` has the triangles of
+networks around a pole or on both sides of the 180th meridian.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline.config.products import IsochronesConfig
+from pipeline.steps.products import globe
 from pipeline.steps.products.isochrones import require_isochrones, sources_of, thresholds_of
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files
@@ -38,14 +40,16 @@ _MULTIPOLYGON, _POLYGON, _LITTLE_ENDIAN = 6, 3, 1
 class Triangles:
     """Triangles of places; the corners of each are in counter-clockwise order, and corner i is opposite to neighbour i."""
 
-    places: Array  # float64 [P, 2]: longitude and latitude
+    places: Array  # float64 [P, 2]: longitude and latitude of the corners
     corners: Array  # int32 [T, 3]
     neighbours: Array  # int32 [T, 3]; -1 beyond the edge
     used: Array  # bool [T]
+    # int32 [T, 3]: the corners of the triangle that each is a part of, among the N places that were triangulated.
+    wholes: Array
 
     def area(self, within: Array) -> bytes | None:
-        """The triangles whose corners are all `within`, bool [P], as a MultiPolygon in WKB; None if there are none."""
-        kept = self.used & within[self.corners].all(axis=1)
+        """The triangles whose places are all `within`, bool [N], as a MultiPolygon in WKB; None if there are none."""
+        kept = self.used & within[self.wholes].all(axis=1)
         open_sides = kept[:, np.newaxis] & ~(kept[self.neighbours] & (self.neighbours >= 0))
         waiting = dict.fromkeys(zip(*(axis.tolist() for axis in np.nonzero(open_sides)), strict=True))
         if not waiting:
@@ -91,26 +95,32 @@ class _Polygons:
     edges: str  # digest of the edge list, which has the coordinates
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        triangles, rows = graph.derived.get((_Polygons, self.edges), lambda: self._triangulate(graph))
+        triangles, rows, begins = graph.derived.get((_Polygons, self.edges), lambda: self._triangulate(graph))
         for source, distances in zip(ids.tolist(), trees.distances, strict=True):
             found = to_host(distances[rows])
-            areas = [triangles.area((found >= 0) & (found <= threshold)) for threshold in self.thresholds]
+            within = [(found >= 0) & (found <= threshold) for threshold in self.thresholds]
+            areas = [triangles.area(np.logical_or.reduceat(reached, begins) if len(begins) else reached) for reached in within]
             columns = [pa.array(np.full(len(areas), source)), pa.array(self.thresholds), pa.array(areas, pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _triangulate(self, graph: Graph) -> tuple[Triangles, Array]:
-        """The triangles of all vertices with coordinates, of equal ones the first, and their rows."""
+    def _triangulate(self, graph: Graph) -> tuple[Triangles, Array, Array]:
+        """The triangles of the places where vertices are, the rows of these vertices, and where those of each place begin."""
         rows = to_host(rows_of(graph, self.coordinates["vertex"].to_numpy()))
         places = np.stack([self.coordinates[name].to_numpy() for name in ("x", "y")], axis=1)[rows >= 0]
-        _, first = np.unique(places, axis=0, return_index=True)
-        first.sort()
-        return triangulate(places[first]), rows[rows >= 0][first]
+        places = globe.canonical(places) if globe.is_round(places) else places
+        _, first, at = np.unique(places, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first[at.ravel()], kind="stable")  # places in the order of their first vertices
+        begins = np.flatnonzero(np.diff(first[at.ravel()][order], prepend=-1))
+        return triangulate(places[np.sort(first)]), rows[rows >= 0][order], begins
 
 
 def triangulate(places: Array) -> Triangles:
     """Triangles of different places, longitude and latitude float64 [P, 2]; none where all are on a line."""
     from scipy.spatial import Delaunay, QhullError
 
+    if globe.is_round(places):
+        mesh = globe.triangulate(places)
+        return Triangles(mesh.places, mesh.corners, mesh.neighbours, _are_short(mesh.sides), mesh.wholes)
     middle = (places[:, 1].min() + places[:, 1].max()) / 2 if len(places) else 0.0
     plane = places * [np.cos(np.radians(middle)), 1.0]
     try:
@@ -119,8 +129,14 @@ def triangulate(places: Array) -> Triangles:
     except (QhullError, ValueError):
         corners = neighbours = np.empty((0, 3), np.int32)
     sides = np.linalg.norm(plane[corners] - plane[np.roll(corners, 1, axis=1)], axis=2)
+    return Triangles(places, corners, neighbours, _are_short(sides), corners)
+
+
+def _are_short(sides: Array) -> Array:
+    """Whether each triangle has short sides only, bool [T], by the lengths of all sides [T, 3]."""
     longest = LONGEST * np.median(sides) if len(sides) else 0.0
-    return Triangles(places, corners, neighbours, sides.max(axis=1, initial=0) <= longest)
+    short: Array = sides.max(axis=1, initial=0) <= longest
+    return short
 
 
 def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
@@ -134,7 +150,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, run
     assert coordinates is not None
     facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Polygons(sources_of(asked, edges, graph), schema, thresholds, coordinates, edges.digest)
+    product = _Polygons(sources_of(asked, edges, graph, runtime), schema, thresholds, coordinates, edges.digest)
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(STEP), _SOURCES_PER_FILE, runtime)

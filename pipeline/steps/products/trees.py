@@ -1,6 +1,6 @@
 """Command `trees`: the table of stage `sssp` for many sources, swept in batches."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.forms import PATHS
@@ -27,11 +28,14 @@ TABLE = "sssp"
 _CODE = Code((__name__, *HELD_GRAPH))
 
 
-def tabulate_trees(graph: Folder, sources: Array | None, out: Path, runtime: Runtime) -> Folder:
+def tabulate_trees(
+    graph: Folder, sources: Array | None, out: Path, runtime: Runtime, places: Sequence[PlaceFacts] = ()
+) -> Folder:
     """Write the shortest paths from each source: the files of stage `sssp`, byte for byte.
 
     Args:
         sources (int64 [n] or None): External ids, ascending; None: all vertices.
+        places: The places among them, which the manifest lists.
 
     Returns:
         The table in `out`. Facts: `ProductFacts`.
@@ -55,7 +59,7 @@ def tabulate_trees(graph: Folder, sources: Array | None, out: Path, runtime: Run
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
-    return make(out, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter}, write, _CODE)
+    return make(out, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
 
 
 def _schema(graph: Folder) -> pa.Schema:

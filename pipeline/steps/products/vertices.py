@@ -12,11 +12,13 @@ from kernels.graph import Array
 from pipeline.config.graph import Limits
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
-from pipeline.ingest.asked import nearest, numbers_of
+from pipeline.ingest.asked import is_place, numbers_of
 from pipeline.ingest.formats.parquet import NAME, column_as, is_parquet, read_columns, reading
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
+from pipeline.steps.places.snapping import nearest
+from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
@@ -26,7 +28,7 @@ _DELIMITER = re.compile("[,;\t]")
 HEADERS = ("vertex", "id", "source", "target", "facility")  # of a file's only column
 
 
-def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
+def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Array:
     """The vertices that a file names, external ids int64 [n], ascending and each once.
 
     Args:
@@ -36,14 +38,11 @@ def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
 
     Raises:
         BadInput: The file is not there, or is no such file.
-        BadSource: A vertex is not in the graph; the message has the first such line of a text, or row of Parquet, from 0.
+        BadSource: A vertex is not in the graph, or a place has none; the message has the first such line of a text, or row of
+            Parquet, from 0.
     """
-    path = locate(file).require_local()
-    in_rows = is_parquet(path, file)
-    places = dict[int | str, int]()
-    for place, vertex in enumerate(_of_parquet(file, path)) if in_rows else _of_text(path):
-        places.setdefault(vertex, place)
-    asked = [*places]
+    places = asked_in(file)
+    asked, in_rows = [*places], is_parquet(locate(file).require_local(), file)
     if not in_rows and open_names(edges) is None:
         for text, line in places.items():
             if _INTEGERS.fullmatch(str(text)):
@@ -51,7 +50,7 @@ def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
                 raise BadInput(file, reason, line)
 
     def ids_of(count: int) -> list[int]:
-        found = nearest(edges, graph, numbers_of(edges, asked[:count]))
+        found = nearest(edges, graph, numbers_of(edges, asked[:count]), runtime)
         rows_of_sources(graph, found)
         return found
 
@@ -71,8 +70,20 @@ def read_vertices(file: str, edges: Folder, graph: Folder) -> Array:
         if len(asked) == 1 and _is_header(str(wrong)):
             raise BadInput(file, f"contains no vertex, only the header line {wrong!r}") from None
         hint = f"; a header line is one of {', '.join(HEADERS)}" if places[wrong] == 1 else ""
-        columns = "; the file must have one column" if _DELIMITER.search(str(wrong)) else ""
+        columns = "; the file must have one column" if _DELIMITER.search(str(wrong)) and not is_place(str(wrong)) else ""
         raise BadSource(f"{file}: line {places[wrong]}: {error}{columns or hint}") from None
+
+
+def asked_in(file: str) -> dict[int | str, int]:
+    """The vertices that a file names, each once, with the first line of a text, or row of Parquet, that has it.
+
+    Raises BadInput.
+    """
+    path = locate(file).require_local()
+    found = dict[int | str, int]()
+    for place, vertex in enumerate(_of_parquet(file, path)) if is_parquet(path, file) else _of_text(path):
+        found.setdefault(vertex, place)
+    return found
 
 
 def _of_text(path: Path) -> Iterable[tuple[int, str]]:

@@ -7,6 +7,7 @@ from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import ProofFacts
 from pipeline.store.facts.products import ProductFacts
+from pipeline.store.facts.run import PlaceFacts
 from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -28,6 +29,7 @@ class Results:
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
+    places: Sequence[PlaceFacts] = ()  # that the configuration names
     hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
     sha256: Mapping[str, str] = field(default_factory=dict)  # of the files that the edges were read from, by their BLAKE3 digests

@@ -69,7 +69,8 @@ def _chosen(config: RunConfig, before: Mapping[str, Any] | None) -> tuple[str, s
         return name, f"it is the result of {before['file']}.toml, not of {file}.toml"
     now, then = (_comparable(RunConfig.content_of(values)) for values in (config.model_dump(mode="json"), before["values"]))
     fewer = not set(then["stages"] or ()) <= set(now["stages"])
-    differing = [key for key in now if key != "stages" and _differ(now[key], then[key])] + ["stages"] * fewer
+    known = now.keys() & before["values"].keys() - {"stages"}
+    differing = [key for key in now if key in known and _differ(now[key], then[key])] + ["stages"] * fewer
     return (MANUAL, f"this run differs from it in {', '.join(differing)}") if differing else (LATEST, "")
 
 

@@ -1,5 +1,6 @@
 """The facts of a published run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
@@ -55,6 +56,21 @@ class InputFacts(Facts):
     default_source: str | None  # why the only source was chosen; null if the sources were given
 
 
+class PlaceFacts(Facts):
+    """A place that a configuration names: the key that names it or its file, and the vertex that stands for it."""
+
+    key: str
+    place: list[float]  # degrees of longitude and latitude
+    vertex: int
+    name: str | None = None  # of the vertex, if the source's ids are strings; otherwise absent
+    metres: float  # from the place to the vertex
+
+
+def listing(places: Sequence[PlaceFacts]) -> dict[str, Any]:
+    """Parameter `places` of a step whose manifest lists places; without places there is none."""
+    return {"places": [place.stored() for place in places]} if places else {}
+
+
 class ConfigurationFacts(Facts):
     """The configuration of a run; see `pipeline.config.run.Origin`. `values` are those of all keys, URLs without secrets."""
 
@@ -82,6 +98,7 @@ class RunFacts(Facts):
     steps: dict[str, StepFacts]
     reached: QueryFacts | None
     paths: PathFacts | None = None  # absent
+    places: list[PlaceFacts] | None = None  # absent without places
     changes: SinceFacts | None = None  # absent without change tables
     figures: dict[str, int | float]  # what the report compares with the last run's
     backend: str

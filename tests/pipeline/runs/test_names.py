@@ -153,7 +153,7 @@ def test_sources_are_names(published):
 
 @pytest.mark.parametrize(
     ("source", "words"),
-    [("anna", "source 'anna' is not among the 4 ids.* did you mean 'ana'?"), ("1,2", "source 1.0,2.0 is a place, but no vertex")],
+    [("anna", "source 'anna' is not among the 4 ids.* did you mean 'ana'?"), ("1,2", "source 1,2 is a place, but no vertex")],
 )
 def test_a_name_that_is_not_in_the_graph_is_refused(tmp_path, source, words):
     with pytest.raises(BadSource, match=words):
@@ -242,5 +242,6 @@ def test_the_vertex_nearest_to_a_place_is_a_source(tmp_path, place, vertex):
     (tmp_path / "g.gr").write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
     (tmp_path / "g.co").write_text("p aux sp co 3\nv 3 -74000000 40000000\nv 1 -73000000 41000000\nv 2 -73500000 40500000\n")
     graph = {"source": str(tmp_path / "g.gr"), "coordinates": str(tmp_path / "g.co")}
-    made = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["bfs"], sources=[place]))
+    asked = {"sources": [place], "snap_limit": 2e7}
+    made = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["bfs"], **asked))
     assert tables.read(made.path / "bfs")["source"][0].as_py() == vertex

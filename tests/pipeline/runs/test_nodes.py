@@ -1,6 +1,7 @@
 """Tables of nodes and coordinates: joined by id to table `vertices`, and refused where they are wrong."""
 
 import gzip
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +42,7 @@ def made(folder, form):
 def test_nodes_and_coordinates_are_joined_by_id(tmp_path, form):
     nodes = made(tmp_path, form)
     graph = graph_of(tmp_path, nodes=nodes, coordinates=nodes, node_columns=COLUMNS)
-    asked = {"output": tmp_path / "out", "stages": ["bfs"], "sources": ["12.4,42"]}
+    asked = {"output": tmp_path / "out", "stages": ["bfs"], "sources": ["12.4,42"], "snap_limit": 20_000}
     published = run(run_config("test", graph=graph, **asked))
     rows = tables.read(published.path / "vertices").to_pylist()
     assert [(row["id"], row["x"], row["y"], row["age"], row["town"]) for row in rows] == [
@@ -74,6 +75,31 @@ def test_a_second_column_of_ids_does_not_replace_the_first(tmp_path):
     graph = graph_of(tmp_path, nodes=str(tmp_path / "nodes.csv"), node_columns={"vertex": "osmid"})
     with pytest.raises(BadInput, match="column 'vertex' has the name of a column of table vertices, whose ids come from 'osmid'"):
         ingest(GraphConfig(**graph), tmp_path / "work")
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    ("x", "y", "words"),
+    [
+        (7.1, 90.001, "lat 90.001 is not in -90..90 degrees"),
+        (7.1, -122.4, "lat -122.4 is not in -90..90 degrees"),
+        (180.5, 50.7, "lon 180.5 is not in -180..180 degrees"),
+        (-7.1e5, 50.7, "lon -710000.0 is not in -180..180 degrees"),
+        (7.1, float("nan"), "lat nan is not in -90..90 degrees"),
+        (float("-inf"), 50.7, "lon -inf is not in -180..180 degrees"),
+    ],
+)
+def test_coordinates_that_are_not_on_the_globe_are_refused(tmp_path, form, x, y, words):
+    path, table = tmp_path / f"places.{form}", pa.table({"person": ["eve", "ana"], "lon": [7.0, x], "lat": [50.0, y]})
+    if form == "parquet":
+        pq.write_table(table, path)
+    else:
+        rows = [table.schema.names, *([str(value) for value in row.values()] for row in table.to_pylist())]
+        path.write_text("".join("\t,"[form == "csv"].join(row) + "\n" for row in rows))
+    graph = graph_of(tmp_path, coordinates=str(path), node_columns=COLUMNS)
+    with pytest.raises(BadInput, match=re.escape(f"{path.name}: {words}")):
+        ingest(GraphConfig(**graph), tmp_path / "work")
+    assert not [*(tmp_path / "work").glob("*")]
 
 
 @pytest.mark.parametrize(
