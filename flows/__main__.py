@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from pipeline.ending import run_command
+from pipeline.cli.ending import run_command
 from pipeline.signals import cleaned
 
 NAMES = ("road-network", "social-network", "reachability", "graph-changes")  # without an import of Prefect, which takes seconds
@@ -59,7 +59,7 @@ def _work(names: list[str], runs: list[str]) -> None:
     from prefect.logging.handlers import APILogWorker
 
     from flows.analytics import FLOWS
-    from pipeline.command import summarise
+    from pipeline.cli.summary import summarise
 
     def drain() -> None:
         """Send what is still to be sent to the server, which may end with this process."""

@@ -22,7 +22,7 @@ AREAS = {
     "pipeline/runtime": ["tests/pipeline/test_backend.py"],
     "pipeline/store": ["tests/pipeline/store/test_manifest.py", "tests/layout/test_stored_arrays.py"],
     "pipeline/tables": ["tests/pipeline/test_tables.py"],
-    "pipeline/ending.py": ["tests/pipeline/test_ending.py"],
+    "pipeline/cli/ending.py": ["tests/pipeline/test_ending.py"],
     "pipeline": ["tests/pipeline/test_pipeline.py"],
     "flows": ["tests/flows/served/test_flows.py"],
     "kernels/distributed": ["tests/sharded/test_shard.py", "tests/sharded/test_threads.py", "tests/sharded/test_searching.py"],

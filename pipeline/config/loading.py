@@ -15,10 +15,10 @@ from pipeline.config.effects import require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
-from pipeline.config.suggestions import did_you_mean
 from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
 from pipeline.redaction import quoted
+from pipeline.suggestions import did_you_mean
 
 M = TypeVar("M", bound=Model)
 # The keys of tables that are paths.

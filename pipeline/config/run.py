@@ -32,9 +32,9 @@ from pipeline.config.model import (
 )
 from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
 from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
-from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
+from pipeline.suggestions import did_you_mean
 
 STAGES = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.by_default)  # of a run that names none
 

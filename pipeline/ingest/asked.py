@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pipeline.config.model import LARGEST
-from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadSource
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, open_names
+from pipeline.suggestions import did_you_mean
 from pipeline.texts import id_of, other_form_of, why_not_an_id
 
 Place = tuple[float, float]  # degrees of longitude and latitude

@@ -15,7 +15,6 @@ from pyarrow import csv
 from kernels.graph import ID
 from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.model import LARGEST
-from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats.parquet import (
@@ -32,6 +31,7 @@ from pipeline.ingest.formats.parquet.geometry import geometries_of
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, Names
+from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
 from pipeline.texts import shown, why_not_an_id, why_not_utf8

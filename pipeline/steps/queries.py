@@ -12,11 +12,10 @@ from kernels.reachability import FILTER, POSITIVE_CUT, SAME, SEARCH, reach_by_se
 from kernels.reachability.certificate.answers import ProvedAnswers, WrongAnswer, reach_with_proof
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, Clock, bring
-from pipeline.steps.pairs import require_known
 from pipeline.store.facts import QueryFacts
 from pipeline.store.index.arrays import StoredIndex
 from pipeline.tables import files as tables
-from pipeline.tables.row_lookup import finder
+from pipeline.tables.row_lookup import finder, require_pairs_known
 
 STEP = "reached"  # and the table
 SAMPLE = 1_000  # of a batch: pairs that the oracle checks, and pairs without a path of which a second search makes sure
@@ -94,7 +93,7 @@ class Queries:
         known = (src != NO_ROW) & (dst != NO_ROW)
         if self._unknown == "error" and not known.all():
             each = np.stack([to_host(rows) != NO_ROW for rows in (src, dst)])
-            require_known(self._file, self._first + self._found.rows, pairs.columns, each, self._stored.num_vertices)
+            require_pairs_known(self._file, self._first + self._found.rows, pairs.columns, each, self._stored.num_vertices)
         src, dst = src[known], dst[known]
         first = self._first + self._found.rows
         proved = self._clock.timed(reach_proved)(self._stored, src, dst, first)

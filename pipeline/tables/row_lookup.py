@@ -1,14 +1,15 @@
 """The rows of external ids, on the backend of a graph's arrays."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from kernels.cpu.parallel import assign, elementwise
 from kernels.derived import Derived
 from kernels.graph import NO_ROW, Array
+from pipeline.errors import not_in_graph
 
 _ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
 _FEW = 16  # if there is less than one id per this number of vertices, they are searched for: making the array would take longer
@@ -80,3 +81,17 @@ def _search(graph: Ids, ids: Array) -> Array:
     rows = np.empty_like(found)
     rows[order] = found
     return rows
+
+
+def require_pairs_known(file: str, first: int, ends: Sequence[Any] | Array, known: Array, vertices: int) -> None:
+    """Raise BadInput for the first pair with a vertex that a graph of `vertices` vertices does not have.
+
+    Args:
+        first: The number of the first row.
+        ends: External ids of `src` and of `dst`, [n] each.
+        known (bool [2, n]): Whether the graph has them, in host memory.
+    """
+    if not known.all():
+        row = int((~known).any(axis=0).argmax())
+        end = int(known[0, row])
+        raise not_in_graph(file, first + row, ("src", "dst")[end], ends[end][row], vertices)

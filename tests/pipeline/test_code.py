@@ -46,7 +46,7 @@ def versions(root: Path) -> dict[str, str]:
         ("kernels/reachability/labels/cpu.py", {"index", "report"}),
         ("kernels/layout/cleaning.py", {"graph"}),
         ("kernels/registry.py", set()),
-        ("pipeline/command.py", set()),
+        ("pipeline/cli/command.py", set()),
         ("pipeline/cluster/threads.py", set()),
         ("pipeline/ingest/formats/rows.py", {"edges"}),
         ("pipeline/report/charts/__init__.py", {"report"}),

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernels.registry import BY_NAME
+from pipeline.cli.options import NO_OPTIONS
 from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig
-from pipeline.options import NO_OPTIONS
 
 ROOT = Path(__file__).parent.parent.parent
 

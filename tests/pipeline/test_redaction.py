@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.cli.options import RunOptions
 from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig, BadInput, GraphmillError, message
-from pipeline.options import RunOptions
 from pipeline.redaction import LONGEST, LONGEST_WORD, quoted, redacted
 from pipeline.run import run
 from tests.ingest.test_ingest_sources import site  # noqa: F401  a fixture

@@ -155,7 +155,7 @@ def work():
     time.sleep(AT and 10**6)
     print(calls)
 
-from pipeline.ending import run_command
+from pipeline.cli.ending import run_command
 run_command("graphmill", work)
 """
 

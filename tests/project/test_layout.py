@@ -35,19 +35,17 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"arguments", "redaction", "signals", "units"},
+    {"markdown", "redaction", "signals", "suggestions", "units"},
     {"progress"},
     {"errors"},
-    {"config", "ending"},
-    {"options"},
+    {"config", "numerals", "texts"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "inspection", "beginning"},
+    {"run", "inspection"},
     {"changes"},
-    {"command"},
     {"cli"},
 )
 MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.config.graph import Columns, Limits
-from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadInput
+from pipeline.suggestions import did_you_mean
 
 _DEFAULTS = {"src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", "")}  # with a header line, and without
 

@@ -82,20 +82,6 @@ def batches(path: Path, file: str, block: Block, index: Folder | None = None, st
         check_rows(first, block.end, block.nulls)
 
 
-def require_known(file: str, first: int, ends: Sequence[Any] | Array, known: Array, vertices: int) -> None:
-    """Raise BadInput for the first pair with a vertex that a graph of `vertices` vertices does not have.
-
-    Args:
-        first: The number of the first row.
-        ends: External ids of `src` and of `dst`, [n] each.
-        known (bool [2, n]): Whether the graph has them, in host memory.
-    """
-    if not known.all():
-        row = int((~known).any(axis=0).argmax())
-        end = int(known[0, row])
-        raise not_in_graph(file, first + row, ENDS[end], ends[end][row], vertices)
-
-
 def _check_columns(file: str, schema: pa.Schema) -> None:
     for name in ("src", "dst"):
         if schema.names.count(name) != 1:

@@ -5,11 +5,11 @@ import numpy as np
 from pipeline.config.run import RunConfig
 from pipeline.config.stages import QueriesConfig
 from pipeline.ingest.source import locate
-from pipeline.steps.pairs import batches, blocks, require_known
+from pipeline.steps.pairs import batches, blocks
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.row_lookup import places_in
+from pipeline.tables.row_lookup import places_in, require_pairs_known
 
 
 def require_pairs(config: RunConfig, graph: Folder) -> None:
@@ -21,7 +21,7 @@ def require_pairs(config: RunConfig, graph: Folder) -> None:
 
         name = config.max_flow.pairs
         ids, ascending = read_pairs(locate(name).require_local(), name, graph), _ids_of(graph)
-        require_known(name, 0, ids, np.stack([places_in(ascending, end)[1] for end in ids]), len(ascending))
+        require_pairs_known(name, 0, ids, np.stack([places_in(ascending, end)[1] for end in ids]), len(ascending))
     if config.flows and config.flows.pairs:
         from pipeline.steps.products.flows import read_trips
 
@@ -36,7 +36,7 @@ def _require_queries(queries: QueriesConfig, graph: Folder) -> None:
         for batch in batches(path, name, block, graph, strict):
             ends = np.stack([column.to_numpy() for column in batch.columns])
             if strict:
-                require_known(name, first, ends, np.stack([places_in(ascending, end)[1] for end in ends]), len(ascending))
+                require_pairs_known(name, first, ends, np.stack([places_in(ascending, end)[1] for end in ends]), len(ascending))
             first += len(batch)
 
 

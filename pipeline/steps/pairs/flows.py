@@ -17,7 +17,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import BadInput
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import Clock
-from pipeline.steps.pairs import batches, blocks, require_known
+from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import save_array
 from pipeline.store.code import Code
@@ -26,7 +26,7 @@ from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 from pipeline.tables.batches import as_batch
 from pipeline.tables.forms import FLOWS, AllVertices
-from pipeline.tables.row_lookup import rows_of
+from pipeline.tables.row_lookup import require_pairs_known, rows_of
 
 _TASKS = 64  # at most
 _Solved = tuple[pa.RecordBatch, list[Array], float]  # rows of the table, the flows as `Flows` has them, and seconds
@@ -87,7 +87,7 @@ def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: t
     clock, vertices = Clock(place.backend), place.whole_graph(graph).graph
     with place.turn():
         rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
-        require_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
+        require_pairs_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
         try:
             flows = clock.timed(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
         except OverflowError as error:

@@ -17,7 +17,7 @@ from pipeline.cluster.protocol import Place
 from pipeline.config.products import FlowsConfig
 from pipeline.ingest.source import locate
 from pipeline.runtime.backend import bring
-from pipeline.steps.pairs import batches, blocks, require_known
+from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
@@ -26,7 +26,7 @@ from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.row_lookup import places_in
+from pipeline.tables.row_lookup import places_in, require_pairs_known
 
 STEP = "flows"  # and the table
 _ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes each
@@ -91,7 +91,7 @@ def read_trips(file: str, graph: Folder) -> _Pairs:
     ids, rows_by_id, _, _ = open_vertices(graph)
     present = ids[rows_by_id]
     found, known = zip(*(places_in(present, column) for column in columns), strict=True)
-    require_known(file, 0, columns, np.stack(known), len(present))
+    require_pairs_known(file, 0, columns, np.stack(known), len(present))
     order = np.lexsort(found[::-1])
     sources, first = np.unique(columns[0][order], return_index=True)
     return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[found[1][order]])

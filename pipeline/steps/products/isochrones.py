@@ -15,7 +15,6 @@ from kernels.reductions import Digits, digits_of, within
 from kernels.trees import Trees
 from pipeline.config.model import LARGEST
 from pipeline.config.products import IsochronesConfig
-from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import require_memory
@@ -27,6 +26,7 @@ from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.vertices import open_vertices
+from pipeline.suggestions import did_you_mean
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.points import COORDINATES, NODES

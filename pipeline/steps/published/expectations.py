@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from pipeline.config.expect import ExpectConfig
-from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import Refused
 from pipeline.steps.published.target import Target
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.facts.run import TableFacts
 from pipeline.store.manifest import Folder
+from pipeline.suggestions import did_you_mean
 from pipeline.tables.changes import SUFFIX
 
 

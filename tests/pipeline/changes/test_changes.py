@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.changes import change, compaction
 from pipeline.changes.state import newest
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed, TooLarge
 from pipeline.inspection import estimate

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.changes import change
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.comparison import blocks, difference, merging, tabulate
 from pipeline.comparison.tabulate import tabulate_changes
 from pipeline.comparison.versions import Version

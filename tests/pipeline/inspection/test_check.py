@@ -5,7 +5,7 @@ import tempfile
 
 import pytest
 
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, BadSource, Refused
 from pipeline.run import run

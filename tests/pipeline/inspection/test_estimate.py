@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.generators import rmat_edges
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.comparison import difference
 from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.trees import targets
+from pipeline.cli.command import app
 from pipeline.cluster.protocol import Place
-from pipeline.command import app
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, TooLarge
 from pipeline.steps.products import space, sweeping

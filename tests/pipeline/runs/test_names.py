@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.cli.runs import path
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed
 from pipeline.ingest import ingest, numbering
-from pipeline.inspection.commands import path
 from pipeline.inspection.runs import list_runs
 from pipeline.run import run
 from pipeline.steps.derived import naming

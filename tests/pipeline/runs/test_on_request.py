@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.registry import BY_NAME
+from pipeline.cli.options import RunOptions
 from pipeline.config.loading import run_config
 from pipeline.config.stages import ClosureConfig, MaxFlowConfig
 from pipeline.errors import BadConfig, BadInput, ProofFailed, TooLarge
-from pipeline.options import RunOptions
 from pipeline.run import run
 from pipeline.steps import answers
 from pipeline.steps.runtime import Runtime

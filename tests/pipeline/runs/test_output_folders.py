@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.run import run

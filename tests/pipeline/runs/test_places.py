@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadSource
 from pipeline.run import run

@@ -9,8 +9,8 @@ import pytest
 
 from kernels.graph import Csr
 from kernels.layout.rows import parallel_arcs
+from pipeline.cli.summary import summarise
 from pipeline.cluster.threads import LocalThreads
-from pipeline.command import summarise
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.loading import run_config

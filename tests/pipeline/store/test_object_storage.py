@@ -12,7 +12,7 @@ import polars
 import pytest
 
 from pipeline.changes.arrivals import arrived
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.run import run

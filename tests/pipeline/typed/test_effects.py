@@ -3,14 +3,14 @@
 import pytest
 
 from kernels.registry import BY_NAME
-from pipeline.command import app
+from pipeline.cli.command import app
+from pipeline.cli.options import RunOptions
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.loading import load_cluster, load_run
 from pipeline.config.reference import keys, toml
 from pipeline.config.run import RunConfig
 from pipeline.config.stages import MaxFlowConfig
 from pipeline.errors import BadConfig
-from pipeline.options import RunOptions
 
 CLUSTER = {key.name: key.example for key in keys(ClusterConfig) if key.name not in ("scheduler", "shards")}
 STAGE_TABLES = [name for name in BY_NAME if name in RunConfig.model_fields]

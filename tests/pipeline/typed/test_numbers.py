@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from cyclopts import CycloptsError
 
-from pipeline.command import app
+from pipeline.cli.command import app
 from pipeline.config.loading import checked, load_run, run_config
 from pipeline.config.model import Model
 from pipeline.config.products import MatrixOptions, TreesOptions

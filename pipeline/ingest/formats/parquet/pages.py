@@ -36,7 +36,7 @@ _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
 
 @dataclass(frozen=True)
 class Chunk:
-    """A column of a row group: its values, its codec (0: none), its bytes, and where its first page with rows shall begin."""
+    """A column of a row group: its values, its codec (0: none), its bytes, and where its first page with rows has to begin."""
 
     values: int
     codec: int

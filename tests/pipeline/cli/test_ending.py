@@ -13,7 +13,8 @@ from tempfile import TemporaryFile
 
 import pytest
 
-from pipeline import ending, signals
+from pipeline import signals
+from pipeline.cli import ending
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput
 from pipeline.run import outlook, run

@@ -5,8 +5,8 @@ from functools import partial
 
 import pyarrow as pa
 
-from pipeline.beginning import columns
-from pipeline.beginning.columns import Sample
+from pipeline.cli.init import columns
+from pipeline.cli.init.columns import Sample
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain

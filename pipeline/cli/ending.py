@@ -9,7 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn
 
-from pipeline import output, signals
+from pipeline import signals
+from pipeline.cli import output
 
 PATIENCE = 60  # seconds for functions of libraries, such as one that waits for its threads
 

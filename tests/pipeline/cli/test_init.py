@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from pipeline.beginning.look import look
-from pipeline.command import app
+from pipeline.cli.command import app
+from pipeline.cli.init.look import look
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import load_run, run_config
 from pipeline.config.reference import ROOT, RUN_SCHEMA, tables

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.options import NO_OPTIONS, RunOptions
+from pipeline.cli.options import NO_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
-    from pipeline.beginning.look import Seen
+    from pipeline.cli.init.look import Seen
 
 
 def init(
@@ -32,12 +32,12 @@ def init(
     import re
     from shlex import quote
 
-    from pipeline.beginning.look import look
-    from pipeline.beginning.write import configuration, deployment
+    from pipeline.cli.init.look import look
+    from pipeline.cli.init.write import configuration, deployment
+    from pipeline.cli.output import accomplish
     from pipeline.config.changes import DiffOptions
     from pipeline.config.loading import checked
     from pipeline.errors import BadConfig
-    from pipeline.output import accomplish
     from pipeline.store.workspace import require_outside
 
     to = checked(DiffOptions, "options", output=to).output

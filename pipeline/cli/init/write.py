@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 import yaml
 
-from pipeline.beginning.look import TABLES, Seen
+from pipeline.cli.init.look import TABLES, Seen
 from pipeline.config.model import Model
 from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables
 from pipeline.config.run import RunConfig

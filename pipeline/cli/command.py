@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
-from pipeline.arguments import Number
-from pipeline.beginning.commands import init
-from pipeline.inspection import commands as inspection
-from pipeline.options import NO_OPTIONS, SNAP, RunOptions, SnapOptions
-from pipeline.output import accomplish
-from pipeline.summary import summarise
+from pipeline.cli import runs
+from pipeline.cli.arguments import Number
+from pipeline.cli.init.commands import init
+from pipeline.cli.options import NO_OPTIONS, SNAP, RunOptions, SnapOptions
+from pipeline.cli.output import accomplish
+from pipeline.cli.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,5 +277,5 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: 
     print(f"\n{counted(facts.rows, 'row')} from {counted(facts.sources, 'source')}; {proved} proved   {out / FILES}")
 
 
-for command in (init, inspection.check, inspection.estimate, inspection.path, inspection.runs, inspection.prune, inspection.diff):
+for command in (init, runs.check, runs.estimate, runs.path, runs.runs, runs.prune, runs.diff):
     app.command(command)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from pipeline.beginning.dates import are_moments, is_date
+from pipeline.cli.init.dates import are_moments, is_date
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet import reading

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.arguments import Integer, Json, print_json
-from pipeline.options import NO_OPTIONS, RunOptions
-from pipeline.output import accomplish
+from pipeline.cli.arguments import Integer, Json, print_json
+from pipeline.cli.options import NO_OPTIONS, RunOptions
+from pipeline.cli.output import accomplish
 from pipeline.units import size
 
 if TYPE_CHECKING:

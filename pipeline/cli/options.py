@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from kernels.registry import ALGORITHMS
-from pipeline.arguments import Integer
+from pipeline.cli.arguments import Integer
 
 if TYPE_CHECKING:
     from pipeline.config.run import RunConfig

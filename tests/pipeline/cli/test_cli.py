@@ -280,5 +280,5 @@ def test_help_describes_every_stage(monkeypatch):
 
 def test_the_command_line_imports_nothing_heavy_at_start():
     heavy = {"numpy", "pyarrow", "numba", "scipy", "prefect", "dask", "matplotlib", "pydantic"}
-    loaded = subprocess.check_output([sys.executable, "-c", "import sys, pipeline.command; print(*sys.modules)"], text=True)
+    loaded = subprocess.check_output([sys.executable, "-c", "import sys, pipeline.cli.command; print(*sys.modules)"], text=True)
     assert not heavy & set(loaded.split())

@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from pipeline.ending import run_command
+from pipeline.cli.ending import run_command
 
 
 def main() -> NoReturn:
@@ -20,7 +20,7 @@ def _work() -> None:
 
     from cyclopts import CycloptsError
 
-    from pipeline.command import app
+    from pipeline.cli.command import app
     from pipeline.redaction import quoted
 
     if (empty := _empty(sys.argv[1:])) is not None:
@@ -43,7 +43,3 @@ def _empty(arguments: list[str]) -> str | None:
         if option.startswith("--") and equals and not value:
             return option
     return None
-
-
-if __name__ == "__main__":
-    main()

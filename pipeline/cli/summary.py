@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipeline.output import accomplish
+from pipeline.cli.output import accomplish
 
 if TYPE_CHECKING:
     from pipeline.store.manifest import Folder
