@@ -1,15 +1,14 @@
 """Pairs of vertices from a Parquet file: columns `src` and `dst` are found by name and streamed; others are not read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kernels.graph import ID, Array
+from kernels.graph import ID
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput, not_in_graph
 from pipeline.ingest.formats.parquet import reading, require_no_null, require_utf8
