@@ -87,7 +87,7 @@ class Proof:
         """The fingerprint of the stored out-arcs, whose reverses the in-arcs have to be."""
         held, symmetric = self._held, self._held.into is self._held.out
         stated, other = ("undirected", "directed") if self._rules.both else ("directed", "undirected")
-        require(self._ranks, f"the graph is {other}, but its edges are {stated}" if held.directed is self._rules.both else "")
+        require(self._ranks, f"the graph is {other}, but its edges are {stated}" if held.directed == self._rules.both else "")
         require(self._ranks, "the in-arcs are not the out-arcs reversed" if self._rules.both and not symmetric else "")
         stored = self.arc_sums(held.out, BOTH if symmetric else FORWARD)
         into = stored[2:] if symmetric else self.arc_sums(held.into, BACKWARD)[:2]
