@@ -2,7 +2,7 @@
 
 from decimal import Decimal, InvalidOperation
 
-from pipeline.config.model import LARGEST
+LARGEST = 2**63 - 1  # integer
 
 
 class Rounded(ValueError):

@@ -19,11 +19,12 @@ from pydantic import (
     field_validator,
 )
 
+from pipeline import numerals
 from pipeline.redaction import redacted
 
 T = TypeVar("T")
 MIB = 2**20
-LARGEST = 2**63 - 1
+LARGEST = numerals.LARGEST
 
 
 def as_exact_float(value: object) -> object:
