@@ -1,8 +1,9 @@
 """Numbers as users write them: each is taken exactly, or refused."""
 
 from decimal import Decimal, InvalidOperation
+from math import isfinite
 
-from pipeline.config.model import LARGEST
+LARGEST = 2**63 - 1  # integer
 
 
 class Rounded(ValueError):
@@ -10,13 +11,15 @@ class Rounded(ValueError):
 
 
 def exact_float(text: str) -> float:
-    """The 64-bit float that a decimal numeral states, to its last digit: its shortest numeral has the same value.
+    """The 64-bit float that a decimal numeral states: its shortest numeral, or that of 17 digits, has the same value.
 
     Raises Rounded for a numeral that a float would round, and ValueError for a text that is none.
     """
     value = _decimal(text)
     found = float(value)
-    if value.is_finite() and Decimal(repr(found)) != value:
+    if value.is_finite() and not isfinite(found):
+        raise Rounded(f"{_shown(text)} is beyond the largest 64-bit float")
+    if value.is_finite() and value not in (Decimal(repr(found)), Decimal(f"{found:.17g}")):
         raise Rounded(f"{_shown(text)} is between two 64-bit floats, and the nearest one is {found!r}")
     return found
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.effects import require_effect, require_effect_of_cluster
+from pipeline.config.effects import idle_keys, require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
@@ -50,9 +50,8 @@ def load_run(
             content[name] = _merged(content.get(name, {}), table)
     config = run_config(str(path), **(content | changes))
     before = config if content | changes == original else run_config(str(path), **original)
-    require_effect(str(path), before)
     given = {*changes, *(f"{name}.{key}" for name, table in (tables or {}).items() for key in table)}
-    require_effect(f"{path}: with the options", config, given)  # what else is idle now is so because options ask for it
+    require_effect(str(path), config, given | {key for key, _ in idle_keys(before)})  # others are idle because options ask for it
     return config.from_file(path.stem, before)
 
 

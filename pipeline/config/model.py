@@ -20,11 +20,12 @@ from pydantic import (
     field_validator,
 )
 
+from pipeline import numerals
 from pipeline.redaction import redacted
 
 T = TypeVar("T")
 MIB = 2**20
-LARGEST = 2**63 - 1
+LARGEST = numerals.LARGEST
 LEVELS = 200  # of a folder that is made: Python makes each by a call within a call
 
 

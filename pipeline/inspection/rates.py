@@ -19,11 +19,7 @@ RATES: dict[str, dict[str, Rate]] = {
         "report": (0.4, 0.0, 0.04),
         "betweenness": (0.0, 0.1, 0.02),  # from one source
         "search": (0.0, 0.1, 0.02),  # of one tree, on one core
-        "hierarchy": (
-            0.4,
-            -48.0,
-            27.5,
-        ),  # arcs beyond those of a tree are what takes long; at least the constant
+        "hierarchy": (0.4, -48.0, 27.5),  # arcs beyond those of a tree take long; at least the constant
     },
     "gpu": {
         "edges": (0.6, 0.0, 0.006),

@@ -34,7 +34,7 @@ def tracebacks(log: str) -> list[str]:
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory):
     clone = make_clone(tmp_path_factory.mktemp("clone"))
-    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["wcc"]')  # test_processes.py runs all stages
+    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["bfs", "wcc"]')  # test_processes.py runs all stages
     social_run(clone / "conf" / "runs", "facebook", 'stages = ["bfs"]')
     votes_run(clone / "conf" / "runs", "wiki-vote")
     social_run(

@@ -35,10 +35,10 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"markdown", "redaction", "signals", "suggestions", "units"},
+    {"markdown", "numerals", "redaction", "signals", "suggestions", "units"},
     {"progress"},
     {"errors"},
-    {"config", "numerals", "texts"},
+    {"config", "texts"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
     {"comparison"},

@@ -83,6 +83,10 @@ def test_defaults_and_what_options_make_idle_are_accepted(tmp_path):
     file = file_with(tmp_path, text)
     config = RunOptions(stages="wcc", cluster="none").config(str(file))
     assert config.cluster.scheduler == "none" and config.stages == ("wcc",)
+    workers = str(file_with(tmp_path, "[cluster]\nworkers = 2"))
+    assert RunOptions(cluster="local").config(workers).cluster.workers == 2  # an option gives it an effect
+    with pytest.raises(BadConfig, match=r"cluster\.workers: has no effect"):
+        RunOptions(keep=3).config(workers)
     load_run(file_with(tmp_path, "[cluster]\nworkers = 0\nlost_workers = 3\n[layout]\nwindow = 4096"))
     assert load_run(file_with(tmp_path, "[cluster]\nshards = 2")).cluster.shards == 2  # ranks are threads
     for options in (RunOptions(stages="wcc", source=["1"]), RunOptions(stages="wcc,scc", source=["2"], out=tmp_path / "o")):

@@ -47,10 +47,7 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
             for name in _set(table):
                 yield f"{stage}.{name}", f"stage {stage} does not run ({stages}); add it, or leave the key out"
     if config.reachability.dimensions == 1 and "seed" in _set(config.reachability):
-        yield (
-            "reachability.seed",
-            "it is for dimensions behind the first, and there is one; add some, or leave it out",
-        )
+        yield "reachability.seed", "it is for dimensions behind the first, and there is one; add some, or leave it out"
     yield from _of_graph(config.graph)
     yield from _of_layout(config.layout, config.cluster.shards)
     yield from ((f"cluster.{key}", reason) for key, reason in _of_cluster(config.cluster))
