@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.beginning.look import look
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
@@ -80,7 +81,7 @@ def test_the_graphs_of_the_demo_have_no_header_but_may_get_one(name, tmp_path):
         read(tmp_path, "\n".join([f"{vertices} {len(edges)}", *edges]))
 
 
-FOREIGN = ["7 11\n5 3 2\n1 3 4\n", "% a comment\n7 11\n5 3 2\n", "1 2\n2 3\n"]
+FOREIGN = ["7 11\n5 3 2\n1 3 4\n", "% a comment\n7 11\n5 3 2\n", "1\t2\n2\t3\n"]
 
 
 @pytest.mark.parametrize("text", FOREIGN)
@@ -91,6 +92,8 @@ def test_files_that_have_the_name_of_another_form_are_refused(name, text, tmp_pa
     with pytest.raises(BadInput, match=r"lists the neighbours|lacks the first line \"%%MatrixMarket") as caught:
         ingest(GraphConfig(source=str(tmp_path / name)), tmp_path / "work")
     assert "--format snap" in caught.value.reason
+    with pytest.raises(BadInput, match="--format snap"):
+        look(GraphConfig(source=str(tmp_path / name)))
 
 
 @pytest.mark.parametrize(

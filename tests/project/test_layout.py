@@ -38,7 +38,7 @@ LAYERS = (
     {"arguments", "redaction", "signals", "units"},
     {"progress"},
     {"errors"},
-    {"config", "ending"},
+    {"config", "ending", "texts"},
     {"options"},
     {"runtime", "store"},
     {"tables", "ingest", "cluster"},
