@@ -33,7 +33,7 @@ class Field:
         type: int64, float64 or large_string, which may not be empty; None skips the field.
         low, high: Bounds of the value, both allowed.
         decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
-        hint: What to do about a value that is not a number, for the end of the message.
+        hint: What to do about a wrong id, or a value that is not a number, for the end of the message.
         optional: Whether a string may be empty.
         is_id: Whether the values are ids; an integer among them has one form only.
         may_be_text: Whether another form of an integer id raises OtherForm; otherwise it is an error.
@@ -111,7 +111,8 @@ def explain(value: bytes, field: Field) -> str | None:
         fits = number is not None and field.low <= number <= field.high
     elif fits := field.low <= float(value) < math.inf:
         raise Decimals
-    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}"
+    hint = field.hint if field.is_id else ""
+    return None if fits else f"{field.name} {shown(value)} is not in {_range(field, integer is not None)}{hint}"
 
 
 def _range(field: Field, integer: bool) -> str:

@@ -113,8 +113,9 @@ class Described:
                         named |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{self._folder}: {error}") from None
-        if missing := next((one for one in asked if one not in named), None):
-            raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
+        for one in asked:
+            if one not in named:
+                raise BadSource(f"vertex {one[:80]!r} is not in the graph")
         return [named[one] for one in asked]
 
 

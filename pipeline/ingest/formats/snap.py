@@ -10,6 +10,7 @@ KONECT's comments, which Network Repository's `.edges` have, too, start with `%`
 second `% LINES ...`. http://konect.cc/
 """
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from pipeline.ingest.formats.rows import Declared, Rows, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.texts import shown
 
+log = logging.getLogger(__name__)
 _DIRECTION = re.compile(rb"#+\s*(un)?directed\b", re.IGNORECASE)
 _COUNTS = re.compile(rb"#+\s*(?:[a-z-]+:\s*[0-9]{1,18}[\s,;]*)+", re.IGNORECASE)
 _COUNT = re.compile(rb"\b(nodes|edges):\s*([0-9]+)", re.IGNORECASE)
@@ -98,6 +100,7 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     asked, line = graph.columns, text.line + 1
     if stated.weighted and asked.weight is None and "3" in names:
         asked = asked.model_copy(update={"weight": "3"})
+        log.info("%s: its header states weights, which are read from the third column", text.file)
     chosen = choose(text.file, names, asked, line, numbered=True)
     named = graph.ids == "string"
     src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "")
