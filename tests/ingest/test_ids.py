@@ -223,6 +223,17 @@ def test_every_input_that_names_vertices_has_the_same_rule(naming, published, tm
     assert find(published["strings"], "+7", tmp_path) == [0]
 
 
+def test_a_number_beyond_int64_may_be_a_string_and_is_no_integer(published, tmp_path):
+    rows = [["9223372036854775808", "x"], ["x", "1"]]
+    edges = ingest(GraphConfig(source=written(tmp_path / "g.csv", rows, "csv")), tmp_path / "work")
+    asked = read_sources(of_text(tmp_path, rows[0][0]))
+    assert numbers_of(edges, asked) == [1]
+    with pytest.raises(BadSource, match=r"source '9223372036854775808' is not in 0..9223372036854775807"):
+        numbers_of(steps(published["integers"])[0], asked)
+    with pytest.raises(BadSource, match=r"vertex '9223372036854775808' is not in 0..9223372036854775807"):
+        shortest_path(read_manifest(published["integers"].path), "7", rows[0][0])
+
+
 def test_strings_of_parquet_pairs_are_looked_up_as_they_are(published, tmp_path):
     from pipeline.steps.pairs import batches, blocks
 
