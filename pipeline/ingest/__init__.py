@@ -34,6 +34,7 @@ from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, Sou
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import Names, open_names
 from pipeline.store.sha256 import Sums
+from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES, NODES
 
@@ -137,6 +138,7 @@ class _Reading:
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
             return self._facts(read, found)
+        compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
         with self._opened(folder, graph, weight) as read:
             most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))

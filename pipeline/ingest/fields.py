@@ -33,7 +33,7 @@ class Field:
         type: int64, float64 or large_string, which may not be empty; None skips the field.
         low, high: Bounds of the value, both allowed.
         decimals: Whether a decimal in an integer field raises Decimals; otherwise it is an error.
-        hint: What to do about a value that is not a number, for the end of the message.
+        hint: What to do about a wrong id, or a value that is not a number, for the end of the message.
         unit: Unit of the value, which the message states behind the bounds.
         optional: Whether a string may be empty.
         is_id: Whether the values are ids; an integer among them has one form only.
@@ -115,7 +115,8 @@ def explain(value: bytes, field: Field) -> str | None:
         raise Decimals
     if fits:
         return None
-    return f"{field.name} {shown(value)} is not in {_range(field, integer is not None)} {field.unit}".rstrip()
+    hint = field.hint if field.is_id else ""
+    return f"{field.name} {shown(value)} is not in {_range(field, integer is not None)} {field.unit}".rstrip() + hint
 
 
 def _range(field: Field, integer: bool) -> str:

@@ -29,7 +29,7 @@ from pipeline.runtime.backend import Backend
 from pipeline.runtime.needs import Shape, require_space
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.sources import require_sources_in, require_vertices
+from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
 from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
@@ -37,6 +37,7 @@ from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFac
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
 from pipeline.store.manifest import Folder, Written, make, unsealed
+from pipeline.store.vertices import compare_declared
 
 _SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more
 
@@ -81,7 +82,8 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         with nullcontext() if held else unchanged(edges, runtime.held_edges.sources.get(edges.digest)):
             work = partial(store_part, edges, layout, held)
             ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
-        require_vertices(edges, GraphFacts.of(stored.folder).vertices)
+        if (read := EdgeFacts.of(edges)).first_id is None:
+            compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
@@ -96,7 +98,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
 def _shape_of(edges: Folder, layout: LayoutConfig) -> Shape:
     """Facts of a graph that are known before it is laid out."""
     facts, weight = EdgeFacts.of(edges), 0 if EdgeFacts.of(edges).weight is None else 4
-    return Shape(facts.edges, facts.declared_vertices or 0, weight, rules_of(edges, layout).both)
+    return Shape(facts.edges, len(rules_of(edges, layout).declared), weight, rules_of(edges, layout).both)
 
 
 def suited(layout: LayoutConfig, edges: Folder, shards: int) -> LayoutConfig:

@@ -1,6 +1,5 @@
 """Sources of a run: external ids in, rows of the stored graph out; only the entries that the search needs are read."""
 
-import logging
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -8,13 +7,12 @@ import numpy as np
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import cores, over_items
 from kernels.graph import Array
-from pipeline.errors import BadInput, BadSource
+from pipeline.errors import BadSource
 from pipeline.store.edges import Columns, id_blocks
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import open_vertices
 
-log = logging.getLogger(__name__)
 _BLOCK = 1 << 20  # degrees that are read at a time
 _EDGES = 1 << 22  # that are compared at a time
 
@@ -46,20 +44,6 @@ def require_sources_in(edges: Folder, sources: Sequence[int], held: Columns | No
                 break
     if absent := next((source for source in sources if source in missing), None):
         raise BadSource(f"source {absent} is not in the graph: no edge of {facts.source.path} has it")
-
-
-def require_vertices(edges: Folder, found: int) -> None:
-    """Raise BadInput if the source declares fewer vertices than its edges have, `found`; say how many have no edge and no id."""
-    facts = EdgeFacts.of(edges)
-    if facts.declared_vertices is None or facts.first_id is not None:
-        return
-    if facts.declared_vertices < found:
-        raise BadInput(facts.source.path, f"declares {facts.declared_vertices} nodes, but its edges have {found}")
-    if (unnamed := facts.declared_vertices - found) > 0:
-        log.warning(
-            "%s: declares %s nodes, and its edges have %s: the others, %s, have no edge and so no id, and are not in the graph",
-            facts.source.path, facts.declared_vertices, found, unnamed,
-        )  # fmt: skip
 
 
 def _blocks(held: Columns) -> Iterable[tuple[Array, Array]]:

@@ -3,6 +3,7 @@
 Both are opened as read-only memory maps, without a copy, unless the graph is a base and changes.
 """
 
+import logging
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -12,12 +13,13 @@ import pyarrow as pa
 
 from kernels.arrays import frozen
 from kernels.graph import Array, index_dtype
-from pipeline.errors import Damaged
+from pipeline.errors import BadInput, Damaged
 from pipeline.store.arrays import ArrayFile, load_array, save_array
 from pipeline.store.deltas import content_of, delta_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
+log = logging.getLogger(__name__)
 VERTICES = "vertices.arrow"
 ROWS_BY_ID = "rows_by_id.npy"
 _SCHEMA = pa.schema([pa.field(name, pa.int64(), nullable=False) for name in ("vertex", "out_degree", "in_degree")])
@@ -103,3 +105,12 @@ def rows_by_id_in_blocks(folder: Folder) -> ArrayFile | Array:
     if GraphFacts.of(folder).delta:
         return open_vertices(folder)[1]
     return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(GraphFacts.of(folder).vertices), GraphFacts.of(folder).vertices)
+
+
+def compare_declared(file: str, declared: int | None, found: int) -> None:
+    """Raise BadInput if a file declares fewer vertices than its edges have, `found`; say how many have no edge, and so no id."""
+    if declared is not None and declared < found:
+        raise BadInput(file, f"declares {declared} nodes, but its edges have {found}")
+    if declared is not None and declared > found:
+        more = f"the others, {declared - found}, have no edge and so no id, and are not in the graph"
+        log.warning("%s: declares %s nodes, and its edges have %s: %s", file, declared, found, more)

@@ -65,17 +65,19 @@ def test_a_text_is_an_id_or_another_form_as_python_reads_it(text):
     assert (other_form_of(text) is not None) == (value is not None and str(value) != text)
 
 
-@settings(max_examples=examples(200))
-@given(st.text("01a,;\n-", max_size=30), st.integers(3, 9))
-def test_leading_zeros_are_found(text, window):
-    data, before = text.encode(), set("0123456789-./:")
-    expected = any(
-        text[place] == "0" and text[place + 1] in "01" and (place == 0 or text[place - 1] not in before)
-        for place in range(len(text) - 1)
-    )
+@settings(max_examples=examples(300))
+@given(st.text("01a, ;\n-", max_size=30), st.integers(3, 9), st.sampled_from(["", ",", " "]))
+@example("1,2019-01-02 03:04\n", 5, ",")
+@example("1, 01", 5, ",")
+def test_leading_zeros_are_found(text, window, delimiter):
+    def leads(place):
+        before = text[place - 1] if place else "\n"
+        within = delimiter == "," and before == " " and place > 1 and text[place - 2] in "0123456789"
+        return text[place] == "0" and text[place + 1] in "0123456789" and before not in "0123456789-./:" and not within
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines_of_text, "_WINDOW", 4 * window)
-        assert has_leading_zero(data) == expected
+        patch.setattr(lines_of_text, "_IN_CACHE", window)
+        assert has_leading_zero(text.encode(), delimiter) == any(map(leads, range(len(text) - 1)))
 
 
 def written(path, rows, suffix):
@@ -86,9 +88,11 @@ def written(path, rows, suffix):
 
 
 @pytest.mark.parametrize("text", FORMS)
-@pytest.mark.parametrize("suffix", ["csv", "tsv"])
-@pytest.mark.parametrize("line", [0, 1, 1500])
-def test_another_form_of_an_integer_makes_all_ids_strings_and_the_log_says_so(suffix, line, text, tmp_path, caplog):
+@pytest.mark.parametrize(("suffix", "line", "chunk"), [("csv", 0, 2**20), ("tsv", 1, 2**20), ("csv", 1500, 64)])
+def test_another_form_of_an_integer_makes_all_ids_strings_and_the_log_says_so(
+    suffix, line, chunk, text, tmp_path, caplog, monkeypatch
+):
+    monkeypatch.setattr("pipeline.ingest.decompress.CHUNK", chunk)
     rows = [["1", "2"]] * 2000
     rows[line : line + 1] = [["42", text]]
     source = written(tmp_path / f"g.{suffix}", rows, suffix)
@@ -217,6 +221,17 @@ def test_every_input_that_names_vertices_has_the_same_rule(naming, published, tm
     if naming != "path":  # 007 is not reached from 7
         assert find(published["strings"], "007", tmp_path) == [1]
     assert find(published["strings"], "+7", tmp_path) == [0]
+
+
+def test_a_number_beyond_int64_may_be_a_string_and_is_no_integer(published, tmp_path):
+    rows = [["9223372036854775808", "x"], ["x", "1"]]
+    edges = ingest(GraphConfig(source=written(tmp_path / "g.csv", rows, "csv")), tmp_path / "work")
+    asked = read_sources(of_text(tmp_path, rows[0][0]))
+    assert numbers_of(edges, asked) == [1]
+    with pytest.raises(BadSource, match=r"source '9223372036854775808' is not in 0..9223372036854775807"):
+        numbers_of(steps(published["integers"])[0], asked)
+    with pytest.raises(BadSource, match=r"vertex '9223372036854775808' is not in 0..9223372036854775807"):
+        shortest_path(read_manifest(published["integers"].path), "7", rows[0][0])
 
 
 def test_strings_of_parquet_pairs_are_looked_up_as_they_are(published, tmp_path):

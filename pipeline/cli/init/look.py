@@ -11,7 +11,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.formats import FORMATS
-from pipeline.ingest.formats.detect import detect
+from pipeline.ingest.formats.detect import OfAnotherForm, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import locate, stored
@@ -69,6 +69,8 @@ def _format(text: Text, graph: GraphConfig) -> str:
         return graph.format
     try:
         return detect(text.head, text.file, graph)
+    except OfAnotherForm:
+        raise
     except BadInput:
         line = text.head.strip().partition(b"\n")[0]
         if b"\0" not in text.head and any(character.encode() in line for character in columns.DELIMITERS):

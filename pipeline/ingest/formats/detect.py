@@ -30,6 +30,10 @@ _FOREIGN = {
 _COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 
+class OfAnotherForm(BadInput):
+    """A file has the name of a format that is not read, or of one that it does not have."""
+
+
 def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     """Return the name of the format of a file that starts with `head`. Raises BadInput if no format matches."""
     for entry in FORMATS.values():
@@ -49,10 +53,10 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     if graph.delimiter:
         return "csv"
     headerless = None if graph.header else _by_name(file) or _by_option(first, graph)
-    by_content = headerless or _by_content(Head(lines, first, graph.columns))
-    if (reason := _FOREIGN.get(_suffix(file))) and by_content in (None, "snap", "konect") and not first.startswith(b"#"):
-        raise BadInput(file, reason, number)
-    if found := by_content or _by_name(file) or _by_option(first, graph):
+    found = headerless or _by_content(Head(lines, first, graph.columns))
+    if (reason := _FOREIGN.get(_suffix(file))) and found in (None, "snap", "konect") and not first.startswith(b"#"):
+        raise OfAnotherForm(file, reason, number)
+    if found := found or _by_name(file) or _by_option(first, graph):
         return found
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
 

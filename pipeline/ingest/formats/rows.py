@@ -120,7 +120,7 @@ class Rows:
         if not ids or not len(table):
             return False
         minus = b"-0" in data and any(pc.min(table[name]).as_py() == 0 for name in ids)
-        if not (minus or self.delimiter in _OF_NUMBERS or has_leading_zero(data)):
+        if not (minus or self.delimiter in _OF_NUMBERS or has_leading_zero(data, self.delimiter)):
             return False
         texts = self._columns(data, [pa.binary()] * len(self.named))
         return any(pc.any(pc.match_substring_regex(texts[name], _LEADING)).as_py() for name in ids)

@@ -10,6 +10,7 @@ KONECT's comments, which Network Repository's `.edges` have, too, start with `%`
 second `% LINES ...`. http://konect.cc/
 """
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from pipeline.ingest.formats.rows import Declared, Rows, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.texts import shown
 
+log = logging.getLogger(__name__)
 _DIRECTION = re.compile(rb"#+\s*(un)?directed\b", re.IGNORECASE)
 _COUNTS = re.compile(rb"#+\s*(?:[a-z-]+:\s*[0-9]{1,18}[\s,;]*)+", re.IGNORECASE)
 _COUNT = re.compile(rb"\b(nodes|edges):\s*([0-9]+)", re.IGNORECASE)
@@ -98,6 +100,7 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     asked, line = graph.columns, text.line + 1
     if stated.weighted and asked.weight is None and "3" in names:
         asked = asked.model_copy(update={"weight": "3"})
+        log.info("%s: its header states weights, which are read from the third column", text.file)
     chosen = choose(text.file, names, asked, line, numbered=True)
     named = graph.ids == "string"
     src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "")
@@ -109,14 +112,14 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     rows = Rows(tuple(fields.get(name, Field(f"column {name}")) for name in names), comment=comment)
     edges = tables(text, rows, graph.limits.edges, stated.lines)
     if graph.format == "auto" and not named:
-        edges = _without_header(text.file, line, first, edges)
+        edges = _without_header(text.file, "snap" if comment == b"#" else "konect", line, first, edges)
     return EdgeList(
         edges, weight if chosen.weighted else None, stated.directed is not False, stated.directed is not None,
         rows=stated.lines.arcs if stated.lines else None, columns=chosen, declared_vertices=stated.vertices, named=named,
     )  # fmt: skip
 
 
-def _without_header(file: str, line: int, first: list[bytes], edges: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _without_header(file: str, name: str, line: int, first: list[bytes], edges: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The same edges. Raises BadInput at their end if the first line, `first`, has the form of a header and their number."""
     sizes = [int(word) for word in first if word.isdigit() and len(word) <= len(str(2**63))]
     further, largest = -1, 0
@@ -127,20 +130,20 @@ def _without_header(file: str, line: int, first: list[bytes], edges: Iterator[pa
         if len(others) and len(sizes) == len(first):
             largest = max(largest, pc.max(others["src"]).as_py(), pc.max(others["dst"]).as_py())
     if len(sizes) == len(first) and (form := _header_form(sizes, further, largest)):
-        remedy = 'remove it, or state format = "snap" (--format snap) if it is an edge'
-        raise BadInput(file, f"looks like a header, {form}, and {further} lines follow it: {remedy}", line)
+        remedy = f'{form[1]}, or, if it is an edge, state format = "{name}" (--format {name})'
+        raise BadInput(file, f"looks like a header, {form[0]}, which {further} lines follow: {remedy}", line)
 
 
-def _header_form(sizes: list[int], further: int, largest: int) -> str | None:
-    """The header that the first line is if its numbers are `sizes` and `further` lines with ids up to `largest` follow."""
+def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str] | None:
+    """The header that a first line of these numbers is, if `further` lines with ids up to `largest` follow, and a remedy."""
     if further < 1 or sizes[0] < 2 or (largest > sizes[0] and further < _MANY):
         return None
     if sizes[1] == further:
-        return "VERTICES EDGES"
+        return "VERTICES EDGES", "remove it"
     if len(sizes) == 3 and sizes[2] == further and (sizes[0] == sizes[1] or further >= _MANY):
-        return "ROWS COLUMNS ENTRIES"
+        return "ROWS COLUMNS ENTRIES", "remove it, or add the first line of a Matrix Market file"
     if sizes[0] == further and 2 * sizes[1] == len(sizes) * further:
-        return "VERTICES EDGES of METIS, which lists the neighbours of a vertex on each line"
+        return "VERTICES EDGES FORM of METIS", 'write "SRC DST" lines from the lists of neighbours'
     return None
 
 

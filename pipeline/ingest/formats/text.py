@@ -21,6 +21,7 @@ CARRIAGE_RETURN = "a carriage return within the line"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 FEW_LINES = 1000  # few enough to check one by one in Python
 _NEWLINE = ord("\n")
+_IN_CACHE = 2**18  # bytes that are compared several times
 _WINDOW = 2**22  # bytes that are compared at a time: threads wait for the GIL after each operation on them
 _SIZE = re.compile(rb"[0-9]{1,18}")
 T = TypeVar("T")
@@ -149,19 +150,28 @@ def count_of(data: bytes, pattern: bytes) -> int:
     return count
 
 
-def has_leading_zero(data: bytes) -> bool:
-    """Whether some digit follows a zero at the begin of the data, or a zero behind anything but a digit or one of `-./:`."""
+def has_leading_zero(data: bytes, delimiter: str = "") -> bool:
+    """Whether some digit follows a zero at the begin of the data, or a zero behind anything but a digit or one of `-./:`.
+
+    Where fields have a delimiter, a zero behind a digit and a blank is left out: it is within a text, as in a date with a time.
+    """
     if data[:1] == b"0" and data[1:2].isdigit():
         return True
     letters, zero, digits, before = np.frombuffer(data, np.uint8), ord("0"), np.uint8(10), np.uint8(ord(":") + 1 - ord("-"))
-    for begin in range(0, len(letters) - 2, _WINDOW // 4):
-        part = letters[begin : begin + _WINDOW // 4 + 2]
+    for begin in range(0, len(letters) - 2, _IN_CACHE):
+        part = letters[begin : begin + _IN_CACHE + 2]
         found = part[1:-1] == zero
         found &= part[2:] - np.uint8(zero) < digits  # unsigned: what is below becomes large
         found &= part[:-2] - np.uint8(ord("-")) >= before
-        if found.any():
+        if found.any() and not (delimiter and _within_texts(letters, begin + 1 + np.flatnonzero(found), delimiter)):
             return True
     return False
+
+
+def _within_texts(letters: npt.NDArray[np.uint8], places: npt.NDArray[np.intp], delimiter: str) -> bool:
+    """Whether a blank that is not the delimiter, and a digit before it, precede each of these places."""
+    behind, digit = letters[places - 1], letters[np.maximum(places - 2, 0)] - np.uint8(ord("0")) < np.uint8(10)
+    return bool((((behind == ord(" ")) | (behind == ord("\t"))) & (behind != ord(delimiter)) & digit).all())
 
 
 def parse(

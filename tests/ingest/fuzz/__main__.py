@@ -1,6 +1,5 @@
 """The command `python -m tests.ingest.fuzz COUNT [FIRST] [--processes N]`."""
 
-import logging
 import sys
 import tempfile
 from collections import Counter
@@ -18,7 +17,6 @@ def main(count: int, first: int, processes: int) -> int:
     parts = parts_of(count, PART, first)
     total: Counter[str] = Counter()
     found = 0
-    logging.getLogger("pipeline").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:
         for number, (counts, faults) in enumerate(spread(partial(judged_below, Path(folder)), parts, processes), 1):
             total += counts

@@ -1,5 +1,6 @@
 """Ingest an input and compare with the second reader, in a child process that may crash, hang or run out of memory."""
 
+import logging
 import os
 import random
 import resource
@@ -112,6 +113,7 @@ def _in_child(numbers: list[int], folder: Path) -> Iterator[tuple[int, str]]:
         child = os.fork()
         if child == 0:
             try:
+                logging.disable(logging.WARNING)
                 _limit_memory()
                 before = _most_held()
                 for number in numbers:

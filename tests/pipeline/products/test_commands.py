@@ -63,8 +63,8 @@ def test_a_matrix_of_a_run_and_of_a_file(published, tmp_path):
 
 
 def test_vertices_as_spreadsheets_write_them_count_once(published, tmp_path):
-    """A byte order mark, quotes, leading zeros, and two places near the same vertex."""
-    (tmp_path / "from.csv").write_bytes(b'\xef\xbb\xbf"source"\r\n"48"\r\n048 # the same\r\n"5.9,6.1"\r\n')
+    """A byte order mark, quotes, a comment, and two places near the same vertex."""
+    (tmp_path / "from.csv").write_bytes(b'\xef\xbb\xbf"source"\r\n"48"\r\n48 # the same\r\n"5.9,6.1"\r\n')
     files = {name: str(tmp_path / "from.csv") for name in ("sources", "targets")}
     matrix_into(str(published.path), tmp_path / "m", **files, snap_limit=16_000)
     assert rows_of(tmp_path / "m") == [(48, 48, 0)]
