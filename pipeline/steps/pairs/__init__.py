@@ -84,10 +84,8 @@ def batches(path: Path, file: str, block: Block, index: Folder | None = None, st
 def _check_columns(file: str, schema: pa.Schema) -> None:
     for name in ("src", "dst"):
         if schema.names.count(name) != 1:
-            raise BadInput(
-                file,
-                f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {', '.join(map(repr, schema.names))[:200]}",
-            )
+            found = ", ".join(map(repr, schema.names))[:200]
+            raise BadInput(file, f"has {schema.names.count(name) or 'no'} columns {name!r}; its columns are {found}")
         kind = schema.field(name).type
         if not is_id(kind):
             raise BadInput(file, f"column {name!r} is {kind}, not an integer type or string; write it as one of both")
