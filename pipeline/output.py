@@ -54,7 +54,7 @@ def protect() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the smallest free descriptor: this one
-    sys.stdout = Output(sys.stdout)  # type: ignore[assignment]
+    sys.stdout = Output(sys.stdout)
     sys.stderr = sys.stderr or Path(os.devnull).open("w")  # noqa: SIM115
 
 
