@@ -35,7 +35,7 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"arguments", "redaction", "signals", "units"},
+    {"arguments", "markdown", "output", "redaction", "signals", "units"},
     {"progress"},
     {"errors"},
     {"config", "ending"},
