@@ -22,8 +22,8 @@ def redacted(text: str) -> str:
     URL, too. User information ends at the last `@` before the path. A path to which a URL was converted, `https:/TOKEN@host`, is
     treated alike.
 
-    >>> redacted("simplecache::https://token@host/graph.csv?signature=1 is missing")
-    'simplecache::https://***@host/graph.csv?*** is missing'
+    >>> redacted("simplecache::https://token@host/graph.csv?signature=1 was moved")
+    'simplecache::https://***@host/graph.csv?*** was moved'
     """
     return _URL.sub(_hide, text)
 

@@ -54,6 +54,13 @@ def die(place: Place, item: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def take_memory(place: Place, item: int) -> None:
+    """Take this number of bytes until the nanny ends the process."""
+    taken = np.ones(item, np.uint8)
+    time.sleep(10**6)
+    del taken
+
+
 def write_at_once(path: Path, text: str) -> None:
     """Write a file that nobody sees empty."""
     unfinished = path.with_name(f".{path.name}-{os.getpid()}")

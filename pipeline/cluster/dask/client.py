@@ -4,18 +4,22 @@ import logging
 import os
 import signal
 import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import dask
 from distributed import Client, LocalCluster, Security
+from distributed.versions import VersionMismatchWarning
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.dask.local_workers import SecurityInMemory, local_workers
 from pipeline.cluster.fork_server import forks_workers
+from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.runtime.backend import Backend
@@ -23,6 +27,7 @@ from pipeline.signals import cleaned, undisturbed
 from pipeline.store.scratch import remove_dead, scratch
 
 log = logging.getLogger(__name__)
+DASK = version("distributed")
 _CLOSE = 10.0  # seconds that workers have to end before they are killed
 _END = 30.0  # seconds for a local cluster to close: Dask never returns if it restarts a worker while closing
 
@@ -30,11 +35,13 @@ _END = 30.0  # seconds for a local cluster to close: Dask never returns if it re
 @contextmanager
 def connected(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
     """Yield a client of a scheduler that has a worker; it is closed however the run ends. Raises as `started`."""
-    logging.getLogger("distributed").setLevel(logging.ERROR)  # after the import, which sets a level of its own
-    logging.getLogger("distributed.nanny.memory").setLevel(logging.WARNING)  # why a worker is gone
+    # What fails is raised here, too, and then said in one line. After the import, which sets levels of its own.
+    for name in ("distributed", "distributed.nanny.memory", "tornado"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         stack.enter_context(dask.config.set(_settings(config, backend)))
         client = stack.enter_context(_client(config, backend))
+        _require_version(client, config)
         _await_workers(client, config)
         threads: dict[str, int] = client.nthreads()
         if backend == "gpu":
@@ -48,6 +55,28 @@ def require_gpus(client: Client) -> None:
     for worker, reason in sorted(client.run(obstacle, on_error="ignore").items()):
         if reason:
             raise BadConfig(f"cluster: worker {worker}: a GPU is requested, but {reason}")
+
+
+def _require_version(client: Client, config: ClusterConfig) -> None:
+    """Raise BadConfig unless the scheduler and the workers have this process's version of Dask: others speak another protocol."""
+    if config.scheduler == "local":
+        return
+    try:
+        found: Any = client.get_versions()
+        versions = {
+            "the scheduler": found["scheduler"],
+            **{f"worker {name}": of for name, of in sorted(found["workers"].items())},
+        }
+        theirs = {name: of["packages"]["distributed"] for name, of in versions.items() if of}
+    except Exception as error:  # whatever the other version's answer causes
+        raise _other_version(config, f"does not answer as that of Dask {DASK} ({type(error).__name__}: {error})") from None
+    for name, has in theirs.items():
+        if has != DASK:
+            raise _other_version(config, f"has another version of Dask: {name} has {has}, and this run has {DASK}")
+
+
+def _other_version(config: ClusterConfig, what: str) -> BadConfig:
+    return BadConfig(f"cluster: the scheduler {config.scheduler} {what}; install the same version everywhere")
 
 
 def _settings(config: ClusterConfig, backend: Backend) -> dict[str, Any]:
@@ -99,9 +128,12 @@ def _client(config: ClusterConfig, backend: Backend) -> Iterator[Client]:
 
 def _connected(scheduler: str | LocalCluster, config: ClusterConfig, security: Security) -> Client:
     try:
+        warnings.filterwarnings("ignore", category=VersionMismatchWarning)  # see `_require_version`
         return Client(scheduler, security=security, timeout=config.deadline, set_as_default=False)
     except OSError as error:
         raise ClusterLost(f"cluster: no scheduler answers at {config.scheduler}: {error}") from None
+    except Exception as error:
+        raise _other_version(config, f"does not answer as that of Dask {DASK} ({type(error).__name__}: {error})") from None
 
 
 def _end(workers: LocalCluster) -> None:
@@ -114,7 +146,8 @@ def _end(workers: LocalCluster) -> None:
         for nanny in workers.workers.values():
             nanny.close_gracefully()  # which only keeps it from restarting the worker
             if nanny.pid:
-                os.kill(nanny.pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # one that is being restarted
+                    os.kill(nanny.pid, signal.SIGKILL)
 
     try:
         workers.sync(kill)
@@ -141,4 +174,5 @@ def _await_workers(client: Client, config: ClusterConfig) -> None:
     try:
         client.wait_for_workers(1, timeout=config.deadline)
     except TimeoutError:
-        raise ClusterLost(f"cluster: {config.scheduler} has no worker for {config.deadline:g} s") from None
+        why = out_of_memory(client, config)
+        raise ClusterLost(f"cluster: {config.scheduler} has no worker for {config.deadline:g} s{why}") from None

@@ -17,6 +17,8 @@ from pipeline.cluster.dask import coordinator, session
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.coordinator import Outcome, Request, run_group
 from pipeline.cluster.dask.ranks import Ranks
+from pipeline.cluster.worker_memory import out_of_memory
+from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.store.code import Code
 
@@ -30,11 +32,11 @@ class Groups:
     """Starts groups of ranks, one after the other.
 
     Args:
-        lost_workers: How many times a group may lose a worker.
+        config: States how many times a group may lose a worker.
     """
 
-    def __init__(self, client: Client, lost_workers: int) -> None:
-        self._client, self._lost_workers = client, lost_workers
+    def __init__(self, client: Client, config: ClusterConfig) -> None:
+        self._client, self._config, self._lost_workers = client, config, config.lost_workers
         self._workers: Sequence[str] = ()  # of the last group: they have its shards loaded
 
     def run(self, ranks: Ranks, size: int, poll: Poll) -> list[Any]:
@@ -64,7 +66,7 @@ class Groups:
                 return [result for results in outcome.results for result in loads(results)]
             log.warning("cluster: %s%s", outcome.lost, "; all ranks start again" if left else "")
         lost = f"{self._lost_workers + 1}, the limit is {self._lost_workers} ([cluster] lost_workers)"
-        raise ClusterLost(f"cluster: workers lost during a stage over shards: {lost}")
+        raise ClusterLost(f"cluster: workers lost during a stage over shards: {lost}{out_of_memory(self._client, self._config)}")
 
     def _await_workers(self, poll: Poll) -> None:
         """Wait for as many workers as the last group had, or after a while for at least one."""

@@ -16,6 +16,7 @@ from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place, Result, Task
 from pipeline.cluster.watch import Watch
+from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend, use_gpu
@@ -29,10 +30,10 @@ class Workers:
 
     def __init__(self, client: Client, config: ClusterConfig) -> None:
         self.shards = config.shards
-        self._client = client
+        self._client, self._config = client, config
         self._address = config.scheduler
         self._deadline = config.deadline
-        self._groups = Groups(client, config.lost_workers)
+        self._groups = Groups(client, config)
 
     def map(
         self,
@@ -73,7 +74,8 @@ class Workers:
             except Exception as error:
                 if isinstance(error, KilledWorker):
                     lost = error.allowed_failures + 1
-                    raise ClusterLost(f"cluster: one task lost {lost} worker{'s' if lost > 1 else ''}") from None
+                    why = out_of_memory(self._client, self._config, error.last_worker.address)
+                    raise ClusterLost(f"cluster: one task lost {lost} worker{'s' if lost > 1 else ''}{why}") from None
                 if self._status(future) == "error":
                     raise  # the task's own
                 if self._status(future) == "cancelled":

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from distributed import Security
+from distributed import Client, Security
 
+from pipeline.cluster.dask import client as dask_client
 from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
@@ -85,6 +86,31 @@ def test_a_task_that_kills_every_worker_is_one_error(small, tmp_path):
             results(cluster, worker_tasks.die, [tmp_path / "deaths"], "cpu")
         assert len((tmp_path / "deaths").read_text().split()) == 2
         assert len(results(cluster, partial(worker_tasks.where, small), range(4), "cpu")) == 4  # other tasks still run
+
+
+def test_a_worker_that_is_ended_for_its_memory_says_so(tmp_path, caplog):
+    config = ClusterConfig(scheduler="local", workers=1, lost_workers=1, memory="1 GiB")
+    with started(config, "cpu") as cluster:
+        said = (
+            r"^cluster: one task lost 2 workers, because workers were ended for their memory: they took up to 1\.\d GB, and "
+            r"their limit is 1 GiB \(\[cluster\] memory\); raise it, or run fewer `workers`$"
+        )
+        with pytest.raises(ClusterLost, match=said):
+            results(cluster, worker_tasks.take_memory, [2**30])
+    assert "Traceback" not in caplog.text and "memory budget" not in caplog.text
+
+
+@pytest.mark.parametrize("whose", ["scheduler", "run"])
+def test_another_version_of_dask_is_one_error(whose, tmp_path, monkeypatch):
+    with deployed(tmp_path, workers=1) as dask:
+        if whose == "run":
+            monkeypatch.setattr(dask_client, "DASK", "2020.1.0")
+        else:
+            monkeypatch.setattr(Client, "get_versions", lambda _: {}["scheduler"])  # what its answer lacks
+        said = r"scheduler .*(2020\.1\.0|does not answer as that of Dask).*; install the same version everywhere$"
+        config = ClusterConfig(scheduler=dask.address, deadline=DEADLINE)
+        with pytest.raises(BadConfig, match=said), started(config, "cpu"):
+            pass
 
 
 @pytest.mark.parametrize(("deaths", "ending"), [(1, "started"), (2, "ClusterLost: cluster: 2 times a local worker ended before")])

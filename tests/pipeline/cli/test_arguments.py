@@ -81,7 +81,7 @@ def test_every_command_is_tried():
 @pytest.mark.parametrize(
     "words", ["path o  2", "path o 1 ", "run g.csv --out ", "run g.csv --out= ", "matrix o --out new --sources "]
 )
-def test_an_empty_argument_names_neither_a_folder_nor_a_vertex(words, folder):
+def test_an_empty_argument_names_nothing(words, folder):
     before = sorted(folder.iterdir())
     done = said(folder, [word.strip() for word in words.split(" ")])
     assert done.returncode and ("is empty" in done.stderr or "'' is not an id" in done.stderr)

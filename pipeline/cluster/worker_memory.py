@@ -1,0 +1,36 @@
+"""Why workers are gone: their nannies end those that take more memory than their limit, and tell the scheduler."""
+
+from typing import Any
+
+from pipeline.config.cluster import ClusterConfig
+from pipeline.units import size
+
+TOPIC = "worker-restart-memory"  # Dask's name for these events
+
+
+def out_of_memory(client: Any, config: ClusterConfig, worker: str | None = None) -> str:
+    """The end of a sentence about lost workers: that it was their memory, what they took, and what to change.
+
+    Args:
+        client: Dask's client.
+        worker: The address of a worker of a scheduler that other runs use, too; None for any.
+
+    Returns:
+        Empty if no worker was ended for its memory, or the scheduler does not say.
+    """
+    try:
+        events: list[dict[str, Any]] = [event for _, event in client.get_events(TOPIC)]
+        limits = {of["memory_limit"] for of in client.scheduler_info(n_workers=-1)["workers"].values()}
+    except Exception:  # the connection may be what broke
+        return ""
+    of_run = config.scheduler == "local" or worker is None
+    taken = [event["rss"] for event in events if of_run or event["worker"] == worker]
+    if not taken:
+        return ""
+    limit = f", {size(min(limits))}" if limits else ""
+    if config.scheduler == "local":
+        stated = f"{config.memory}{limit}" if config.memory == "auto" else config.memory
+        change = f"their limit is {stated} ([cluster] memory); raise it, or run fewer `workers`"
+    else:
+        change = f"their limit{limit} is the option --memory-limit of `dask worker`; raise it, or start fewer on a host"
+    return f", because workers were ended for their memory: they took up to {size(max(taken))}, and {change}"
