@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.beginning.look import look
+from pipeline.cli.init.look import look
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
