@@ -49,7 +49,8 @@ def _deploy(file: Path, notify: Path | None) -> None:
 
 
 def _start(name: str, arguments: list[str]) -> None:
-    from flows.deployments import parameters_of, start
+    from flows.parameters import parameters_of
+    from flows.starting import start
 
     start(name, parameters_of(arguments))
 

@@ -149,7 +149,11 @@ def test_a_run_connects_to_loopback_only(both, audited):
     assert "192.0.2.1" in record.read_text()
 
 
-def test_no_result_is_kept(both, home):
+def test_no_result_is_kept(both, environment, home, tmp_path):
+    """Not even the exception of a run that failed."""
+    process = flow_process(environment, tmp_path, "road-network", "missing.toml")
+    output, _ = process.communicate()
+    assert process.returncode == 1 and "flows: missing.toml: No such file" in output
     assert not [path for path in (home / "storage").rglob("*") if path.is_file()]
 
 
