@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
-from prefect import flow, runtime
+from prefect import Flow, flow, runtime
 
 from flows.artifacts import show
 from flows.crashes import flow_reported
@@ -137,7 +137,7 @@ def _shown(work: Callable[[], Folder]) -> Folder:
     return published
 
 
-FLOWS: dict[str, Callable[..., Folder]] = {
+FLOWS: dict[str, Flow[..., Folder]] = {
     "road-network": road_network,
     "social-network": social_network,
     "reachability": reachability,

@@ -25,6 +25,7 @@ BAD = {"Failed", "Crashed", "TimedOut", "Late"}
 BEGUN = {"Pending", "Submitting", "InfrastructurePending", "Running"}  # states that a worker or a process has to end
 ENDED = {"Completed", "Failed", "TimedOut", "Crashed", "Cancelling", "Cancelled"}
 WAITING = {"Scheduled", "Late", "AwaitingConcurrencySlot", "AwaitingRetry", "Retrying", "Paused", "Suspended"}
+HEARTBEAT = "prefect.flow-run.heartbeat"
 WHICH = "{{ flow.name }}/{{ deployment.name }}"
 # A refused result is a failed run, as one with an error is.
 STATE = "{{ 'Refused' if ' Refused: ' in (flow_run.state.message or '') else flow_run.state.name }}"
@@ -66,11 +67,11 @@ def notifications(pool: str, block: UUID) -> Iterator[AutomationCore]:
 def lost_runs(pool: str, within: timedelta = LOST) -> AutomationCore:
     """The automation that reports a run as crashed `within` this time after its last sign of life.
 
-    A worker reports the end of a process that it has started, but not if it ends itself at that moment, as in a power cut. The run
-    would stay Running and hold its deployment's slot. A run that goes on all the same states its own end later, which replaces
-    this one. Prefect refuses the change for a run that has ended.
+    A worker reports the end of a process that it has started, but not if it ends itself at that moment, as in a power cut. The
+    run would stay Running and hold its deployment's slot. A run that goes on all the same states its own end later, which
+    replaces this one. Prefect refuses the change for a run that has ended.
     """
-    alive = _events(BEGUN) | {"prefect.flow-run.heartbeat"}
+    alive = _events(BEGUN) | {HEARTBEAT}
     silent = _trigger(
         pool,
         after=alive,

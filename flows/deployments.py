@@ -10,15 +10,17 @@ from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.client.schemas.filters import DeploymentFilter, WorkPoolFilter
 from prefect.client.schemas.objects import DeploymentSchedule
+from prefect.client.schemas.schedules import IntervalSchedule
 from prefect.exceptions import ObjectNotFound
 
-from flows import analytics
+from flows import analytics, runs
 from flows.automations import block_of, lost_runs, notifications, set_up
 from flows.parameters import checked
 from flows.server import address, asking
 from pipeline.config.loading import load_run
 from pipeline.config.suggestions import did_you_mean
 from pipeline.errors import BadConfig
+from pipeline.signals import foreseen
 
 CLONE = Path(__file__).parents[1]
 OURS = "flows/analytics.py:"  # how the entrypoints of this project's flows begin
@@ -62,36 +64,52 @@ def deploy(file: Path, notify: Path | None = None) -> None:
             for automation in (lost_runs(pool), *(notifications(pool, block) if block else ())):
                 set_up(client, automation)
                 print(f"{automation.name}: is set up")
+            runs.watch_again(client, pool)
 
 
-def _listed(file: Path) -> list[Listed]:
-    """The deployments of a file, whose runs and parameters are checked."""
+def pause(file: Path) -> None:
+    """Pause the work pools of what a file lists, and wait until their runs have ended. Raises BadConfig."""
+    pools = sorted({entry["work_pool"]["name"] for entry in _entries(file)})
+    paused = foreseen(lambda: "the work pools stay paused; `python -m flows deploy` resumes them")
+    with paused, asking(), get_client(sync_client=True) as client:
+        runs.pause(client, pools)
+
+
+def _entries(file: Path) -> list[dict[str, Any]]:
+    """What a file states of each deployment; the values at `TEXTS` are there, and texts."""
     try:
         text = file.read_text(encoding="utf-8")
-        entries, written = yaml.safe_load(text)["deployments"], yaml.load(text, yaml.BaseLoader)["deployments"]
+        entries = yaml.safe_load(text)["deployments"]
+        written = yaml.load(text, yaml.BaseLoader)["deployments"]  # noqa: S506, because it makes texts of all values
         for number, (entry, as_written) in enumerate(zip(entries, written, strict=True), 1):
             for path in TEXTS:
                 _require_text(f"{file}: deployment {number}", path, entry, as_written)
-        found = [
-            Listed(entry["name"], entry["entrypoint"], entry["work_pool"]["name"], entry.get("schedules") or []) for entry in entries
-        ]
     except OSError as error:
         raise BadConfig(f"{file}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise BadConfig(f"{file}: does not list deployments with a work pool and parameter `run` ({error})") from None
-    for entry, one in zip(entries, found, strict=True):
-        load_run(CLONE / entry["parameters"]["run"])
-        if one.entrypoint.startswith(OURS):
-            function = one.entrypoint.removeprefix(OURS)
-            flows = {flow.fn.__name__: flow for flow in analytics.FLOWS.values()}
-            if function not in flows:
-                raise BadConfig(f"{file}: {one.name}: there is no flow {one.entrypoint}{did_you_mean(function, flows)}")
-            checked(f"{file}: {one.name}", flows[function], entry["parameters"])
-    return found
+    return list(entries)
+
+
+def _listed(file: Path) -> list[Listed]:
+    """The deployments of a file, whose runs and parameters are checked."""
+    return [_checked(file, entry) for entry in _entries(file)]
+
+
+def _checked(file: Path, entry: dict[str, Any]) -> Listed:
+    one = Listed(entry["name"], entry["entrypoint"], entry["work_pool"]["name"], entry.get("schedules") or [])
+    load_run(CLONE / entry["parameters"]["run"])
+    if one.entrypoint.startswith(OURS):
+        function = one.entrypoint.removeprefix(OURS)
+        flows = {flow.fn.__name__: flow for flow in analytics.FLOWS.values()}
+        if function not in flows:
+            raise BadConfig(f"{file}: {one.name}: there is no flow {one.entrypoint}{did_you_mean(function, flows)}")
+        checked(f"{file}: {one.name}", flows[function], entry["parameters"])
+    return one
 
 
 def _require_text(place: str, path: tuple[str, ...], entry: Any, as_written: Any) -> None:
-    """Raise BadConfig for a value that YAML reads as a number, a truth value, a date or nothing, such as `2024`, `on` or `null`."""
+    """Raise BadConfig for a value that YAML reads as a number, a truth value or nothing, such as `2024`, `on` or `null`."""
     for key in path:
         entry, as_written = entry[key], as_written[key]
     if not isinstance(entry, str):
@@ -132,10 +150,14 @@ def _is(schedule: DeploymentSchedule, stated: dict[str, Any]) -> bool:
     """Whether a schedule is the one that the file states: by its slug or, without one, by what it is."""
     if schedule.slug or stated.get("slug"):
         return schedule.slug == stated.get("slug")
-    return str(stated.get("cron") or stated.get("rrule") or stated.get("interval")) in _shown(schedule)
+    if "interval" in stated:
+        return (
+            isinstance(schedule.schedule, IntervalSchedule) and schedule.schedule.interval.total_seconds() == stated["interval"]
+        )
+    return _shown(schedule) == str(stated.get("cron") or stated.get("rrule"))
 
 
 def _shown(schedule: DeploymentSchedule) -> str:
     kind = schedule.schedule
-    timing = getattr(kind, "cron", None) or getattr(kind, "rrule", None) or f"every {kind.interval.total_seconds():g} s"
-    return f"{timing} ({schedule.slug})" if schedule.slug else str(timing)
+    timing = str(getattr(kind, "cron", None) or getattr(kind, "rrule", None) or getattr(kind, "interval", None))
+    return f"{timing} ({schedule.slug})" if schedule.slug else timing

@@ -96,7 +96,7 @@ class GuardedServer(prefect_server.SubprocessASGIServer):
 
 
 def create_app() -> FastAPI:
-    """Prefect's server, which also removes old runs; Prefect leaves that out of embedded servers, whose database would only grow."""
+    """Prefect's server, which also removes old runs; Prefect does not do that in embedded servers, whose database only grows."""
     for service in perpetual_services.get_perpetual_services():
         service.run_in_ephemeral |= service.function in (db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)
     return prefect_server.create_app()
@@ -105,7 +105,8 @@ def create_app() -> FastAPI:
 def shrink(database: Path) -> None:
     """Give back the space of what was deleted, if it is most of the database's file, and no other flow uses it."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True, timeout=0)) as opened:
-        unused, pages, size = (opened.execute(f"PRAGMA {what}").fetchone()[0] for what in ("freelist_count", "page_count", "page_size"))
+        figures = ("freelist_count", "page_count", "page_size")
+        unused, pages, size = (opened.execute(f"PRAGMA {figure}").fetchone()[0] for figure in figures)
         if 2 * unused > pages and unused * size > WORTH_SHRINKING:
             opened.execute("VACUUM")
 

@@ -32,7 +32,7 @@ def parameters_of(arguments: list[str]) -> dict[str, Written]:
 
 
 def checked(origin: str, flow: Flow[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a flow's parameters, as JSON has them. Raises BadConfig, which begins with `origin`, for one it does not take."""
+    """The values of a flow's parameters, as JSON has them. Raises BadConfig, after `origin`, for one that it does not take."""
     types, names = get_type_hints(flow.fn, include_extras=True), list(inspect.signature(flow.fn).parameters)
     for name in given:
         if name not in names:

@@ -36,7 +36,7 @@ def start(name: str, parameters: dict[str, Written]) -> None:
     """Run a deployment now and show its log until it ends.
 
     Raises:
-        BadConfig: There is no such deployment, its clone was moved, it does not take the parameters, or the server does not answer.
+        BadConfig: There is no such deployment, its clone was moved, it does not take the parameters, or no server answers.
         RunFailed: The run was not published; the message is its reason.
     """
     with asking(), get_client(sync_client=True) as client:
@@ -59,9 +59,8 @@ def _find(client: SyncPrefectClient, name: str) -> DeploymentResponse:
         flows = {flow.id: flow.name for flow in client.read_flows()}
         known = sorted(f"{flows.get(one.flow_id)}/{one.name}" for one in client.read_deployments())
         there = f"there are {', '.join(known)}" if known else "there are none"
-        raise BadConfig(
-            f"{name}: no such deployment; {there}{did_you_mean(name, known)}; `python -m flows deploy` makes those of prefect.yaml"
-        ) from None
+        way = "`python -m flows deploy` makes those of prefect.yaml"
+        raise BadConfig(f"{name}: no such deployment; {there}{did_you_mean(name, known)}; {way}") from None
 
 
 def _require_clone(name: str, deployment: DeploymentResponse) -> None:
@@ -83,9 +82,10 @@ def _is_here(url: str) -> bool:
 
 
 def _watched(client: SyncPrefectClient, name: str, number: UUID) -> FlowRun:
-    """Print the states and the log of a run, until it has ended and its last line is printed. Raises RunFailed if it is deleted."""
+    """Print the states and the log of a run, until it has ended and its last line has come. Raises RunFailed if it is deleted."""
     shown: dict[UUID, Log] = {}
-    state, left = "", AFTER_END
+    state: str | None = None
+    left = AFTER_END
     while True:
         try:
             run = client.read_flow_run(number)

@@ -31,7 +31,9 @@ def refusal(folder, **changes):
     return str(refused.value).removeprefix(f"{file}: ")
 
 
-@pytest.mark.parametrize("value", ["2024", "null", "~", "on", "no", "yes", "true", "1.5", "0x1F", "2024-01-02", "1_000", ".inf", "[a]"])
+@pytest.mark.parametrize(
+    "value", ["2024", "null", "~", "on", "no", "yes", "true", "1.5", "0x1F", "2024-01-02", "1_000", ".inf", "[a]"]
+)
 @pytest.mark.parametrize(("key", "name"), [("name", "name"), ("pool", "work_pool.name")])
 def test_a_name_that_yaml_does_not_read_as_text_is_shown(value, key, name, tmp_path):
     message = refusal(tmp_path, **{key: value})

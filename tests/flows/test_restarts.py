@@ -1,0 +1,102 @@
+"""Server and worker that are stopped at random moments, in every way, and started again: no run stays, and none waits for ever."""
+
+import random
+import time
+from datetime import timedelta
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import StateType
+from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
+
+from flows.automations import lost_runs, set_up
+from flows.runs import BEGUN, watch_again
+from tests.counts import NIGHTLY
+from tests.flows.conftest import give_database
+from tests.flows.networks import road_run
+from tests.flows.processes import alive, clean_environment, end, eventually, reserved_port
+from tests.flows.terminal import PAGE, Terminal, make_clone
+from tests.project.docs import below
+
+ROUNDS = 50 if NIGHTLY else 3
+LONGEST = 12.0  # seconds from the start of a run to the stop; on an idle machine a run takes that long
+POOL, NAME = "graphmill", "road-network/nightly"
+WAYS = ("at once", "cancelled", "killed")
+
+
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory):
+    clone = make_clone(tmp_path_factory.mktemp("clone"))
+    for name in ("new-york", "facebook", "wiki-vote", "facebook-changes"):
+        road_run(clone / "conf" / "runs", name, settings='stages = ["wcc"]')
+    home = clone / ".prefect"
+    home.mkdir(mode=0o700)
+    give_database(home / "prefect.db")
+    environment = clean_environment(home) | {"COLUMNS": "200"}
+    del environment["PYTHONPATH"]
+    with reserved_port() as port:
+        shell = Terminal(clone, environment, port)
+        shell.run("The environment of every terminal")
+        yield shell
+        end(environment)
+
+
+@pytest.fixture(scope="module")
+def settings(terminal):
+    url = f"http://127.0.0.1:{terminal.port}/api"
+    with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: terminal.log("auth").strip()}):
+        yield
+
+
+def start(terminal):
+    """As the page has it; a run is lost after seconds."""
+    terminal.run("Server")
+    terminal.run("Work pool, deployments, worker")
+    with get_client(sync_client=True) as client:
+        set_up(client, lost_runs(POOL, timedelta(seconds=20)))
+        watch_again(client, POOL)
+
+
+def run_now():
+    with get_client(sync_client=True) as client:
+        deployment = client.read_deployment_by_name(NAME)
+        return client.create_flow_run_from_deployment(deployment.id).id
+
+
+def state_of(run):
+    with get_client(sync_client=True) as client:
+        return client.read_flow_run(run).state
+
+
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_after_a_stop_at_any_moment_every_run_ends_and_the_next_is_published(terminal, number):
+    moment, way = random.Random(f"{time.time_ns()}"), WAYS[number % len(WAYS)]
+    start(terminal)
+    run, wait = run_now(), moment.uniform(0, LONGEST)
+    time.sleep(wait)
+    before = state_of(run)
+    if way == "cancelled":
+        terminal.type(f"prefect flow-run cancel {run} || true")
+    if way == "killed":
+        end(terminal.environment | {})
+        terminal.__post_init__()
+        terminal.run("The environment of every terminal")
+    else:
+        terminal.type(below(PAGE, "Stop", "bash")[-1])
+    assert eventually(lambda: alive_but(terminal) == [])
+    start(terminal)
+    following = run_now()
+    told = f"{way} after {wait:.1f} s, {before.name if before else None}"
+    assert eventually(lambda: state_of(run).is_final() and state_of(following).is_final(), 600), (
+        told, state_of(run), state_of(following)
+    )  # fmt: skip
+    assert state_of(following).is_completed(), (told, state_of(following))
+    with get_client(sync_client=True) as client:
+        assert client.read_deployment_by_name(NAME).global_concurrency_limit.active_slots == 0, told
+    terminal.run("Stop")
+
+
+def alive_but(terminal):
+    """What is left besides the terminal itself."""
+    return [process for process in alive(terminal.environment) if process.pid != terminal.shell.pid]
