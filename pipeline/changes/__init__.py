@@ -75,7 +75,7 @@ def change(
     """
     before, source = newest(out, options.get("publish_as") or LATEST), locate(str(changes))
     reading = _Reading(before, source, count_violations, again, snapshot)
-    return run(before.config(**options), call, reading, before.target())
+    return run(before.config(**options), call, reading, before.target(), (str(changes),))
 
 
 @dataclass(frozen=True)

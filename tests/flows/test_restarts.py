@@ -1,4 +1,4 @@
-"""Server and worker that are stopped at random moments, in every way, and started again: no run stays, and none waits for ever."""
+"""Server and worker, stopped at random moments in every way and started again: no run stays, and none waits for ever."""
 
 import random
 import time
@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.objects import StateType
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary_settings
 
 from flows.automations import lost_runs, set_up
-from flows.runs import BEGUN, watch_again
+from flows.runs import watch_again
 from tests.counts import NIGHTLY
 from tests.flows.conftest import give_database
 from tests.flows.networks import road_run
@@ -32,7 +31,8 @@ def terminal(tmp_path_factory):
     home = clone / ".prefect"
     home.mkdir(mode=0o700)
     give_database(home / "prefect.db")
-    environment = clean_environment(home) | {"COLUMNS": "200"}
+    patience = {"PREFECT_SERVER_SERVICES_CANCELLATION_CLEANUP_CANCELLING_TIMEOUT_SECONDS": "20"}  # Prefect's default is 300
+    environment = clean_environment(home) | {"COLUMNS": "200"} | patience
     del environment["PYTHONPATH"]
     with reserved_port() as port:
         shell = Terminal(clone, environment, port)

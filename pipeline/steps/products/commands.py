@@ -13,6 +13,7 @@ from pipeline.config.products import MatrixOptions, TreesOptions
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
+from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
@@ -35,16 +36,24 @@ def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
             not write, or is inside a folder of a run or step.
     """
     options = checked(MatrixOptions, "options", output=out, **asked)
-    with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
-        ends = _vertices(options.sources, edges, graph), _vertices(options.targets, edges, graph)
-        return flushed(matrix.tabulate_matrix(graph, ends, options, runtime))
+
+    def tabulate() -> Folder:
+        with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
+            ends = _vertices(options.sources, edges, graph), _vertices(options.targets, edges, graph)
+            return flushed(matrix.tabulate_matrix(graph, ends, options, runtime))
+
+    return steadily([target, *options.files], tabulate)
 
 
 def trees_into(target: str, out: Path, **asked: Any) -> Folder:
     """Write the shortest paths from sources into a folder, as `TreesOptions` asks; raises as `matrix_into`."""
     options = checked(TreesOptions, "options", output=out, **asked)
-    with _opened(target, options, trees.STEP) as (edges, graph, runtime):
-        return flushed(trees.tabulate_trees(graph, _vertices(options.sources, edges, graph), options.output, runtime))
+
+    def tabulate() -> Folder:
+        with _opened(target, options, trees.STEP) as (edges, graph, runtime):
+            return flushed(trees.tabulate_trees(graph, _vertices(options.sources, edges, graph), options.output, runtime))
+
+    return steadily([target, *options.files], tabulate)
 
 
 def _vertices(file: str | None, edges: Folder, graph: Folder) -> Array | None:
