@@ -9,16 +9,17 @@ compaction.py shards with many changes are written anew
 state.py      the newest run, and what it was made from
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.changes.apply import Asked, change_graph
 from pipeline.changes.reading import read_changes
-from pipeline.changes.renumbering import NEW_NAMES, number_names
+from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
 from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
@@ -36,6 +37,7 @@ from pipeline.store.edges import FILES
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
+from pipeline.store.scratch import scratch
 
 __all__ = ["change"]
 
@@ -48,6 +50,8 @@ def change(
     snapshot: bool = False,
     count_violations: bool = False,
     again: bool = False,
+    earlier: Sequence[str] = (),
+    done: list[str] | None = None,
     call: Call = directly,
     **options: Any,
 ) -> Folder:
@@ -60,6 +64,8 @@ def change(
         snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
+        earlier: Files that are applied before this one, in this order, and whose states are not published.
+        done: Gets each of these files when it has been applied.
         call: As `pipeline.run.run`.
         options: Keys of a run's configuration that replace those of the newest run, such as `backend` and `cluster`. `publish_as`
             is the link of the output folder that names the newest state, and then the next one; `latest` by default.
@@ -73,9 +79,9 @@ def change(
         BadConfig: There is no run, its steps are no longer there, or another link names a changed graph.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
-    before, source = newest(out, options.get("publish_as") or LATEST), locate(str(changes))
-    reading = _Reading(before, source, count_violations, again, snapshot)
-    return run(before.config(**options), call, reading, before.target(), (str(changes),))
+    before, files = newest(out, options.get("publish_as") or LATEST), (*earlier, str(changes))
+    reading = _Reading(before, [*map(locate, files)], [] if done is None else done, count_violations, again, snapshot)
+    return run(before.config(**options), call, reading, before.target(), files)
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ class _Reading:
     """How a run of changes gets its graph."""
 
     before: State
-    source: Source
+    sources: list[Source]
+    done: list[str]
     counts: bool
     again: bool
     snapshot: bool
@@ -93,18 +100,10 @@ class _Reading:
         before = self.before
         if newest(before.output, before.link).name != before.name:
             raise Busy(f"{before.output}: another run was published in the meantime; start again")
-        digest = identify(self.source, None)
+        self.done.clear()
+        digest = identify(self.sources[0], None)
         edges, graph = before.steps()
-        state = GraphFacts.of(graph).state
-        had = state.applied[-1:] if state and self.snapshot else state.applied if state else []  # a snapshot may come back
-        if state and digest in had and not self.again and self._has_rows(config, digest, edges, graph):
-            if config.publish_to and not is_uploaded(before.run, config.publish_to):
-                call("upload", upload, before.run, config.publish_to, config.keep)
-            number = state.applied.index(digest) + 1
-            raise AlreadyApplied(
-                f"{self.source.url}: was already applied, as file {number} of {len(state.applied)} since the source was read; "
-                f"{before.link} is {before.name}, which has its changes"
-            )
+        self._require_new(config, call, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:
             # Changes do not read the edges themselves.
@@ -116,14 +115,48 @@ class _Reading:
             for checked in checks:
                 checked.result()
         beside(partial(prepare_page, runtime.backend))  # stages would wait for the GIL meanwhile, and this step does little
-        asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
-        changed = call("graph", change_graph, graph, edges, asked, runtime)
-        if NEW_NAMES in changed.manifest.files:
-            edges = call("edges", number_names, edges, changed, runtime)
-        return Input(edges, changed, sources_of(config, edges, changed, target))
+        edges, graph = self._apply(config, call, runtime, digest, edges, graph)
+        return Input(edges, graph, sources_of(config, edges, graph, target))
 
-    def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
+    def _apply(
+        self, config: RunConfig, call: Call, runtime: Runtime, digest: str, edges: Folder, graph: Folder
+    ) -> tuple[Folder, Folder]:
+        """Apply all files, of which the first has this digest. States before the last are in a folder that is then removed."""
+        *earlier, last = self.sources
+        published = edges, graph
+        with scratch(runtime.work) if earlier else nullcontext(runtime.work) as between:
+            for source in self.sources:
+                if source is not self.sources[0]:
+                    digest = identify(source, None)
+                    self._require_new(config, call, source, digest, edges, graph)
+                asked = Asked(source, digest, config.graph, self.counts, self.snapshot)
+                place = runtime if source is last else replace(runtime, work=between)
+                beside_edges, beside_graph = published if source is last else (edges, graph)
+                changed = call("graph", change_graph, graph, edges, asked, place, beside_graph)
+                if NEW_NAMES in changed.manifest.files:
+                    edges = call("edges", number_names, edges, changed, place, beside_edges)
+                graph = changed
+                self.done.append(source.url)
+            if earlier and edges.path.parent == between:
+                edges = settle(edges, runtime.work, published[0])
+        return edges, graph
+
+    def _require_new(self, config: RunConfig, call: Call, source: Source, digest: str, edges: Folder, graph: Folder) -> None:
+        """Raise AlreadyApplied for a file that this state of the graph has had; repeat a failed upload of its run before."""
+        before, state = self.before, GraphFacts.of(graph).state
+        had = state.applied[-1:] if state and self.snapshot else state.applied if state else []  # a snapshot may come back
+        if not state or digest not in had or self.again or not self._has_rows(config, source, digest, edges, graph):
+            return
+        if config.publish_to and not is_uploaded(before.run, config.publish_to):
+            call("upload", upload, before.run, config.publish_to, config.keep)
+        number = state.applied.index(digest) + 1
+        raise AlreadyApplied(
+            f"{source.url}: was already applied, as file {number} of {len(state.applied)} since the source was read; "
+            f"{before.link} is {before.name}, which has its changes"
+        )
+
+    def _has_rows(self, config: RunConfig, source: Source, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""
         weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
-        of_bytes = digest if self.source.local else None  # that of a remote file is not that of its bytes
-        return self.snapshot or len(read_changes(self.source, of_bytes, config.graph, weight, named).ops) > 0
+        of_bytes = digest if source.local else None  # that of a remote file is not that of its bytes
+        return self.snapshot or len(read_changes(source, of_bytes, config.graph, weight, named).ops) > 0

@@ -36,7 +36,7 @@ _ADVICE = "; repair it or move it away, then start again"
 
 
 def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
-    """Apply all files of changes that have arrived, or arrive in the meantime, and publish a run for each.
+    """Apply all files of changes that have arrived, or arrive in the meantime, and publish a run for each or for the last.
 
     Args:
         config: The graph's run. If its output folder has no run yet, the source is read first.
@@ -66,17 +66,28 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
             call("destination", _require_applied_files, config.publish_to, link, folder, remembered)
         published = execute(partial(run, config, call))
     options = {key: getattr(config, key) for key in _OPTIONS}
+
+    def apply(files: list[str], done: list[str]) -> Folder:
+        asked = {"earlier": files[:-1], "done": done, "call": call, "publish_as": link}
+        return execute(partial(change, config.output, files[-1], **asked, **options))
+
     while True:
-        source, waiting = call("arrivals", next_arrival, folder, RunFacts.of(published).graph.state, remembered)
-        if source is None:
+        waiting = [one.url for one in call("arrivals", arrivals, folder, RunFacts.of(published).graph.state, remembered)]
+        if not waiting:
             log.info("arrivals: all files in %s have been applied; %s names %s", folder, link, published.path.name)
             return published
-        log.info("arrivals: applying %s, the first of %d waiting", source.url, waiting)
+        log.info("arrivals: applying %s, the first of %d waiting", waiting[0], len(waiting))
+        files, done = waiting if config.changes.publish == "last" else waiting[:1], list[str]()
         try:
-            published = execute(partial(change, config.output, source.url, call=call, publish_as=link, **options))
+            published = apply(files, done)
         except (BadInput, AlreadyApplied, Refused) as error:
-            behind = f"; {waiting - 1} behind it wait" if waiting > 1 else ""
-            raise Stopped(f"{type(error).__name__}: {error}. {source.url} was not applied{behind}{_ADVICE}") from error
+            number, name = min(len(done), len(files) - 1), type(error).__name__
+            if isinstance(error, Refused) and number:  # it is not known which of the files is the cause
+                raise Stopped(f"{name}: {error}. {files[0]} to {files[-1]} were not applied{_ADVICE}") from error
+            if number:
+                apply(files[:number], [])
+            behind = f"; {left} behind it wait" if (left := len(waiting) - number - 1) else ""
+            raise Stopped(f"{name}: {error}. {waiting[number]} was not applied{behind}{_ADVICE}") from error
 
 
 def _uploaded(published: Folder, config: RunConfig, call: Call) -> Folder:
@@ -100,16 +111,13 @@ def _require_applied_files(url: str, link: str, folder: str, remembered: Path) -
             )
 
 
-def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tuple[Source | None, int]:
-    """The first file, by the code points of names, that was not applied to a state of a graph; None if all were.
+def arrivals(folder: str, state: StateFacts | None, remembered: Path) -> list[Source]:
+    """The files that were not applied to a state of a graph, by the code points of their names.
 
     Args:
         folder: A folder of this machine, or the URL of one.
         state: None for a graph as its source has it.
         remembered: The file that keeps the digests of applied files, so that each is read again only after it was written.
-
-    Returns:
-        The file, and how many are waiting.
 
     Raises:
         BadConfig: There is no such folder.
@@ -130,7 +138,7 @@ def next_arrival(folder: str, state: StateFacts | None, remembered: Path) -> tup
         raise Stopped(
             f"{waiting[0].url}: arrived after {last}, whose name comes later, was applied{_ADVICE}; a new name puts it last"
         )
-    return (waiting[0] if waiting else None), len(waiting)
+    return waiting
 
 
 def _digest_of(source: Source, digests: Remembered) -> str:

@@ -18,7 +18,7 @@ from tests.flows.terminal import PAGE, Terminal, make_clone
 from tests.project.docs import below
 
 ROUNDS = 50 if NIGHTLY else 3
-LONGEST = 12.0  # seconds from the start of a run to the stop; on an idle machine a run takes that long
+LONGEST = 20.0  # seconds from the start of a run to the stop; a run takes about as long on a busy machine
 POOL, NAME = "graphmill", "road-network/nightly"
 WAYS = ("at once", "cancelled", "killed")
 
@@ -26,8 +26,9 @@ WAYS = ("at once", "cancelled", "killed")
 @pytest.fixture(scope="module")
 def terminal(tmp_path_factory):
     clone = make_clone(tmp_path_factory.mktemp("clone"))
-    for name in ("new-york", "facebook", "wiki-vote", "facebook-changes"):
-        road_run(clone / "conf" / "runs", name, settings='stages = ["wcc"]')
+    deployments = (clone / "prefect.yaml").read_text().split("\n\n  - name: ")
+    (clone / "prefect.yaml").write_text(f"{deployments[0]}\n")  # one is deployed faster than four
+    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["wcc"]')
     home = clone / ".prefect"
     home.mkdir(mode=0o700)
     give_database(home / "prefect.db")
@@ -37,30 +38,25 @@ def terminal(tmp_path_factory):
     with reserved_port() as port:
         shell = Terminal(clone, environment, port)
         shell.run("The environment of every terminal")
-        yield shell
+        url = f"http://127.0.0.1:{port}/api"
+        with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: shell.log("auth").strip()}):
+            start(shell)
+            yield shell
         end(environment)
 
 
-@pytest.fixture(scope="module")
-def settings(terminal):
-    url = f"http://127.0.0.1:{terminal.port}/api"
-    with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: terminal.log("auth").strip()}):
-        yield
-
-
 def start(terminal):
-    """As the page has it; a run is lost after seconds."""
+    """As the page has it; but a run is lost after seconds."""
     terminal.run("Server")
     terminal.run("Work pool, deployments, worker")
     with get_client(sync_client=True) as client:
-        set_up(client, lost_runs(POOL, timedelta(seconds=20)))
+        set_up(client, lost_runs(POOL, timedelta(seconds=30)))
         watch_again(client, POOL)
 
 
 def run_now():
     with get_client(sync_client=True) as client:
-        deployment = client.read_deployment_by_name(NAME)
-        return client.create_flow_run_from_deployment(deployment.id).id
+        return client.create_flow_run_from_deployment(client.read_deployment_by_name(NAME).id).id
 
 
 def state_of(run):
@@ -68,35 +64,25 @@ def state_of(run):
         return client.read_flow_run(run).state
 
 
-@pytest.mark.usefixtures("settings")
 @pytest.mark.parametrize("number", range(ROUNDS))
 def test_after_a_stop_at_any_moment_every_run_ends_and_the_next_is_published(terminal, number):
-    moment, way = random.Random(f"{time.time_ns()}"), WAYS[number % len(WAYS)]
-    start(terminal)
-    run, wait = run_now(), moment.uniform(0, LONGEST)
+    way, wait = WAYS[number % len(WAYS)], random.uniform(0, LONGEST)
+    run = run_now()
     time.sleep(wait)
-    before = state_of(run)
+    told = f"{way} after {wait:.1f} s, when it was {state_of(run).name}"
+    print(told)
     if way == "cancelled":
         terminal.type(f"prefect flow-run cancel {run} || true")
-    if way == "killed":
-        end(terminal.environment | {})
+    if way == "killed":  # as by a power cut
+        end(terminal.environment)
         terminal.__post_init__()
         terminal.run("The environment of every terminal")
     else:
         terminal.type(below(PAGE, "Stop", "bash")[-1])
-    assert eventually(lambda: alive_but(terminal) == [])
+    assert eventually(lambda: [one for one in alive(terminal.environment) if one.pid != terminal.shell.pid] == []), told
     start(terminal)
     following = run_now()
-    told = f"{way} after {wait:.1f} s, {before.name if before else None}"
-    assert eventually(lambda: state_of(run).is_final() and state_of(following).is_final(), 600), (
-        told, state_of(run), state_of(following)
-    )  # fmt: skip
+    assert eventually(lambda: state_of(run).is_final() and state_of(following).is_final(), 600), (told, state_of(run))
     assert state_of(following).is_completed(), (told, state_of(following))
     with get_client(sync_client=True) as client:
         assert client.read_deployment_by_name(NAME).global_concurrency_limit.active_slots == 0, told
-    terminal.run("Stop")
-
-
-def alive_but(terminal):
-    """What is left besides the terminal itself."""
-    return [process for process in alive(terminal.environment) if process.pid != terminal.shell.pid]
