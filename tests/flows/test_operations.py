@@ -219,6 +219,29 @@ def test_a_failed_run_is_reported_with_its_reason_and_a_cancelled_one_is_not(ter
 
 
 @pytest.mark.usefixtures("deployed")
+def test_what_the_file_no_longer_has_is_removed_or_named(terminal, api):
+    whole = (terminal.clone / "prefect.yaml").read_text()
+    common, *entries = whole.split("\n  - name: nightly\n")
+    first = re.sub(r"    schedules:\n      - .*\n", "", entries[0])
+    (terminal.clone / "less.yaml").write_text(f"{common}\n  - name: nightly\n{first}")
+    (terminal.clone / "other.yaml").write_text(whole.replace("slug: nightly", "slug: other"))
+
+    def schedules():
+        found = api("GET", "deployments/name/road-network/nightly").json()["schedules"]
+        return [schedule["slug"] for schedule in found if schedule["active"]]
+
+    assert schedules() == ["nightly"]
+    printed = terminal.type("python -m flows deploy less.yaml")
+    assert "road-network/nightly: its schedule " in printed and "is no longer in less.yaml, and is removed" in printed
+    assert "social-network/nightly: is not in less.yaml, and stays with its schedules; `prefect deployment delete " in printed
+    assert schedules() == []
+    terminal.type("python -m flows deploy other.yaml")
+    assert schedules() == ["other"]
+    terminal.type("python -m flows deploy")
+    assert schedules() == ["nightly"]
+
+
+@pytest.mark.usefixtures("deployed")
 def test_after_stop_upgrade_and_restart_a_scheduled_run_is_executed(terminal, api):
     terminal.run("Stop")
     terminal.run("Upgrade")
