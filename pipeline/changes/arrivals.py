@@ -68,8 +68,8 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
     options = {key: getattr(config, key) for key in _OPTIONS}
 
     def apply(files: list[str], done: list[str]) -> Folder:
-        asked = {"earlier": files[:-1], "done": done, "call": call, "publish_as": link}
-        return execute(partial(change, config.output, files[-1], **asked, **options))
+        more = partial(change, earlier=files[:-1], done=done, call=call, publish_as=link, **options)
+        return execute(partial(more, config.output, files[-1]))
 
     while True:
         waiting = [one.url for one in call("arrivals", arrivals, folder, RunFacts.of(published).graph.state, remembered)]
