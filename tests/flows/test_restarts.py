@@ -71,8 +71,8 @@ def test_after_a_stop_at_any_moment_every_run_ends_and_the_next_is_published(ter
     run = run_now()
     assert eventually(lambda: MOMENTS.index(moment) == 0 or state_of(run).name == moment or state_of(run).is_final())
     time.sleep(wait)
-    told = f"{way} {wait:.1f} s after {moment}, when it was {state_of(run).name}"
-    print(told)
+    how = f"{way} {wait:.1f} s after {moment}, when it was {state_of(run).name}"
+    print(how)
     if way == "cancelled":
         terminal.type(f"prefect flow-run cancel {run} || true")
     if way == "killed":  # as by a power cut
@@ -81,10 +81,10 @@ def test_after_a_stop_at_any_moment_every_run_ends_and_the_next_is_published(ter
         terminal.run("The environment of every terminal")
     else:
         terminal.type(below(PAGE, "Stop", "bash")[-1])
-    assert eventually(lambda: [one for one in alive(terminal.environment) if one.pid != terminal.shell.pid] == []), told
+    assert eventually(lambda: [one for one in alive(terminal.environment) if one.pid != terminal.shell.pid] == []), how
     start(terminal)
     following = run_now()
-    assert eventually(lambda: state_of(run).is_final() and state_of(following).is_final(), 600), (told, state_of(run))
-    assert state_of(following).is_completed(), (told, state_of(following))
+    assert eventually(lambda: state_of(run).is_final() and state_of(following).is_final(), 600), (how, state_of(run))
+    assert state_of(following).is_completed(), (how, state_of(following))
     with get_client(sync_client=True) as client:
-        assert client.read_deployment_by_name(NAME).global_concurrency_limit.active_slots == 0, told
+        assert client.read_deployment_by_name(NAME).global_concurrency_limit.active_slots == 0, how
