@@ -12,7 +12,7 @@ state.py      the newest run, and what it was made from
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,15 @@ from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
 from pipeline.store.scratch import scratch
 
-__all__ = ["change"]
+__all__ = ["Backlog", "change"]
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Files of changes that are applied before another one."""
+
+    earlier: Sequence[str]  # in this order
+    done: list[str] = field(default_factory=list)  # those, and the other one, that have been applied
 
 
 def change(
@@ -50,8 +58,7 @@ def change(
     snapshot: bool = False,
     count_violations: bool = False,
     again: bool = False,
-    earlier: Sequence[str] = (),
-    done: list[str] | None = None,
+    backlog: Backlog | None = None,
     call: Call = directly,
     **options: Any,
 ) -> Folder:
@@ -64,8 +71,7 @@ def change(
         snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
-        earlier: Files that are applied before this one, in this order, and whose states are not published.
-        done: Gets each of these files when it has been applied.
+        backlog: Files that are applied before this one, and whose states are not published.
         call: As `pipeline.run.run`.
         options: Keys of a run's configuration that replace those of the newest run, such as `backend` and `cluster`. `publish_as`
             is the link of the output folder that names the newest state, and then the next one; `latest` by default.
@@ -79,8 +85,9 @@ def change(
         BadConfig: There is no run, its steps are no longer there, or another link names a changed graph.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
-    before, files = newest(out, options.get("publish_as") or LATEST), (*earlier, str(changes))
-    reading = _Reading(before, [*map(locate, files)], [] if done is None else done, count_violations, again, snapshot)
+    before, backlog = newest(out, options.get("publish_as") or LATEST), backlog or Backlog([])
+    files = (*backlog.earlier, str(changes))
+    reading = _Reading(before, [*map(locate, files)], backlog.done, count_violations, again, snapshot)
     return run(before.config(**options), call, reading, before.target(), files)
 
 

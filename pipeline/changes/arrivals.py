@@ -12,7 +12,7 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.changes import change
+from pipeline.changes import Backlog, change
 from pipeline.changes.state import newest
 from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
@@ -68,7 +68,7 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
     options = {key: getattr(config, key) for key in _OPTIONS}
 
     def apply(files: list[str], done: list[str]) -> Folder:
-        more = partial(change, earlier=files[:-1], done=done, call=call, publish_as=link, **options)
+        more = partial(change, backlog=Backlog(files[:-1], done), call=call, publish_as=link, **options)
         return execute(partial(more, config.output, files[-1]))
 
     while True:
