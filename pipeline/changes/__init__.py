@@ -44,21 +44,20 @@ __all__ = ["Backlog", "change"]
 
 @dataclass(frozen=True)
 class Backlog:
-    """Files of changes that are applied before another one."""
+    """Files of changes that are applied together."""
 
-    earlier: Sequence[str]  # in this order
-    done: list[str] = field(default_factory=list)  # those, and the other one, that have been applied
+    files: Sequence[str]  # in this order
+    done: list[str] = field(default_factory=list)  # those that have been applied
 
 
 def change(
     out: Path,
-    changes: str | Path,
+    changes: str | Path | Backlog,
     /,
     *,
     snapshot: bool = False,
     count_violations: bool = False,
     again: bool = False,
-    backlog: Backlog | None = None,
     call: Call = directly,
     **options: Any,
 ) -> Folder:
@@ -67,11 +66,10 @@ def change(
     Args:
         out: The output folder of the run.
         changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
-            TSV, compressed or not; a path, or any URL that fsspec opens.
+            TSV, compressed or not; a path, or any URL that fsspec opens. Of several only the last state is published.
         snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
-        backlog: Files that are applied before this one, and whose states are not published.
         call: As `pipeline.run.run`.
         options: Keys of a run's configuration that replace those of the newest run, such as `backend` and `cluster`. `publish_as`
             is the link of the output folder that names the newest state, and then the next one; `latest` by default.
@@ -85,10 +83,10 @@ def change(
         BadConfig: There is no run, its steps are no longer there, or another link names a changed graph.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
-    before, backlog = newest(out, options.get("publish_as") or LATEST), backlog or Backlog([])
-    files = (*backlog.earlier, str(changes))
-    reading = _Reading(before, [*map(locate, files)], backlog.done, count_violations, again, snapshot)
-    return run(before.config(**options), call, reading, before.target(), files)
+    before = newest(out, options.get("publish_as") or LATEST)
+    backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
+    reading = _Reading(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
+    return run(before.config(**options), call, reading, before.target(), tuple(backlog.files))
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,7 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
     options = {key: getattr(config, key) for key in _OPTIONS}
 
     def apply(files: list[str], done: list[str]) -> Folder:
-        more = partial(change, backlog=Backlog(files[:-1], done), call=call, publish_as=link, **options)
-        return execute(partial(more, config.output, files[-1]))
+        return execute(partial(change, config.output, Backlog(files, done), call=call, publish_as=link, **options))
 
     while True:
         waiting = [one.url for one in call("arrivals", arrivals, folder, RunFacts.of(published).graph.state, remembered)]
