@@ -1,7 +1,7 @@
 """Run flows in this process: `python -m flows road-network conf/runs/new-york.toml [social-network RUN ...]`.
 
 If no Prefect server is configured, the flow starts an embedded one (`flows/embedded.py`), which ends with this process. On a
-configured server `python -m flows deploy` sets up deployments, and `python -m flows start` runs one.
+configured server `python -m flows deploy` sets up deployments, `start` runs one, and `pause` waits until none runs.
 """
 
 import sys
@@ -14,6 +14,7 @@ from pipeline.signals import cleaned
 NAMES = ("road-network", "social-network", "reachability", "graph-changes")  # without an import of Prefect, which takes seconds
 USAGE = f"""usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]
        python -m flows deploy [DEPLOYMENTS.yaml] [--notify ADDRESS.txt]
+       python -m flows pause [DEPLOYMENTS.yaml]
        python -m flows start FLOW/DEPLOYMENT [NAME=VALUE ...]
   FLOW is {", ".join(NAMES[:-1])} or {NAMES[-1]}"""
 
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> None:
     names, runs = arguments[::2], arguments[1::2]
     if arguments[:1] == ["deploy"] and (found := _files(arguments[1:])):
         run_command("flows", partial(_deploy, *found))
+    elif arguments[:1] == ["pause"] and (found := _files(arguments[1:])) and not found[1]:
+        run_command("flows", partial(_pause, found[0]))
     elif arguments[:1] == ["start"] and len(arguments) > 1 and "/" in arguments[1]:
         run_command("flows", partial(_start, arguments[1], arguments[2:]))
     elif runs and len(names) == len(runs) and set(names) <= set(NAMES):
@@ -48,8 +51,15 @@ def _deploy(file: Path, notify: Path | None) -> None:
     deploy(file, notify)
 
 
+def _pause(file: Path) -> None:
+    from flows.deployments import pause
+
+    pause(file)
+
+
 def _start(name: str, arguments: list[str]) -> None:
-    from flows.deployments import parameters_of, start
+    from flows.parameters import parameters_of
+    from flows.starting import start
 
     start(name, parameters_of(arguments))
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any
 
-from prefect import flow, runtime
+from prefect import Flow, flow, runtime
 
 from flows.artifacts import show
 from flows.crashes import flow_reported
+from flows.results import remove_exception
 from flows.tasks import as_task
 from pipeline.changes.arrivals import apply_arrivals
 from pipeline.config.loading import load_run
@@ -27,7 +28,7 @@ def run_name() -> str:
     return Path(runtime.flow_run.parameters["run"]).stem
 
 
-@flow(name="road-network", flow_run_name=run_name, persist_result=False)
+@flow(name="road-network", flow_run_name=run_name, persist_result=False, on_failure=[remove_exception])
 def road_network(
     run: str = "conf/runs/new-york.toml",
     sources: list[Vertex] | None = None,
@@ -45,7 +46,7 @@ def road_network(
     return analyse(run, sources=sources, backend=backend, publish_as=publish_as)
 
 
-@flow(name="social-network", flow_run_name=run_name, persist_result=False)
+@flow(name="social-network", flow_run_name=run_name, persist_result=False, on_failure=[remove_exception])
 def social_network(
     run: str = "conf/runs/facebook.toml",
     sources: list[Vertex] | None = None,
@@ -63,7 +64,7 @@ def social_network(
     return analyse(run, sources=sources, backend=backend, publish_as=publish_as)
 
 
-@flow(name="reachability", flow_run_name=run_name, persist_result=False)
+@flow(name="reachability", flow_run_name=run_name, persist_result=False, on_failure=[remove_exception])
 def reachability(
     run: str = "conf/runs/wiki-vote.toml",
     pairs: str | None = None,
@@ -85,7 +86,7 @@ def reachability(
     return analyse(run, given(pairs=pairs, witness=witness), needs_pairs=True, backend=backend, publish_as=publish_as)
 
 
-@flow(name="graph-changes", flow_run_name=run_name, persist_result=False)
+@flow(name="graph-changes", flow_run_name=run_name, persist_result=False, on_failure=[remove_exception])
 def graph_changes(
     run: str = "conf/runs/facebook-changes.toml",
     arrivals: str | None = None,
@@ -136,7 +137,7 @@ def _shown(work: Callable[[], Folder]) -> Folder:
     return published
 
 
-FLOWS: dict[str, Callable[..., Folder]] = {
+FLOWS: dict[str, Flow[..., Folder]] = {
     "road-network": road_network,
     "social-network": social_network,
     "reachability": reachability,

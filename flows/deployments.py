@@ -1,92 +1,120 @@
-"""Deployments on a Prefect server: set up those of a file, with notifications, and run one of them while watching it."""
+"""Deployments: what a file like prefect.yaml lists is checked, deployed and, where it no longer lists it, removed."""
 
-import asyncio
-import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from datetime import timedelta
-from functools import partial
 from pathlib import Path
-from typing import Any
-from uuid import UUID
+from typing import Any, NamedTuple
 
 import yaml
-from apprise import Apprise
-from prefect.blocks.notifications import CustomWebhookNotificationBlock, SlackWebhook
-from prefect.cli.flow_runs_watching import watch_flow_run
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
-from prefect.client.schemas.objects import FlowRun
-from prefect.deployments.flow_runs import arun_deployment
-from prefect.events.actions import SendNotification
-from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+from prefect.client.schemas.filters import DeploymentFilter, WorkPoolFilter
+from prefect.client.schemas.objects import DeploymentSchedule
+from prefect.client.schemas.schedules import IntervalSchedule
 from prefect.exceptions import ObjectNotFound
-from prefect.settings import get_current_settings
-from rich.console import Console
 
+from flows import analytics, runs
+from flows.automations import block_of, lost_runs, notifications, set_up
+from flows.parameters import checked
+from flows.server import address, asking
 from pipeline.config.loading import load_run
-from pipeline.errors import BadConfig, GraphmillError
+from pipeline.errors import BadConfig
 from pipeline.signals import foreseen
+from pipeline.suggestions import did_you_mean
 
 CLONE = Path(__file__).parents[1]
-BLOCK = "graphmill"  # the name of the block with the address of notifications
-LONGEST = timedelta(days=3650)  # between a failure and the recovery from it
-# States of a run that are reported: also a run that has not started 15 s after its time (Prefect's default).
-BAD = {f"prefect.flow-run.{state}" for state in ("Failed", "Crashed", "TimedOut", "Late")}
-WHICH = "{{ flow.name }}/{{ deployment.name }}"
-# A refused result is a failed run, as one with an error is.
-STATE = "{{ 'Refused' if ' Refused: ' in (flow_run.state.message or '') else flow_run.state.name }}"
-BODY = "{{ flow_run.state.message or flow_run.state.name }}\nRun {{ flow_run.name }}: {{ flow_run | ui_url }}"
+OURS = "flows/analytics.py:"  # how the entrypoints of this project's flows begin
+TEXTS = (("name",), ("entrypoint",), ("work_pool", "name"), ("parameters", "run"))  # values of a deployment that are texts
 
 
-class RunFailed(GraphmillError):
-    """A run of a deployment that did not end well; the message is its own."""
+class Listed(NamedTuple):
+    """What the file states about one deployment."""
+
+    name: str
+    entrypoint: str
+    pool: str
+    schedules: list[dict[str, Any]]
 
 
 def deploy(file: Path, notify: Path | None = None) -> None:
-    """Deploy what a file in the format of prefect.yaml lists, to work pools that run, and set up notifications.
+    """Deploy what a file in the format of prefect.yaml lists, to work pools that run, and set up automations.
 
-    Deploying again changes what exists. A paused work pool is resumed.
+    Deploying again changes what exists, and removes schedules that the file no longer has. A paused work pool is resumed.
 
     Args:
         file: The deployments. The run's file of each, parameter `run`, is checked before anything is deployed.
-        notify: A file with the address of notifications, which is a secret: see `_block`. Without it nothing is changed.
+        notify: A file with the address of notifications, which is a secret: see `block_of`. Without it they are not changed.
 
     Raises:
-        BadConfig: No server is configured, the file lists no deployments, a run's file is wrong, or the address is.
+        BadConfig: No server is configured or it does not answer, the file lists no deployments, a run's file is wrong, or the
+            address is.
     """
-    _require_server()
-    pools = _pools(file)
-    with get_client(sync_client=True) as client:
+    address()
+    listed = _listed(file)
+    pools = sorted({one.pool for one in listed})
+    with asking(), get_client(sync_client=True) as client:
         for pool in pools:
             _ready(client, pool)
         prefect = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file.absolute())]
         if subprocess.run(prefect, cwd=CLONE, check=False).returncode:
             raise BadConfig(f"{file}: could not be deployed; Prefect printed the reason above")
-        if notify:
-            block = _block(notify)
-            for automation in (found for pool in pools for found in automations(pool, block)):
-                _set_up(client, automation)
+        _remove_schedules(client, file, listed)
+        block = block_of(notify) if notify else None
+        for pool in pools:
+            for automation in (lost_runs(pool), *(notifications(pool, block) if block else ())):
+                set_up(client, automation)
                 print(f"{automation.name}: is set up")
+            runs.watch_again(client, pool)
 
 
-def _require_server() -> None:
-    if not get_current_settings().api.url:
-        raise BadConfig("PREFECT_API_URL is not set: it is the address of the server (docs/operations.md)")
+def pause(file: Path) -> None:
+    """Pause the work pools of what a file lists, and wait until their runs have ended. Raises BadConfig."""
+    pools = sorted({entry["work_pool"]["name"] for entry in _entries(file)})
+    paused = foreseen(lambda: "the work pools stay paused; `python -m flows deploy` resumes them")
+    with paused, asking(), get_client(sync_client=True) as client:
+        runs.pause(client, pools)
 
 
-def _pools(file: Path) -> list[str]:
-    """The work pools of a file's deployments, whose runs are checked."""
+def _entries(file: Path) -> list[dict[str, Any]]:
+    """What a file states of each deployment; the values at `TEXTS` are there, and texts."""
     try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        deployments = content["deployments"]
-        found = [(entry["parameters"]["run"], entry["work_pool"]["name"]) for entry in deployments]
+        text = file.read_text(encoding="utf-8")
+        entries = yaml.safe_load(text)["deployments"]
+        written = yaml.load(text, yaml.BaseLoader)["deployments"]  # noqa: S506, because it makes texts of all values
+        for number, (entry, as_written) in enumerate(zip(entries, written, strict=True), 1):
+            for path in TEXTS:
+                _require_text(f"{file}: deployment {number}", path, entry, as_written)
+    except OSError as error:
+        raise BadConfig(f"{file}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise BadConfig(f"{file}: does not list deployments with a work pool and parameter `run` ({error})") from None
-    for run, _ in found:
-        load_run(CLONE / run)
-    return sorted({pool for _, pool in found})
+    return list(entries)
+
+
+def _listed(file: Path) -> list[Listed]:
+    """The deployments of a file, whose runs and parameters are checked."""
+    return [_checked(file, entry) for entry in _entries(file)]
+
+
+def _checked(file: Path, entry: dict[str, Any]) -> Listed:
+    one = Listed(entry["name"], entry["entrypoint"], entry["work_pool"]["name"], entry.get("schedules") or [])
+    load_run(CLONE / entry["parameters"]["run"])
+    if one.entrypoint.startswith(OURS):
+        function = one.entrypoint.removeprefix(OURS)
+        flows = {flow.fn.__name__: flow for flow in analytics.FLOWS.values()}
+        if function not in flows:
+            raise BadConfig(f"{file}: {one.name}: there is no flow {one.entrypoint}{did_you_mean(function, flows)}")
+        checked(f"{file}: {one.name}", flows[function], entry["parameters"])
+    return one
+
+
+def _require_text(place: str, path: tuple[str, ...], entry: Any, as_written: Any) -> None:
+    """Raise BadConfig for a value that YAML reads as a number, a truth value or nothing, such as `2024`, `on` or `null`."""
+    for key in path:
+        entry, as_written = entry[key], as_written[key]
+    if not isinstance(entry, str):
+        kind = "nothing" if entry is None else type(entry).__name__
+        raise BadConfig(f'{place}: {".".join(path)}: YAML reads {as_written} as {kind}, not as text; write it as "{as_written}"')
 
 
 def _ready(client: SyncPrefectClient, pool: str) -> None:
@@ -102,75 +130,34 @@ def _ready(client: SyncPrefectClient, pool: str) -> None:
             print(f"work pool {pool}: was paused, and is resumed")
 
 
-def _block(notify: Path) -> UUID:
-    """Store the address of notifications in Prefect, encrypted, and return its block's number.
-
-    `http(s)://` receives a POST of JSON with `subject`, `body` and `text`, which is both, as chats expect it. Any other is an
-    address of Apprise, such as `mailtos://USER:PASSWORD@HOST?to=ADDRESS` for e-mail.
-    """
-    try:
-        address = notify.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadConfig(f"{notify}: {getattr(error, 'strerror', None) or 'is not text'}") from None
-    if "://" not in address or len(address.split()) != 1:
-        raise BadConfig(f"{notify}: is not one address such as https://HOST/PATH or mailtos://USER:PASSWORD@HOST?to=ADDRESS")
-    if address.startswith(("http://", "https://")):
-        texts = {"subject": "{{subject}}", "body": "{{body}}", "text": "{{subject}}\n{{body}}"}
-        webhook = CustomWebhookNotificationBlock(name=BLOCK, url="{{address}}", json_data=texts, secrets={"address": address})
-        return asyncio.run(webhook.asave(BLOCK, overwrite=True))
-    if not Apprise().add(address):
-        raise BadConfig(f"{notify}: is not an address that Apprise knows")
-    return asyncio.run(SlackWebhook(url=address).asave(BLOCK, overwrite=True))  # Prefect's one block that takes any of them
+def _remove_schedules(client: SyncPrefectClient, file: Path, listed: list[Listed]) -> None:
+    """Remove what Prefect keeps: schedules that the file no longer has. Name deployments that it does not list."""
+    names = {flow.id: flow.name for flow in client.read_flows()}
+    for pool in sorted({one.pool for one in listed}):
+        of_pool = WorkPoolFilter.model_validate({"name": {"any_": [pool]}})
+        for deployment in client.read_deployments(work_pool_filter=of_pool, deployment_filter=DeploymentFilter()):
+            name = f"{names.get(deployment.flow_id)}/{deployment.name}"
+            same = [one for one in listed if (one.name, one.entrypoint) == (deployment.name, deployment.entrypoint)]
+            if not same and any(schedule.active for schedule in deployment.schedules):
+                print(f"{name}: is not in {file}, and stays with its schedules; `prefect deployment delete {name}` removes it")
+            for schedule in deployment.schedules if same else ():
+                if not any(_is(schedule, stated) for stated in same[0].schedules):
+                    client.delete_deployment_schedule(deployment.id, schedule.id)
+                    print(f"{name}: its schedule {_shown(schedule)} is no longer in {file}, and is removed")
 
 
-def automations(pool: str, block: UUID) -> Iterator[AutomationCore]:
-    """The automations that report failures of a work pool's runs, and the first success of a deployment after one."""
-    of_pool = {"prefect.resource.role": "work-pool", "prefect.resource.name": pool}
-    trigger = partial(
-        EventTrigger, match={"prefect.resource.id": "prefect.flow-run.*"}, match_related=of_pool, posture=Posture.Reactive
-    )
-    deployment = {"related:deployment:prefect.resource.id"}
-    failed = trigger(expect=BAD)
-    recovered = trigger(after=BAD, expect={"prefect.flow-run.Completed"}, for_each=deployment, within=LONGEST)
-    for name, what, fired in (("failures", STATE, failed), ("recoveries", "runs again", recovered)):
-        action = SendNotification(block_document_id=block, subject=f"graphmill: {WHICH}: {what}", body=BODY)
-        yield AutomationCore(name=f"{pool}: {name}", description="By python -m flows deploy.", trigger=fired, actions=[action])
+def _is(schedule: DeploymentSchedule, stated: dict[str, Any]) -> bool:
+    """Whether a schedule is the one that the file states: by its slug or, without one, by what it is."""
+    if schedule.slug or stated.get("slug"):
+        return schedule.slug == stated.get("slug")
+    if "interval" in stated:
+        return (
+            isinstance(schedule.schedule, IntervalSchedule) and schedule.schedule.interval.total_seconds() == stated["interval"]
+        )
+    return _shown(schedule) == str(stated.get("cron") or stated.get("rrule"))
 
 
-def _set_up(client: SyncPrefectClient, automation: AutomationCore) -> None:
-    """Create an automation, or replace those of its name."""
-    for found in client.read_automations_by_name(automation.name):
-        client.delete_automation(found.id)
-    client.create_automation(automation)
-
-
-def start(name: str, parameters: dict[str, Any]) -> None:
-    """Run a deployment now and show its log until it ends. Raises RunFailed with the reason unless it was published."""
-    _require_server()
-
-    async def watched() -> FlowRun:
-        try:
-            run = await arun_deployment(name, parameters=parameters, timeout=0, as_subflow=False)
-        except (ObjectNotFound, ValueError) as error:
-            raise BadConfig(f"{name}: cannot be run: {error}") from None
-        return await watch_flow_run(run.id, Console(soft_wrap=True))
-
-    with foreseen(lambda: "the run goes on; `prefect flow-run ls` shows it, `prefect flow-run cancel ID` ends it"):
-        state = asyncio.run(watched()).state
-    if not (state and state.is_completed()):
-        raise RunFailed(f"{name}: {state.name if state else 'unknown'}: {(state and state.message) or 'no reason is known'}")
-    print(f"{name}: published")
-
-
-def parameters_of(arguments: list[str]) -> dict[str, Any]:
-    """Parameters written as NAME=VALUE; a value is JSON or, if it is not, text. Raises BadConfig."""
-    found = {}
-    for argument in arguments:
-        name, equals, value = argument.partition("=")
-        if not equals:
-            raise BadConfig(f"{argument}: is not NAME=VALUE")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
+def _shown(schedule: DeploymentSchedule) -> str:
+    kind = schedule.schedule
+    timing = str(getattr(kind, "cron", None) or getattr(kind, "rrule", None) or getattr(kind, "interval", None))
+    return f"{timing} ({schedule.slug})" if schedule.slug else timing

@@ -7,19 +7,26 @@ any program of the machine, and any page in a browser, could create a flow run t
 import os
 import secrets
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing, suppress
+from pathlib import Path
 
 import prefect.context
-from prefect.server.api.server import SubprocessASGIServer
+from fastapi import FastAPI
+from prefect.server.api import server as prefect_server
+from prefect.server.services import db_vacuum, perpetual_services
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_HOME, get_current_settings
 
 # `read` returns when the flow's process, the only holder of the pipe's other end, has ended, also by a signal.
 GUARD = 'read -r _; kill "$0" && for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit; done; kill -9 "$0"'
 DATABASE = "embedded.db"  # in PREFECT_HOME; never that of the server to which flows are deployed
+KEPT = 30 * 86400  # seconds for which runs are kept, with their logs and artifacts; pyproject.toml states the same for a server
+WORTH_SHRINKING = 2**24  # unused bytes of the database's file
 
 
-class GuardedServer(SubprocessASGIServer):
+class GuardedServer(prefect_server.SubprocessASGIServer):
     """The embedded server, with a password, and with a shell that stops it when the flow's process ends.
 
     Prefect stops its server when the interpreter exits, which does not happen after SIGKILL. Server and shell have sessions of
@@ -40,8 +47,9 @@ class GuardedServer(SubprocessASGIServer):
     def _run_uvicorn_command(self) -> subprocess.Popen[bytes]:
         assert self.listener
         settings = get_current_settings()
+        shrink(PREFECT_HOME.value() / DATABASE)
         server = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app",
+            [sys.executable, "-m", "uvicorn", "--app-dir", str(Path(__file__).parents[1]), "--factory", f"{__name__}:create_app",
              "--fd", str(self.listener.fileno()), "--log-level", "error", "--lifespan", "on"],
             env={**os.environ, **settings.to_environment_variables(exclude_unset=True), **self._settings()},
             pass_fds=[self.listener.fileno()], start_new_session=True, umask=0o077,
@@ -65,6 +73,8 @@ class GuardedServer(SubprocessASGIServer):
             "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": self.address,
             "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{PREFECT_HOME.value() / DATABASE}",
             "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",  # there are no deployments
+            "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
+            "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(KEPT),
             "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",  # no flow uses one; a fifth of the start's CPU time
         }
 
@@ -83,6 +93,22 @@ class GuardedServer(SubprocessASGIServer):
             self.guard.kill()
             self.guard.communicate()
             self.guard = None
+
+
+def create_app() -> FastAPI:
+    """Prefect's server, which also removes old runs; Prefect does not do that in embedded servers, whose database only grows."""
+    for service in perpetual_services.get_perpetual_services():
+        service.run_in_ephemeral |= service.function in (db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)
+    return prefect_server.create_app()
+
+
+def shrink(database: Path) -> None:
+    """Give back the space of what was deleted, if it is most of the database's file, and no other flow uses it."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(f"{database.as_uri()}?mode=rw", uri=True, timeout=0)) as opened:
+        figures = ("freelist_count", "page_count", "page_size")
+        unused, pages, size = (opened.execute(f"PRAGMA {figure}").fetchone()[0] for figure in figures)
+        if 2 * unused > pages and unused * size > WORTH_SHRINKING:
+            opened.execute("VACUUM")
 
 
 def prepare() -> None:

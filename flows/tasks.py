@@ -26,7 +26,10 @@ if not get_current_settings().api.url:  # Prefect is going to start a server in 
 
 
 def is_transient(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
-    """Whether a failed task is worth a retry: an error of a disk, a network or a server may pass, bad input will not."""
+    """Whether a failed task is worth a retry: an error of a disk, a network or a server may pass, bad input will not.
+
+    Input that changed while it was read is read again by `pipeline.run`, whose earlier steps have read it, too.
+    """
     return isinstance(state.result(raise_on_failure=False), OSError)
 
 

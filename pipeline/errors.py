@@ -30,7 +30,11 @@ class BadInput(GraphmillError):
 
     def __reduce__(self) -> "tuple[type[BadInput], tuple[str, str, int | None]]":
         """Keep all attributes when the error is pickled for another process."""
-        return BadInput, (self.file, self.reason, self.line)
+        return type(self), (self.file, self.reason, self.line)
+
+
+class Changed(BadInput):
+    """A source file that was replaced or written while it was read; what reads it starts again once (`ingest/again.py`)."""
 
 
 class AlreadyApplied(GraphmillError):

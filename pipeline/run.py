@@ -18,6 +18,7 @@ from pipeline.config.run import RunConfig, StageName
 from pipeline.config.stages import QueriesConfig
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
+from pipeline.ingest.again import steadily
 from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds, require_fit
@@ -81,13 +82,16 @@ def _followed(call: Call, shown: Shown, expected: Callable[[str], float | None])
     return followed
 
 
-def run(config: RunConfig, call: Call = directly, read: Read | None = None, target: Target | None = None) -> Folder:
-    """Ingest, lay out, run the stages, prove, report and publish.
+def run(
+    config: RunConfig, call: Call = directly, read: Read | None = None, target: Target | None = None, files: tuple[str, ...] = ()
+) -> Folder:
+    """Ingest, lay out, run the stages, prove, report and publish. If a file is replaced while it is read, start again once.
 
     Args:
         call: `call(name, step, *arguments)` calls each step; a flow makes it a task.
         read: None reads the source.
         target: Where the run is published; None is `target_of(config)`.
+        files: What `read` reads besides the files of `config`.
 
     Returns:
         The published run.
@@ -103,7 +107,7 @@ def run(config: RunConfig, call: Call = directly, read: Read | None = None, targ
         return result
 
     with foreseen(partial(outlook, finished)):
-        return _run(config, noted, read or _read, target)
+        return steadily((*config.files, *files), lambda: _run(config, noted, read or _read, target))
 
 
 def outlook(finished: list[str]) -> str:

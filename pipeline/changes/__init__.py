@@ -9,16 +9,17 @@ compaction.py shards with many changes are written anew
 state.py      the newest run, and what it was made from
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.changes.apply import Asked, change_graph
 from pipeline.changes.reading import read_changes
-from pipeline.changes.renumbering import NEW_NAMES, number_names
+from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
 from pipeline.changes.state import State, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
@@ -37,13 +38,22 @@ from pipeline.store.edges import FILES
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
+from pipeline.store.scratch import scratch
 
-__all__ = ["change"]
+__all__ = ["Backlog", "change"]
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Files of changes that are applied together."""
+
+    files: Sequence[str]  # in this order
+    done: list[str] = field(default_factory=list)  # those that have been applied
 
 
 def change(
     out: Path,
-    changes: str | Path,
+    changes: str | Path | Backlog,
     /,
     *,
     snapshot: bool = False,
@@ -57,7 +67,7 @@ def change(
     Args:
         out: The output folder of the run.
         changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
-            TSV, compressed or not; a path, or any URL that fsspec opens.
+            TSV, compressed or not; a path, or any URL that fsspec opens. Of several only the last state is published.
         snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
@@ -74,9 +84,10 @@ def change(
         BadConfig: There is no run, its steps are no longer there, or another link names a changed graph.
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
-    before, source = newest(out, options.get("publish_as") or LATEST), locate(str(changes))
-    reading = _Reading(before, source, count_violations, again, snapshot)
-    return run(before.config(**options), call, reading, before.target())
+    before = newest(out, options.get("publish_as") or LATEST)
+    backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
+    reading = _Reading(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
+    return run(before.config(**options), call, reading, before.target(), tuple(backlog.files))
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,8 @@ class _Reading:
     """How a run of changes gets its graph."""
 
     before: State
-    source: Source
+    sources: list[Source]
+    done: list[str]
     counts: bool
     again: bool
     snapshot: bool
@@ -94,18 +106,10 @@ class _Reading:
         before = self.before
         if newest(before.output, before.link).name != before.name:
             raise Busy(f"{before.output}: another run was published in the meantime; start again")
-        digest = identify(self.source, None)
+        self.done.clear()
+        digest = identify(self.sources[0], None)
         edges, graph = before.steps()
-        digests = [applied.digest for applied in history_of(graph)]
-        had = digests[-1:] if self.snapshot else digests  # a snapshot may come back
-        if digest in had and not self.again and self._has_rows(config, digest, edges, graph):
-            if config.publish_to and not is_uploaded(before.run, config.publish_to):
-                call("upload", upload, before.run, config.publish_to, config.keep)
-            number = digests.index(digest) + 1
-            raise AlreadyApplied(
-                f"{self.source.url}: was already applied, as file {number} of {len(digests)} since the source was read; "
-                f"{before.link} is {before.name}, which has its changes"
-            )
+        self._require_new(config, call, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:
             # Changes do not read the edges themselves.
@@ -117,14 +121,48 @@ class _Reading:
             for checked in checks:
                 checked.result()
         beside(partial(prepare_page, runtime.backend))  # stages would wait for the GIL meanwhile, and this step does little
-        asked = Asked(self.source, digest, config.graph, self.counts, self.snapshot)
-        changed = call("graph", change_graph, graph, edges, asked, runtime)
-        if NEW_NAMES in changed.manifest.files:
-            edges = call("edges", number_names, edges, changed, runtime)
-        return Input(edges, changed, sources_of(config, edges, changed, target, runtime))
+        edges, graph = self._apply(config, call, runtime, digest, edges, graph)
+        return Input(edges, graph, sources_of(config, edges, graph, target, runtime))
 
-    def _has_rows(self, config: RunConfig, digest: str, edges: Folder, graph: Folder) -> bool:
+    def _apply(
+        self, config: RunConfig, call: Call, runtime: Runtime, digest: str, edges: Folder, graph: Folder
+    ) -> tuple[Folder, Folder]:
+        """Apply all files, of which the first has this digest. States before the last are in a folder that is then removed."""
+        *earlier, last = self.sources
+        published = edges, graph
+        with scratch(runtime.work) if earlier else nullcontext(runtime.work) as between:
+            for source in self.sources:
+                if source is not self.sources[0]:
+                    digest = identify(source, None)
+                    self._require_new(config, call, source, digest, edges, graph)
+                asked = Asked(source, digest, config.graph, self.counts, self.snapshot)
+                place = runtime if source is last else replace(runtime, work=between)
+                beside_edges, beside_graph = published if source is last else (edges, graph)
+                changed = call("graph", change_graph, graph, edges, asked, place, beside_graph)
+                if NEW_NAMES in changed.manifest.files:
+                    edges = call("edges", number_names, edges, changed, place, beside_edges)
+                graph = changed
+                self.done.append(source.url)
+            if earlier and edges.path.parent == between:
+                edges = settle(edges, runtime.work, published[0])
+        return edges, graph
+
+    def _require_new(self, config: RunConfig, call: Call, source: Source, digest: str, edges: Folder, graph: Folder) -> None:
+        """Raise AlreadyApplied for a file that this state of the graph has had; repeat a failed upload of its run before."""
+        before, digests = self.before, [applied.digest for applied in history_of(graph)]
+        had = digests[-1:] if self.snapshot else digests  # a snapshot may come back
+        if digest not in had or self.again or not self._has_rows(config, source, digest, edges, graph):
+            return
+        if config.publish_to and not is_uploaded(before.run, config.publish_to):
+            call("upload", upload, before.run, config.publish_to, config.keep)
+        number = digests.index(digest) + 1
+        raise AlreadyApplied(
+            f"{source.url}: was already applied, as file {number} of {len(digests)} since the source was read; "
+            f"{before.link} is {before.name}, which has its changes"
+        )
+
+    def _has_rows(self, config: RunConfig, source: Source, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""
         weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
-        of_bytes = digest if self.source.local else None  # that of a remote file is not that of its bytes
-        return self.snapshot or len(read_changes(self.source, of_bytes, config.graph, weight, named).ops) > 0
+        of_bytes = digest if source.local else None  # that of a remote file is not that of its bytes
+        return self.snapshot or len(read_changes(source, of_bytes, config.graph, weight, named).ops) > 0

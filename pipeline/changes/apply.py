@@ -29,7 +29,7 @@ from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
 from pipeline.signals import beside
 from pipeline.steps.runtime import Runtime
-from pipeline.store.deltas import GRAPHS, NEW_VERTICES, save_batch, save_new_vertices
+from pipeline.store.deltas import GRAPHS, NEW_VERTICES, in_turn, save_batch, save_new_vertices
 from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_history
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
@@ -50,17 +50,13 @@ class Asked:
     snapshot: bool = False  # it is a new snapshot of the source, from which the changes are computed
 
 
-def folder_of_state(number: int) -> str:
-    """The step folder of the state after this number of files of changes."""
-    return GRAPHS[2 - number % 2] if number else GRAPHS[0]
-
-
-def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) -> Folder:
+def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime, stays: Folder) -> Folder:
     """Apply a file of changes to a stored graph, and prove the result.
 
     Args:
         before: The newest state, whose files have been checked, and are linked into the new folder.
         edges: The edge list of the source, which has the names of ids that are strings.
+        stays: The state of the newest run, which is `before` or an earlier one: another folder is written.
 
     Returns:
         As `pipeline.steps.layout.lay_out`, with facts `state` and `delta`.
@@ -80,11 +76,10 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime) 
         opened.append(graph)
         return Written(facts.stored(), {}, _linked(folder, before))
 
-    facts = GraphFacts.of(before)
-    number = facts.state.number + 1 if facts.state else 1
     parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot, "file": asked.source.name}
     inputs = {"before": before.digest, "changes": asked.digest, "edges": edges.digest}
-    changed = make(runtime.work / folder_of_state(number), "graph", inputs, parameters, write)
+    path = runtime.work / in_turn(stays, GRAPHS)
+    changed = make(path, "graph", inputs, parameters, write)
     if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
         graph = opened[0] if opened else open_graph(changed, runtime.backend)
         runtime.cluster.open_graphs.keep(changed, runtime.backend, graph)

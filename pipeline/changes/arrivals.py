@@ -12,7 +12,7 @@ from pathlib import Path
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from pipeline.changes import change
+from pipeline.changes import Backlog, change
 from pipeline.changes.state import newest
 from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
@@ -35,7 +35,7 @@ _ADVICE = "; repair it or move it away, then start again"
 
 
 def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
-    """Apply all files of changes that have arrived, or arrive in the meantime, and publish a run for each.
+    """Apply all files of changes that have arrived, or arrive in the meantime, and publish a run for each or for the last.
 
     Args:
         config: The graph's run. If its output folder has no run yet, the source is read first.
@@ -65,17 +65,27 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
             call("destination", _require_applied_files, config.publish_to, link, folder, remembered)
         published = execute(partial(run, config, call))
     options = {key: getattr(config, key) for key in _OPTIONS}
+
+    def apply(files: list[str], done: list[str]) -> Folder:
+        return execute(partial(change, config.output, Backlog(files, done), call=call, publish_as=link, **options))
+
     while True:
-        source, waiting = call("arrivals", next_arrival, folder, history_of(published), remembered)
-        if source is None:
+        waiting = [one.url for one in call("arrivals", arrivals, folder, history_of(published), remembered)]
+        if not waiting:
             log.info("arrivals: all files in %s have been applied; %s names %s", folder, link, published.path.name)
             return published
-        log.info("arrivals: applying %s, the first of %d waiting", source.url, waiting)
+        log.info("arrivals: applying %s, the first of %d waiting", waiting[0], len(waiting))
+        files, done = waiting if config.changes.publish == "last" else waiting[:1], list[str]()
         try:
-            published = execute(partial(change, config.output, source.url, call=call, publish_as=link, **options))
+            published = apply(files, done)
         except (BadInput, AlreadyApplied, Refused) as error:
-            behind = f"; {waiting - 1} behind it wait" if waiting > 1 else ""
-            raise Stopped(f"{type(error).__name__}: {error}. {source.url} was not applied{behind}{_ADVICE}") from error
+            number, name = min(len(done), len(files) - 1), type(error).__name__
+            if isinstance(error, Refused) and number:  # it is not known which of the files is the cause
+                raise Stopped(f"{name}: {error}. {files[0]} to {files[-1]} were not applied{_ADVICE}") from error
+            if number:
+                apply(files[:number], [])
+            behind = f"; {left} behind it wait" if (left := len(waiting) - number - 1) else ""
+            raise Stopped(f"{name}: {error}. {waiting[number]} was not applied{behind}{_ADVICE}") from error
 
 
 def _uploaded(published: Folder, config: RunConfig, call: Call) -> Folder:
@@ -99,16 +109,13 @@ def _require_applied_files(url: str, link: str, folder: str, remembered: Path) -
             )
 
 
-def next_arrival(folder: str, history: list[Applied], remembered: Path) -> tuple[Source | None, int]:
-    """The first file, by the code points of names, that was not applied to a state of a graph; None if all were.
+def arrivals(folder: str, history: list[Applied], remembered: Path) -> list[Source]:
+    """The files that were not applied, by the code points of their names.
 
     Args:
         folder: A folder of this machine, or the URL of one.
         history: The files that were applied.
         remembered: The file that keeps the digests of applied files, so that each is read again only after it was written.
-
-    Returns:
-        The file, and how many are waiting.
 
     Raises:
         BadConfig: There is no such folder.
@@ -129,7 +136,7 @@ def next_arrival(folder: str, history: list[Applied], remembered: Path) -> tuple
         raise Stopped(
             f"{waiting[0].url}: arrived after {last}, whose name comes later, was applied{_ADVICE}; a new name puts it last"
         )
-    return (waiting[0] if waiting else None), len(waiting)
+    return waiting
 
 
 def _digest_of(source: Source, digests: Remembered) -> str:

@@ -19,9 +19,9 @@ from kernels.layout.rules import Edges
 from pipeline.changes.resolving import Resolved
 from pipeline.errors import ProofFailed
 from pipeline.steps.runtime import Runtime
-from pipeline.store.deltas import EDGES
+from pipeline.store.deltas import EDGES, in_turn
 from pipeline.store.facts import EdgeFacts
-from pipeline.store.manifest import Folder, make
+from pipeline.store.manifest import Folder, Written, link_or_copy, make
 from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, Names, merge, names_of, open_names
 from pipeline.tables.points import COORDINATES, NODES
 
@@ -81,12 +81,13 @@ def without_unused(found: Resolved, numbering: Numbering) -> tuple[Resolved, Num
     return found, used
 
 
-def number_names(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
+def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) -> Folder:
     """The step of new names: the names of the edge list and of a changed graph, and all files that contain their numbers.
 
     Args:
         edges: Of the state before. Of its files only those that have names or their numbers are in the new folder.
         graph: The changed graph.
+        stays: The edge list of the newest run, which is `edges` or that of an earlier state: another folder is written.
 
     Raises:
         ProofFailed: The new numbers are not those of the names.
@@ -108,6 +109,16 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
         counts = {"declared_vertices": len(names), "name_bytes": len(names.content)}
         return EdgeFacts.of(edges).model_copy(update=counts).stored()
 
-    here = edges.path.name
-    path = runtime.work / (EDGES[2] if here == EDGES[1] else EDGES[1])
+    path = runtime.work / in_turn(stays, EDGES)
     return make(path, "edges", {"edges": edges.digest, "graph": graph.digest}, {}, write)
+
+
+def settle(edges: Folder, work: Path, published: Folder) -> Folder:
+    """The step folder, next to the edge list of the newest run, with the files that `number_names` has written elsewhere."""
+
+    def write(folder: Path) -> Written:
+        for name in edges.manifest.files:
+            link_or_copy(edges.path / name, folder / name)
+        return Written(edges.facts, {}, edges.manifest.files)
+
+    return make(work / in_turn(published, EDGES), "edges", edges.manifest.inputs, edges.manifest.parameters, write)

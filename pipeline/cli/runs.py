@@ -174,13 +174,14 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     """
     import tempfile
 
+    from pipeline.ingest.again import steadily
     from pipeline.inspection.check import check
     from pipeline.progress.shown import showing
     from pipeline.report.wording import counted, read_as
 
     config = options.config(graph, Path(tempfile.gettempdir()))
     with showing(live=True):
-        found = check(config)
+        found = steadily(config.files, lambda: check(config))
     if as_json:
         print_json({"vertices": found.vertices, "arcs": found.arcs, "input": found.input.stored()})
         return

@@ -1,5 +1,7 @@
 """The table `[changes]` of a run's configuration."""
 
+from typing import Literal
+
 from pydantic import Field, field_validator
 
 from pipeline.config.model import LocalFolder, Model, Switch, without_secret
@@ -13,6 +15,9 @@ class ChangesConfig(Model):
     tables: Switch | None = Field(default=None, examples=[True])
     # The folder, also a URL in object storage, in which files of changes arrive for flow `graph-changes`.
     arrivals: str | None = Field(default=None, examples=["arrivals/people"])
+
+    # Which states of several files that wait are published: `each`, or only the `last`, by one run.
+    publish: Literal["each", "last"] = Field(default="each", examples=["last"])
 
     _no_secret = field_validator("arrivals")(without_secret)
 

@@ -164,6 +164,13 @@ class RunConfig(Model):
         return [asked.pairs for asked in (self.queries, flow, self.flows) if asked and asked.pairs]
 
     @property
+    def files(self) -> list[str]:
+        """Every file that a run reads, besides its configuration."""
+        graph = self.graph
+        found = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        return [file for file in found if file]
+
+    @property
     def origin(self) -> Origin:
         """Where the configuration comes from."""
         return self._origin

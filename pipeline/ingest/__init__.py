@@ -17,7 +17,7 @@ import pyarrow as pa
 from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.config.model import MIB
-from pipeline.errors import BadInput
+from pipeline.errors import BadInput, Changed
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS, dimacs
 from pipeline.ingest.formats.detect import detect
@@ -140,11 +140,14 @@ class _Reading:
             return self._facts(read, found)
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
+        first = read.content.digest
         with self._opened(folder, graph, weight) as read:
             most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))
             edges = numbered(self.source.url, names, read.edges.tables)
             read.edges = replace(read.edges, tables=edges, largest=most, first_id=0, declared_vertices=len(names))
             found = self._store(read, folder)
+        if read.content.digest != first:  # of a remote file, which has no other digest
+            raise Changed(self.source.url, "changed while it was read")
         return self._facts(read, found).model_copy(update={"name_bytes": len(names.content)})
 
     @contextmanager

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kernels.cpu.parallel import cores
-from pipeline.errors import BadInput, ProofFailed
+from pipeline.errors import Changed, ProofFailed
 from pipeline.ingest.writer import in_groups
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.names import UNKNOWN, Names, merge, names_of
@@ -29,7 +29,7 @@ def numbered(file: str, names: Names, tables: Iterator[pa.Table]) -> Iterator[pa
     """The edges with numbers for ids.
 
     Raises:
-        BadInput: The file changed between the readings.
+        Changed: The file changed between the readings.
         ProofFailed: The names do not ascend, or a number is not that of the id in the file.
     """
     of_all = names.array()
@@ -42,7 +42,7 @@ def _number(file: str, names: Names, of_all: pa.Array, table: pa.Table) -> pa.Ta
     ids = _ids(table)
     found = names.find(ids)
     if (found == UNKNOWN).any():
-        raise BadInput(file, "changed while it was read")
+        raise Changed(file, "changed while it was read")
     if not of_all.take(pa.array(found)).equals(ids):
         raise ProofFailed(f"{file}: a vertex has another number than its id")
     columns = dict(zip(ENDS, np.split(found, 2), strict=True))

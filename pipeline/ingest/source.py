@@ -18,7 +18,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.config.model import is_utf8
-from pipeline.errors import BadInput, GraphmillError
+from pipeline.errors import BadInput, Changed, GraphmillError
 from pipeline.redaction import redacted
 from pipeline.store.digests import Digest, Unwritten, digest_of_file, sha256_of
 from pipeline.store.manifest import digest_of
@@ -192,7 +192,7 @@ class Stored:
             self._found = self._digest.hexdigest()
             check_sha256(self.source, self._sha256.hexdigest(), sha256)
         if digest is not None and self.digest != digest:
-            raise BadInput(self.source.url, "changed while it was read")
+            raise Changed(self.source.url, "changed while it was read")
 
     def _pull(self, size: int) -> bytes:
         with reading(self.source):

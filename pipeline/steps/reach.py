@@ -13,6 +13,7 @@ from pipeline.cluster.start import started
 from pipeline.config.loading import checked
 from pipeline.config.stages import QueriesConfig, QueryOptions
 from pipeline.errors import BadConfig
+from pipeline.ingest.again import steadily
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
@@ -96,7 +97,7 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
     graph = graph_of_index(found) if witness else None
     with started(options.cluster, backend) as cluster:
         runtime = Runtime(out.parent, backend, cluster)
-        answers = reach(found, pairs, out, options.unknown, options.oracle, runtime)
+        answers = steadily([pairs], lambda: reach(found, pairs, out, options.unknown, options.oracle, runtime))
         if witness and graph:
             flushed(find_paths(graph, answers, witness, runtime))
         return answers

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
-from pipeline.errors import BadInput, Damaged
+from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
@@ -161,7 +161,7 @@ def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 @contextmanager
 def unchanged(edges: Folder, hashed: Unwritten | None = None) -> Iterator[None]:
-    """Raise BadInput unless the file that an edge list refers to, if any, is the ingested one before and after the block.
+    """Raise Changed unless the file that an edge list refers to, if any, is the ingested one before and after the block.
 
     `hashed` says whether the file has not been written since this run hashed it.
     """
@@ -176,9 +176,9 @@ def unchanged(edges: Folder, hashed: Unwritten | None = None) -> Iterator[None]:
         try:
             same = digest_of_file(path) == facts.source.blake3
         except OSError as error:
-            raise BadInput(path, f"cannot be read after its edges were checked: {error.strerror}; run again") from None
+            raise Changed(path, f"cannot be read after its edges were checked: {error.strerror}; run again") from None
         if not same:
-            raise BadInput(path, "changed after its edges were checked; run again")
+            raise Changed(path, "changed after its edges were checked; run again")
 
     if not hashed:
         require_same()

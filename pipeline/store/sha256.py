@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from pipeline.errors import BadInput
+from pipeline.errors import Changed
 from pipeline.signals import beside
 from pipeline.store.digests import Unwritten, digest_of_file, sha256_of
 from pipeline.store.scratch import scratch
@@ -43,7 +43,7 @@ class Sums:
     def of(self, digests: Iterable[str]) -> dict[str, str]:
         """The sums that are known or were begun, by digests; waits for them, and forgets all others.
 
-        Raises BadInput if a file changed before it was read, and OSError if it cannot be read.
+        Raises Changed if a file changed before it was read, and OSError if it cannot be read.
         """
         wanted = set(digests)
         known = {digest: sha256 for digest, sha256 in self._known.items() if digest in wanted}
@@ -60,5 +60,5 @@ class Sums:
 def _sum_of(digest: str, path: Path, unwritten: Unwritten) -> str:
     found = sha256_of(path)
     if not unwritten and digest_of_file(path) != digest:
-        raise BadInput(path, "changed while it was read")
+        raise Changed(str(path), "changed while it was read")
     return found

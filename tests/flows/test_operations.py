@@ -91,7 +91,9 @@ def test_the_server_is_protected_and_flows_are_deployed(terminal, deployed, api)
 
 @pytest.mark.usefixtures("deployed")
 def test_runs_started_now_are_published_and_shown(terminal):
-    terminal.run("Run now")
+    printed = terminal.run("Run now")
+    for line in ("backend: cpu", "wcc: started", "publish: started", "run: published as", "road-network/nightly: published"):
+        assert f"{line}" in printed
     assert tables.read(latest(terminal, "new-york").path / "wcc").num_rows == CROSSINGS
     assert set(tables.read(latest(terminal, "facebook").path / "bfs")["source"].to_pylist()) == {0, 107}
     assert tables.read(latest(terminal, "wiki-vote").path / "reached")["reachable"].to_pylist() == [True, True, False, False]
@@ -192,7 +194,15 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
 @pytest.mark.usefixtures("deployed")
 def test_a_failed_run_is_reported_with_its_reason_and_a_cancelled_one_is_not(terminal, api):
     before = len(terminal.received)
+    for typed, words in (
+        ("road-network/nigthly", "no such deployment; there are graph-changes/nightly, "),
+        ("road-network/nightly backend=tpu", "backend: Input should be 'auto', 'cpu' or 'gpu' (got 'tpu')"),
+        ("social-network/nightly sorces=[1]", "sorces is not a parameter of social-network; "),
+    ):
+        printed = terminal.type(f"python -m flows start {typed} || echo code $?")
+        assert printed.startswith(f"flows: {typed.split()[0]}: {words}") and printed.endswith("\ncode 1\n"), printed
     printed, news = reported(terminal, terminal, "python -m flows start road-network/nightly run=missing.toml || echo code $?")
+    assert not [path for path in (terminal.clone / ".prefect" / "storage").rglob("*") if path.is_file()]
     last = printed.splitlines()[-2:]
     assert last[1] == "code 1" and last[0].startswith("flows: road-network/nightly: Failed: ") and "missing.toml: " in last[0]
     assert news["subject"] == "graphmill: road-network/nightly: Failed"
@@ -206,6 +216,29 @@ def test_a_failed_run_is_reported_with_its_reason_and_a_cancelled_one_is_not(ter
         terminal.type(f"prefect flow-run cancel {running}")
         assert eventually(lambda: api("GET", f"flow_runs/{running}").json()["state"]["name"] == "Cancelled")
     assert {received["subject"] for received in terminal.received[before:]} == {news["subject"]}
+
+
+@pytest.mark.usefixtures("deployed")
+def test_what_the_file_no_longer_has_is_removed_or_named(terminal, api):
+    whole = (terminal.clone / "prefect.yaml").read_text()
+    common, *entries = whole.split("\n  - name: nightly\n")
+    first = re.sub(r"    schedules:\n      - .*\n", "", entries[0])
+    (terminal.clone / "less.yaml").write_text(f"{common}\n  - name: nightly\n{first}")
+    (terminal.clone / "other.yaml").write_text(whole.replace("slug: nightly", "slug: other"))
+
+    def schedules():
+        found = api("GET", "deployments/name/road-network/nightly").json()["schedules"]
+        return [schedule["slug"] for schedule in found if schedule["active"]]
+
+    assert schedules() == ["nightly"]
+    printed = terminal.type("python -m flows deploy less.yaml")
+    assert "road-network/nightly: its schedule " in printed and "is no longer in less.yaml, and is removed" in printed
+    assert "social-network/nightly: is not in less.yaml, and stays with its schedules; `prefect deployment delete " in printed
+    assert schedules() == []
+    terminal.type("python -m flows deploy other.yaml")
+    assert schedules() == ["other"]
+    terminal.type("python -m flows deploy")
+    assert schedules() == ["nightly"]
 
 
 @pytest.mark.usefixtures("deployed")

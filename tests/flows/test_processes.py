@@ -2,10 +2,12 @@
 
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -41,6 +43,7 @@ with open(os.environ["AUDIT_FILE"], "a"):
 """
 
 
+OF_A_RUN = (("flow_run", "id"), ("task_run", "flow_run_id"), ("log", "flow_run_id"), ("artifact", "flow_run_id"))
 OTHER = "the database of the server with the deployments"
 
 
@@ -149,7 +152,11 @@ def test_a_run_connects_to_loopback_only(both, audited):
     assert "192.0.2.1" in record.read_text()
 
 
-def test_no_result_is_kept(both, home):
+def test_no_result_is_kept(both, environment, home, tmp_path):
+    """Not even the exception of a run that failed."""
+    process = flow_process(environment, tmp_path, "road-network", "missing.toml")
+    output, _ = process.communicate()
+    assert process.returncode == 1 and "flows: missing.toml: No such file" in output
     assert not [path for path in (home / "storage").rglob("*") if path.is_file()]
 
 
@@ -170,6 +177,47 @@ def test_an_ended_flow_leaves_no_process_and_no_half_written_step(both, environm
     assert f"\n{output}".endswith(f"\n{last}\n") and "Traceback" not in output and "---" not in output, output
     assert eventually(lambda: not alive(environment))
     assert not (tmp_path / "out-roads").exists()
+
+
+def test_old_runs_are_removed_from_the_embedded_database(both, environment, home, tmp_path):
+    with closing(sqlite3.connect(home / "embedded.db")) as database:
+        (old,) = database.execute("SELECT id FROM flow_run WHERE state_type = 'COMPLETED' LIMIT 1").fetchone()
+        database.execute("UPDATE flow_run SET end_time = datetime(end_time, '-31 days') WHERE id = ?", (old,))
+        database.commit()
+        counts = [f"SELECT count(*) FROM {table} WHERE {key} = ?" for table, key in OF_A_RUN]
+        assert all(database.execute(count, (old,)).fetchone()[0] for count in counts)
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            run = road_run(tmp_path, source=f"http://127.0.0.1:{silent.getsockname()[1]}/roads.gr")
+            process = flow_process(environment, tmp_path, "road-network", run)
+            assert eventually(lambda: not any(database.execute(count, (old,)).fetchone()[0] for count in counts))
+            process.terminate()
+            process.communicate()
+        assert database.execute("SELECT count(*) FROM flow_run WHERE state_type = 'COMPLETED'").fetchone()[0]  # younger ones stay
+
+
+def test_an_embedded_database_gives_unused_space_back(tmp_path):
+    from flows.embedded import WORTH_SHRINKING, shrink
+
+    shrink(tmp_path / "none.db")
+    assert not (tmp_path / "none.db").exists()
+    with closing(sqlite3.connect(tmp_path / "embedded.db")) as database:
+        database.execute("CREATE TABLE kept (content BLOB)")
+        for rows, size in ((1, 1000), (30, 2**20)):
+            database.executemany("INSERT INTO kept VALUES (?)", [(bytes(size),)] * rows)
+        database.commit()
+    before = (tmp_path / "embedded.db").stat().st_size
+    shrink(tmp_path / "embedded.db")
+    assert (tmp_path / "embedded.db").stat().st_size == before > WORTH_SHRINKING
+    with closing(sqlite3.connect(tmp_path / "embedded.db")) as database:
+        database.execute("DELETE FROM kept WHERE length(content) > 1000")
+        database.commit()
+        database.execute("BEGIN IMMEDIATE")
+        shrink(tmp_path / "embedded.db")  # another flow uses it
+        assert (tmp_path / "embedded.db").stat().st_size == before
+    shrink(tmp_path / "embedded.db")
+    assert (tmp_path / "embedded.db").stat().st_size < before // 100
+    with closing(sqlite3.connect(tmp_path / "embedded.db")) as database:
+        assert database.execute("SELECT count(*) FROM kept").fetchone() == (1,)
 
 
 def test_a_flow_killed_half_way_resumes(both, environment, tmp_path):

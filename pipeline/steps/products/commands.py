@@ -13,6 +13,7 @@ from pipeline.config.products import MatrixOptions, TreesOptions
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
+from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
@@ -36,19 +37,27 @@ def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
             not write, or is inside a folder of a run or step.
     """
     options = checked(MatrixOptions, "options", output=out, **asked)
-    with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
-        ends = _vertices(options.sources, edges, graph, runtime), _vertices(options.targets, edges, graph, runtime)
-        places = places_in(options.files_by_key, edges, graph, runtime)
-        return flushed(matrix.tabulate_matrix(graph, ends, options, runtime, places))
+
+    def tabulate() -> Folder:
+        with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
+            ends = _vertices(options.sources, edges, graph, runtime), _vertices(options.targets, edges, graph, runtime)
+            places = places_in(options.files_by_key, edges, graph, runtime)
+            return flushed(matrix.tabulate_matrix(graph, ends, options, runtime, places))
+
+    return steadily([target, *options.files_by_key.values()], tabulate)
 
 
 def trees_into(target: str, out: Path, **asked: Any) -> Folder:
     """Write the shortest paths from sources into a folder, as `TreesOptions` asks; raises as `matrix_into`."""
     options = checked(TreesOptions, "options", output=out, **asked)
-    with _opened(target, options, trees.STEP) as (edges, graph, runtime):
-        sources = _vertices(options.sources, edges, graph, runtime)
-        places = places_in(options.files_by_key, edges, graph, runtime)
-        return flushed(trees.tabulate_trees(graph, sources, options.output, runtime, places))
+
+    def tabulate() -> Folder:
+        with _opened(target, options, trees.STEP) as (edges, graph, runtime):
+            sources = _vertices(options.sources, edges, graph, runtime)
+            places = places_in(options.files_by_key, edges, graph, runtime)
+            return flushed(trees.tabulate_trees(graph, sources, options.output, runtime, places))
+
+    return steadily([target, *options.files_by_key.values()], tabulate)
 
 
 def _vertices(file: str | None, edges: Folder, graph: Folder, runtime: Runtime) -> Array | None:

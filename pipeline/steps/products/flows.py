@@ -15,7 +15,7 @@ from kernels.reductions import ArcLoads
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.config.products import FlowsConfig
-from pipeline.ingest.source import locate
+from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import bring
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.sweeping import Sweeps, Swept
@@ -85,8 +85,10 @@ def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folde
 
 def read_trips(file: str, graph: Folder) -> _Pairs:
     """The pairs of a file, each of whose vertices is in the graph. Raises BadInput as `tabulate_flows`."""
-    path = locate(file).require_local()
+    source = locate(file)
+    path, digest = source.require_local(), identify(source, None)
     read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph)]
+    require_same(source, digest)
     columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
     ids, rows_by_id, _, _ = open_vertices(graph)
     present = ids[rows_by_id]

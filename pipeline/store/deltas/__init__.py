@@ -26,6 +26,11 @@ EDGES = ("edges", "edges-1", "edges-2")  # step folders: the edge list of a sour
 GRAPHS = ("graph", "graph-1", "graph-2")  # step folders: of a source, and of states, each written beside the one before it
 
 
+def in_turn(before: Folder, names: tuple[str, ...]) -> str:
+    """The name of the folder that is written next to one of EDGES or GRAPHS, which stays."""
+    return names[2] if before.path.name == names[1] else names[1]
+
+
 @dataclass(frozen=True)
 class Pairs:
     """Changed edges, by rows; of an undirected graph in one direction only."""

@@ -1,4 +1,4 @@
-"""Addresses of notifications, and what `deploy` refuses; tests/flows/test_operations.py has real failures and their webhook."""
+"""Addresses of notifications; tests/flows/test_operations.py has real failures and their webhook."""
 
 import asyncio
 
@@ -6,9 +6,8 @@ import pytest
 from prefect.blocks.core import Block
 from prefect.client.orchestration import get_client
 
-from flows.deployments import _block, _set_up, automations, deploy, parameters_of
+from flows.automations import block_of, notifications, set_up
 from pipeline.errors import BadConfig
-from tests.flows.networks import road_run
 from tests.flows.receivers import mailbox, webhook
 
 pytestmark = pytest.mark.usefixtures("prefect")
@@ -33,7 +32,7 @@ def test_an_smtp_address_sends_an_email(tmp_path):
         (tmp_path / "notify").write_text(
             f"mailto://127.0.0.1:{port}?to=ops@example.org&from=graphmill@example.org&mode=insecure\n"
         )
-        notify(_block(tmp_path / "notify"), "graphmill: road-network/nightly: Failed", "roads.gr: line 2")
+        notify(block_of(tmp_path / "notify"), "graphmill: road-network/nightly: Failed", "roads.gr: line 2")
     (message,) = received
     assert "To: " in message and "ops@example.org" in message
     assert "Subject: graphmill: road-network/nightly: Failed" in message and "roads.gr: line 2" in message
@@ -42,14 +41,14 @@ def test_an_smtp_address_sends_an_email(tmp_path):
 def test_the_address_is_a_secret(tmp_path):
     with webhook() as (address, received):
         (tmp_path / "notify").write_text(f"{address}?token=swordfish")
-        block = _block(tmp_path / "notify")
+        block = block_of(tmp_path / "notify")
         notify(block, "subject", "body")
     assert received == [{"subject": "subject", "body": "body", "text": "subject\nbody"}]
     with get_client(sync_client=True) as client:
         assert "swordfish" not in client.request("GET", f"/block_documents/{block}").text
         for _ in range(2):  # deploying again replaces them
-            for automation in automations("graphmill", block):
-                _set_up(client, automation)
+            for automation in notifications("graphmill", block):
+                set_up(client, automation)
         assert sorted(found.name for found in client.read_automations()) == ["graphmill: failures", "graphmill: recoveries"]
 
 
@@ -57,26 +56,4 @@ def test_the_address_is_a_secret(tmp_path):
 def test_what_is_not_an_address_is_refused(text, tmp_path):
     (tmp_path / "notify").write_text(text)
     with pytest.raises(BadConfig, match="notify: "):
-        _block(tmp_path / "notify")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("- 1", "does not list deployments"),
-        ("deployments: [{work_pool: {name: graphmill}}]", "does not list deployments"),
-        ("deployments: [{work_pool: {name: graphmill}, parameters: {run: RUN}}]", "colour: unknown key"),
-    ],
-)
-def test_nothing_is_deployed_from_a_wrong_file(text, words, tmp_path):
-    run = road_run(tmp_path)
-    run.write_text('output = "out"\ncolour = 1\n[graph]\nsource = "roads.gr"\n')
-    (tmp_path / "d.yaml").write_text(text.replace("RUN", str(run)))
-    with pytest.raises(BadConfig, match=words):
-        deploy(tmp_path / "d.yaml")
-
-
-def test_parameters_are_json_or_text():
-    assert parameters_of(["a=[1, 2]", "b=x=y", "c=true"]) == {"a": [1, 2], "b": "x=y", "c": True}
-    with pytest.raises(BadConfig, match="is not NAME=VALUE"):
-        parameters_of(["a"])
+        block_of(tmp_path / "notify")

@@ -91,17 +91,19 @@ def test_a_missing_file_of_pairs_is_refused(votes, pairs, tmp_path):
 
 def test_pairs_that_change_while_they_are_read_are_refused(votes, tmp_path, monkeypatch):
     """Otherwise the answers would be kept for what the file was before."""
-    pairs = write_pairs(tmp_path / "pairs.parquet", [3], [6])
+    pairs, times = write_pairs(tmp_path / "pairs.parquet", [3], [6]), []
 
     def rewritten(*asked):
         found = blocks(*asked)
-        write_pairs(tmp_path / "pairs.parquet", [6], [3])
+        times.append(asked)
+        write_pairs(tmp_path / "pairs.parquet", [6] * len(times), [3] * len(times))  # another content each time
         return found
 
     monkeypatch.setattr(reach, "blocks", rewritten)
-    with pytest.raises(BadInput, match=r"pairs\.parquet: changed while it was read"):
+    with pytest.raises(BadInput, match=r"pairs\.parquet: was replaced or written while it was read, and again "):
         reach_into(votes, pairs, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    times.clear()
     monkeypatch.setattr(flows, "blocks", rewritten)
     write_pairs(tmp_path / "pairs.parquet", [3], [6])
     graph = manifest.read(votes / "steps" / "graph")
