@@ -17,8 +17,8 @@ from kernels.graph import Array, Graph, distance_dtype
 from kernels.trees.constants import GROUP, LANES
 from kernels.trees.sweeping import by_search, by_sweeps, lengths_fit
 
-# Trees of a batch. More are not faster: arrays of 32 MiB would be returned to the system and cleared anew for each batch. On a GPU
-# trees share the time between two levels.
+# Trees of a batch. More are not faster: the system clears arrays of 32 MiB anew for each batch. On a GPU trees share the time
+# between two levels.
 _MOST, _MOST_FLOATS, _MOST_ON_GPU = 256, 128, 1024
 
 
