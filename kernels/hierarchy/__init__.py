@@ -15,7 +15,7 @@ Sums
     Integers are exact; a shortcut whose length would exceed int64 does not exist, as no path is that long. Floats are added as
     float64. If all weights are multiples of a power of 2, and all together are at most 2^53 of it, no sum rounds (`exact`), and
     distances by shortcuts are those of `sssp`. Otherwise they may differ in the last bits, because `sssp` rounds once per arc,
-    from the source outwards, so `kernels.trees` finds each tree of such a graph by `sssp`.
+    from the source outwards, so `kernels.trees` adds once more, along the graph's own arcs.
 
 Method
     In a round all vertices are contracted at once whose score is less than that of all their neighbours. The score is the number
@@ -32,9 +32,10 @@ from kernels.answers import Hierarchy
 from kernels.graph import Array, Graph
 from kernels.hierarchy.constants import SEARCHES
 from kernels.hierarchy.core import NotRoadLike
+from kernels.hierarchy.nearness import nearness
 from kernels.hierarchy.rounds import contract_all
 
-__all__ = ["NotRoadLike", "build_hierarchy", "customise", "memory"]
+__all__ = ["NotRoadLike", "build_hierarchy", "customise", "memory", "nearness"]
 
 
 def build_hierarchy(graph: Graph) -> Hierarchy:

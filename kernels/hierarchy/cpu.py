@@ -222,3 +222,22 @@ def _compress(
             if len(mirrored) == 0 or mirrored[arc]:
                 new_heads[made], new_weights[made], new_via[made] = heads[arc], weights[arc], via[arc]
                 made += 1
+
+
+@njit(cache=True, nogil=True)
+def in_preorder(above: Array) -> Array:
+    """The place of each vertex of a forest in preorder (int64 [V]); parents `above` have smaller numbers, and roots -1."""
+    sizes = np.ones(len(above), np.int64)
+    for vertex in range(len(above) - 1, -1, -1):
+        if above[vertex] >= 0:
+            sizes[above[vertex]] += sizes[vertex]
+    places, free, roots = np.empty(len(above), np.int64), np.empty(len(above), np.int64), 0
+    for vertex in range(len(above)):
+        if above[vertex] >= 0:
+            places[vertex] = free[above[vertex]]
+            free[above[vertex]] += sizes[vertex]
+        else:
+            places[vertex] = roots
+            roots += sizes[vertex]
+        free[vertex] = places[vertex] + 1
+    return places

@@ -17,7 +17,9 @@ from kernels.graph import Array, Graph, distance_dtype
 from kernels.trees.constants import GROUP, LANES
 from kernels.trees.sweeping import by_search, by_sweeps, lengths_fit
 
-_MOST, _MOST_ON_GPU = 256, 1024  # trees of a batch: more are not faster; on a GPU they share the time between two levels
+# Trees of a batch. More are not faster: the system clears arrays of 32 MiB anew for each batch. On a GPU trees share the time
+# between two levels.
+_MOST, _MOST_FLOATS, _MOST_ON_GPU = 256, 128, 1024
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,8 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
 
     Args:
         sources (integer [k]): Rows, which may repeat.
-        hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend. Without one, and where sums of floats
-            round, so that sums over shortcuts differ, or a GPU's free memory does not hold a group of trees, `sssp` searches
-            from one source after the other.
+        hierarchy: Of this graph (`kernels.hierarchy.build_hierarchy`), on its backend. Without one, or where a GPU's free memory
+            does not hold a group of trees, `sssp` searches from one source after the other.
 
     Raises:
         IndexError: If a source is not a row of the graph.
@@ -48,7 +49,7 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
     rows = np.asarray(sources).astype(graph.rows_by_id.dtype)
     for row in rows[(rows < 0) | (rows >= graph.num_vertices)][:1].tolist():
         require_row(graph, row)
-    if hierarchy is None or not hierarchy.exact or not len(rows) or not lengths_fit(graph):
+    if hierarchy is None or not len(rows) or not lengths_fit(graph):
         return _by_sssp(graph, rows, predecessors)
     swept = by_sweeps(graph, hierarchy, rows, predecessors)
     return Trees(rows, swept.distances, swept.predecessors)
@@ -72,8 +73,9 @@ def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
     if is_cupy(graph):
         fits = at_once("a tree of shortest paths", bytes_of_tree)
         return min(_MOST_ON_GPU, fits // GROUP * GROUP or fits)
-    together = LANES * cores() if hierarchy is not None and hierarchy.exact else 1
-    return max(together, min(_MOST, 2**30 // bytes_of_tree) // together * together)
+    together = LANES * cores() if hierarchy is not None else 1
+    most = _MOST_FLOATS if distance_dtype(graph.out.weights).kind == "f" else _MOST
+    return max(together, min(most, 2**30 // bytes_of_tree) // together * together)
 
 
 def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:

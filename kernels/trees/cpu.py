@@ -10,9 +10,11 @@ from kernels.arrays import frozen, unsigned
 from kernels.cpu.parallel import over_items
 from kernels.cpu.spare import Spare
 from kernels.graph import UNREACHED, Array, Csr, Graph
+from kernels.hierarchy import nearness
 from kernels.trees.constants import LANES
 from kernels.trees.swept import Swept
 
+_SHARE = 4 * LANES  # trees with one order of visits, if one thread has them
 _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
 
 
@@ -25,14 +27,19 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
     stated = np.empty(shape, graph.rows_by_id.dtype) if predecessors else None
     loose, waiting = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
     into = graph.derived.get((solve, sums), lambda: _arcs(graph.into, graph.into.indices, sums))
+    order = np.arange(len(rows)) if hierarchy.exact else nearness(hierarchy)[rows].argsort(kind="stable")
 
     def of_block(begin: int) -> None:
-        lanes = slice(begin, min(begin + LANES, len(rows)))
+        numbers = order[begin : begin + LANES]
         sweep = _Sweep(hierarchy, sums)
-        sweep.run(rows[lanes])
-        outputs = distances[lanes], None if stated is None else stated[lanes]
-        found = prove(into, frozen(rows[lanes]), sweep.far, sweep.by_row(), *outputs)
-        loose[lanes], waiting[lanes] = (of_lanes[: lanes.stop - begin] for of_lanes in found)
+        sweep.run(rows[numbers])
+        lengths = (
+            sweep.by_row()
+            if hierarchy.exact
+            else sweep.added_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
+        )
+        found = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
+        loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in found)
         sweep.release()
 
     over_items(range(0, len(rows), LANES), of_block)
@@ -95,6 +102,18 @@ class _Sweep:
         rows: Array = self._by_row
         to_rows(unsigned(self._hierarchy.positions), self.lengths, rows)
         return rows
+
+    def added_outwards(self, graph: Graph, rows: Array, near: int) -> Array:
+        """The float lengths in the order of rows, rounded once per arc of the graph: see `kernels.trees.outwards_cpu`."""
+        from kernels.trees.outwards_cpu import Work, add_outwards
+
+        out = graph.derived.get((add_outwards, self._sums), lambda: _arcs(graph.out, graph.out.indices, self._sums))
+        spare = graph.derived.get(add_outwards, lambda: Spare(lambda: Work(graph.num_vertices, len(out[1]), rows.dtype)))
+        work, sources = spare.take(), np.append(rows, np.full(LANES - len(rows), rows[0], rows.dtype))
+        add_outwards(out, unsigned(self._hierarchy.positions), self.lengths, sources, near, work, self._by_row)
+        spare.give_back(work)
+        by_row: Array = self._by_row
+        return by_row
 
     def _sides(self) -> tuple[Any, Any]:
         def make() -> tuple[Any, Any]:

@@ -11,15 +11,17 @@ from kernels.graph import OFFSET, UNREACHED, Array, Graph
 from kernels.paths.constants import WAITS
 from kernels.paths.lengths import far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
-from kernels.trees.constants import GROUP, PROOF_THREADS, TREE_THREADS
+from kernels.trees.constants import GROUP, PROOF_THREADS, RAISED, RAISED_BY, TREE_THREADS
 from kernels.trees.swept import Swept
 
-_SWEEP, _PROOF = "trees/sweep.cu", "trees/proof.cu"
+_SWEEP, _OUTWARDS, _PROOF = "trees/sweep.cu", "trees/outwards.cu", "trees/proof.cu"
 
 
 def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
     """As `kernels.trees.cpu.solve`."""
     lengths = _sweep(hierarchy, rows, sums, None)
+    if not hierarchy.exact:
+        _add_outwards(graph, hierarchy, rows, lengths, sums)
     found = _prove(graph, hierarchy, rows, lengths, sums, predecessors)
     if not (found.waiting & ~found.loose).any():
         return found
@@ -80,7 +82,6 @@ def ancestors(hierarchy: Hierarchy, targets: Array) -> Array:
 def _sweep(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array | None) -> Array:
     """Lengths (uint32 or uint64, encoded as in lengths.cuh) of all positions and padded trees, or of the `chosen` positions."""
     groups, levels = -(-len(rows) // GROUP), hierarchy.level_starts
-    padded = cupy.asarray(np.append(rows, np.full(groups * GROUP - len(rows), rows[0], rows.dtype)))
     lines = hierarchy.num_vertices * groups
     lengths: Array = cupy.empty(lines * GROUP, length_type(sums))
     queue, queued = cupy.empty(lines, OFFSET), cupy.zeros(len(levels), np.uint64)
@@ -88,10 +89,29 @@ def _sweep(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array
     up = _arcs(hierarchy, hierarchy.up, sums)
     down = up if hierarchy.symmetric else _arcs(hierarchy, hierarchy.down, sums)
     starts = levels if chosen is None else cupy.searchsorted(chosen, levels.astype(chosen.dtype)).astype(OFFSET)
-    launch(_SWEEP, "sweep", TREE_THREADS, None, *up, *down, levels, np.int64(hierarchy.num_levels), hierarchy.positions[padded],
+    launch(_SWEEP, "sweep", TREE_THREADS, None, *up, *down, levels, np.int64(hierarchy.num_levels), _starts(hierarchy, rows),
            np.int64(groups), pointer(chosen), starts, lengths, touched, queue, queued, barrier,
            **_types(hierarchy, sums))  # fmt: skip
     return lengths
+
+
+def _add_outwards(graph: Graph, hierarchy: Hierarchy, rows: Array, lengths: Array, sums: np.dtype[Any]) -> None:
+    """Lower float lengths of all positions, right but for rounding, to sums that are rounded once per arc of the graph."""
+    out, lines = graph.out, len(lengths) // GROUP
+    heads = hierarchy.derived.get(_add_outwards, lambda: hierarchy.positions[out.indices])
+    arcs = out.offsets, heads, out.weights, hierarchy.rows, np.int64(graph.num_vertices)
+    lists, counts = cupy.empty(2 * lines, OFFSET), cupy.zeros(3, np.uint64)
+    waiting, barrier = cupy.zeros(-(-lines // 32), np.uint32), cupy.zeros(1, np.uint32)
+    launch(_OUTWARDS, "add_outwards", TREE_THREADS, None, *arcs, _starts(hierarchy, rows), np.int64(lines // graph.num_vertices),
+           np.float64(RAISED), np.float64(RAISED_BY), lengths, lists, counts, waiting, barrier,
+           **types_of(out, sums))  # fmt: skip
+
+
+def _starts(hierarchy: Hierarchy, rows: Array) -> Array:
+    """The positions of the sources of all groups; the last group is filled with the first source."""
+    padded = np.append(rows, np.full(-len(rows) % GROUP, rows[0], rows.dtype))
+    starts: Array = hierarchy.positions[cupy.asarray(padded)]
+    return starts
 
 
 def _arcs(hierarchy: Hierarchy, side: HierarchyArcs, sums: np.dtype[Any]) -> tuple[Array, Array, Array]:

@@ -15,7 +15,7 @@ _ROUNDS = 64  # arcs of length zero in a row: longer paths of them are left to a
 
 @njit(cache=True, nogil=True)
 def prove(
-    into: Any, sources: Array, far: Any, lengths: Array, distances: Array, predecessors: Array | None
+    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array, predecessors: Array | None
 ) -> tuple[Array, Array]:
     """Prove lengths by the rules of `kernels.paths.certificate`, and write the trees.
 
@@ -23,7 +23,8 @@ def prove(
         into: Offsets, tails and weights of the graph's in-arcs, which ascend by the tails' external ids.
         sources ([k]): Rows of the sources of the first k lanes.
         lengths ([V * LANES]): In the order of rows.
-        distances, predecessors ([k, V]): Of these lanes; what is not reached gets UNREACHED and NO_ROW.
+        numbers (int64 [k]): Of the lanes' trees in `distances` and `predecessors`.
+        distances, predecessors ([n, V]): What is not reached gets UNREACHED and NO_ROW.
 
     Returns whether each lane has a loose arc or a value that is no length, and its number of reached rows (int64) whose path to
     the source the proof has not found, which is 0 if the lane is proved; both [LANES].
@@ -44,9 +45,9 @@ def prove(
                 examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, found)
             if any_unusual(lengths, row * LANES, found, place, far):
                 waits = _examine_lanes(into, far, lengths, row, found[place : place + 2 * LANES], loose, waiting, waits)
-        _write(lengths, (begin * LANES, LANES), far, distances, (begin, end))
+        _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
         if predecessors is not None:
-            _write(found, (0, 2 * LANES), far, predecessors, (begin, end))
+            _write(found, (0, 2 * LANES), far, numbers, predecessors, (begin, end))
     for lane in range(len(sources)):
         loose[lane] |= lengths[sources[lane] * LANES + lane] != 0
     marked = np.zeros(num_rows if waits > len(sources) else 0, np.bool_)
@@ -54,7 +55,7 @@ def prove(
         if len(marked):
             rows = waiting[:waits][waiting[:waits] % LANES == lane] // LANES
             rows = rows[rows != sources[lane]]
-            stated = None if predecessors is None else predecessors[lane]
+            stated = None if predecessors is None else predecessors[numbers[lane]]
             open_rows[lane] = _follow_zero_steps(into, lane, rows, lengths, marked, stated)
     return loose, open_rows
 
@@ -114,13 +115,15 @@ def _follow_zero_steps(into: Any, lane: int, rows: Array, lengths: Array, marked
 
 
 @njit(cache=True, nogil=True)
-def _write(origin: Array, vectors: tuple[int, int], far: Any, target: Array, rows: tuple[int, int]) -> None:
-    """Write the vectors of some rows, which begin and follow each other as `vectors` says, to `target` [k, V]."""
+def _write(
+    origin: Array, vectors: tuple[int, int], far: Any, numbers: Array, target: Array, rows: tuple[int, int]
+) -> None:  # fmt: skip
+    """Write the vectors of some rows, which begin and follow each other as `vectors` says, to trees of `target` [n, V]."""
     (begin, end), (first, apart) = rows, vectors
-    if len(target) == LANES and end - begin == LANES:
-        transpose(origin, (first, apart), far, target.reshape(-1), (begin, target.shape[1]))
+    if len(numbers) == LANES and end - begin == LANES:
+        transpose(origin, (first, apart), far, target.reshape(-1), numbers, (begin, target.shape[1]))
         return
-    for lane in range(len(target)):
+    for lane, number in enumerate(numbers):
         for row in range(begin, end):
             value = origin[first + (row - begin) * apart + lane]
-            target[lane, row] = target.dtype.type(value) if value < far else target.dtype.type(-1)
+            target[number, row] = target.dtype.type(value) if value < far else target.dtype.type(-1)

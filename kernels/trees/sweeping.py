@@ -11,7 +11,7 @@ from kernels.gpu.loader import fitting
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
-from kernels.trees.constants import GROUP
+from kernels.trees.constants import GROUP, RAISED, RAISED_BY
 from kernels.trees.swept import Swept
 
 
@@ -27,8 +27,8 @@ def backend_of(graph: Graph) -> Any:
 
 
 def lengths_fit(graph: Graph) -> bool:
-    """Whether memory holds what a sweep on the graph's backend needs for a tree: on a GPU the lengths of a group, and a queue."""
-    return not is_cupy(graph) or fitting(8 * (GROUP + 2) * graph.num_vertices) > 0
+    """Whether memory holds what a sweep on the graph's backend needs for a tree: on a GPU the lengths of a group, and queues."""
+    return not is_cupy(graph) or fitting(8 * (GROUP + 3) * graph.num_vertices) > 0
 
 
 def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> Swept:
@@ -42,12 +42,21 @@ def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: boo
         return by_sweeps(graph, hierarchy, rows, predecessors)
     for lane in np.flatnonzero(found.loose | found.waiting).tolist():
         paths = by_search(graph, int(rows[lane]))
-        if (paths.distance != found.distances[lane]).any():
+        if _differ(paths.distance, found.distances[lane], hierarchy.exact).any():
             raise Broken(f"tree from vertex {name_of(graph, int(rows[lane]))}: the hierarchy is not that of the graph")
         found.distances[lane] = paths.distance
         if found.predecessors is not None:
             found.predecessors[lane] = paths.predecessor
     return found
+
+
+def _differ(right: Array, swept: Array, exact: bool) -> Array:
+    """Which distances differ by more than rounding, or at all if no sum rounds (bool [V])."""
+    if exact:
+        different: Array = right != swept
+        return different
+    apart: Array = ((right < 0) != (swept < 0)) | (abs(swept - right) > 2 * (RAISED - 1) * abs(right) + 2 * RAISED_BY)
+    return apart
 
 
 def by_search(graph: Graph, row: int) -> Paths:

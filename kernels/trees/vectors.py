@@ -29,6 +29,35 @@ def relax(context: Any, lengths: Any, near: Any, far: Any, weight: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def lower(context: Any, lengths: Any, near: Any, far: Any, weight: Any) -> Any:
+    """As `relax`; whether any length became smaller."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = _Vectors(context, builder, signature.args[0], arguments[0])
+        end = at.pointer(arguments[2])
+        total, before = at.add(at.load(at.pointer(arguments[1])), at.splat(arguments[3])), at.load(end)
+        less = at.compare("<", total, before)
+        at.store(builder.select(less, total, before), end)
+        return at.any(less)
+
+    return types.boolean(lengths, types.intp, types.intp, lengths.dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def scale(context: Any, lengths: Any, place: Any, factor: Any, constant: Any) -> Any:
+    """Multiply the floats at `place` by a factor, and add a constant."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        at = _Vectors(context, builder, signature.args[0], arguments[0])
+        pointer = at.pointer(arguments[1])
+        product = builder.fmul(at.load(pointer), at.splat(arguments[2]))
+        at.store(at.add(product, at.splat(arguments[3])), pointer)
+        return context.get_dummy_value()
+
+    return types.void(lengths, types.intp, lengths.dtype, lengths.dtype), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def copy(context: Any, target: Any, place: Any, origin: Any, near: Any) -> Any:
     """Set the entries of `target` at `place` to those of `origin`, of the same type, at `near`."""
 
@@ -89,23 +118,23 @@ def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, fa
         unusual = builder.or_(at.compare("<", least, own), at.compare("==", nearest, none))
         unusual = builder.or_(unusual, at.compare("==", own, none))
         unusual = builder.or_(unusual, builder.icmp_unsigned(">", at.bits(own), at.bits(none)))
-        bits = builder.bitcast(unusual, ir.IntType(LANES))
-        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+        return at.any(unusual)
 
     return types.boolean(lengths, types.intp, found, types.intp, lengths.dtype), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, places: Any) -> Any:
+def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, numbers: Any, places: Any) -> Any:
     """Write `LANES` vectors by lane, with -1 in the place of `far`.
 
     The vectors are in `origin` from `vectors[0]` on, `vectors[1]` apart; lane l is written to `target`, of integers or the same
-    floats, from `places[0] + l * places[1]` on.
+    floats, from `places[0] + numbers[l] * places[1]` on.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at, to = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 3))
-        (first, apart), (place, pitch) = ([builder.extract_value(arguments[side], part) for part in (0, 1)] for side in (1, 4))
+        (first, apart), (place, pitch) = ([builder.extract_value(arguments[side], part) for part in (0, 1)] for side in (1, 5))
+        trees = context.make_array(signature.args[4])(context, builder, arguments[4])
         columns = [at.load(at.pointer(at.along(first, apart, number))) for number in range(LANES)]
         for _ in range(LANES.bit_length() - 1):  # each turn interleaves the first half with the second one
             pairs = list(zip(columns[: LANES // 2], columns[LANES // 2 :], strict=True))
@@ -113,11 +142,13 @@ def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, pl
         none = to.splat(to.number(-1))
         for number, column in enumerate(columns):
             written = builder.select(at.compare("==", column, at.splat(arguments[2])), none, to.converted(column, at))
-            to.store(written, to.pointer(to.along(place, pitch, number)))
+            index = [ir.Constant(ir.IntType(64), number)]
+            tree = builder.load(cgutils.get_item_pointer(context, builder, signature.args[4], trees, index, wraparound=False))
+            to.store(written, to.pointer(builder.add(place, builder.mul(tree, pitch))))
         return context.get_dummy_value()
 
     pair = types.UniTuple(types.intp, 2)
-    return types.void(origin, pair, origin.dtype, target, pair), generate
+    return types.void(origin, pair, origin.dtype, target, numbers, pair), generate
 
 
 class _Vectors:
@@ -156,6 +187,11 @@ class _Vectors:
     def bits(self, vector: Any) -> Any:
         width = self._kind.dtype.bitwidth
         return self._builder.bitcast(vector, ir.VectorType(ir.IntType(width), LANES)) if self._float else vector
+
+    def any(self, flags: Any) -> Any:
+        """Whether any of the flags of a vector is set."""
+        bits = self._builder.bitcast(flags, ir.IntType(LANES))
+        return self._builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
     def number(self, value: int) -> Any:
         return ir.Constant(self._vector.element, value)

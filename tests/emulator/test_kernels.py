@@ -108,11 +108,11 @@ def test_reachability(method, graph, on_device):
     np.testing.assert_array_equal(found.reachable.get(), expected.reachable)
 
 
-@pytest.mark.parametrize("unit", [1, 40], ids=["positive", "many of length zero"])
+@pytest.mark.parametrize("unit", [1, 40, 10.0], ids=["positive", "many of length zero", "decimals"])
 def test_trees(unit):
     """All trees, and those to one target, over which sweeps visit a part of the positions."""
     graph = roads()
-    side = replace(graph.out, weights=graph.out.weights // unit)
+    side = replace(graph.out, weights=graph.out.weights // unit if isinstance(unit, int) else graph.out.weights / unit)
     graph = replace(graph, out=side, into=side)
     sources = np.arange(0, graph.num_vertices, 4)
     expected, hierarchy, there = trees(graph, sources, predecessors=True), to_device(build_hierarchy(graph)), to_device(graph)

@@ -164,7 +164,7 @@ def test_every_wrong_length_is_found():
     distances = np.empty((LANES, graph.num_vertices), np.int32)
 
     def refused(lengths):
-        loose, waiting = prove(into, frozen(sources), far, lengths.ravel(), distances, None)
+        loose, waiting = prove(into, frozen(sources), far, lengths.ravel(), np.arange(LANES), distances, None)
         return loose | (waiting != 0)
 
     assert not refused(right).any()

@@ -10,7 +10,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.generators import grid_edges
-from benchmarks.graphs import graph_of_edges, grid
+from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid
 from kernels.certificate.rules import Broken
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
@@ -57,6 +57,22 @@ def test_arcs_of_length_zero(dtype: type, monkeypatch: pytest.MonkeyPatch) -> No
     out = replace(graph.out, weights=weights)
     monkeypatch.setattr(sweeping, "sssp", None)
     check(Graph(graph.ids, graph.rows_by_id, out, out, graph.directed), list(range(0, 144, 9)))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("values", [[0.1, 0.2, 0.3, 0.6, 0.7], [0, 0.1, 0.3], [0.3, 7.7, 1e17], [1e-320, 0.1, 1e-9]], ids=str)
+def test_float_sums_that_round(values: list[float], symmetric: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streets, and one-way streets, whose sums depend on the order of additions. No tree is searched for."""
+    monkeypatch.setattr(sweeping, "sssp", None)
+    src, dst = grid_edges(12)
+    random = np.random.default_rng(5)
+    if symmetric:
+        graph = graph_of_edges(src, dst, random.choice(values, len(src)), 144)
+    else:
+        ends = np.append(src, dst), np.append(dst, src)
+        graph = graph_of_arcs(*ends, random.choice(values, 2 * len(src)), 144, symmetric=False)
+    assert not build_hierarchy(graph).exact
+    check(graph, random.integers(0, 144, 40).tolist())
 
 
 def test_rows_with_more_arcs_than_a_warp_holds(monkeypatch: pytest.MonkeyPatch) -> None:
