@@ -110,7 +110,7 @@ class _Sweep:
         out = graph.derived.get((add_outwards, self._sums), lambda: _arcs(graph.out, graph.out.indices, self._sums))
         spare = graph.derived.get(add_outwards, lambda: Spare(lambda: Work(graph.num_vertices, len(out[1]), rows.dtype)))
         work, sources = spare.take(), np.append(rows, np.full(LANES - len(rows), rows[0], rows.dtype))
-        add_outwards(out, unsigned(self._hierarchy.positions), self.lengths, sources, near, work, self._by_row)
+        add_outwards(out, (unsigned(self._hierarchy.positions), self.lengths), sources, near, work, self._by_row)
         spare.give_back(work)
         by_row: Array = self._by_row
         return by_row

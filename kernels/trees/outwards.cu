@@ -2,8 +2,8 @@
 
    A sweep over the hierarchy adds in another order. Its lengths, slightly raised, are upper bounds, which only arcs of shortest
    paths lower, or arcs that are as good but for rounding. An item is a line (parts.cuh) in which a length became smaller. In a
-   round a warp takes an item and lowers what its arcs lead to, a lane for each tree; whoever lowers a line that does not wait lists
-   it for the next round. Addition is monotone, so any order ends with the smallest sums.
+   round a warp takes an item and lowers what its arcs lead to, a lane for each tree. Whoever lowers a line that does not wait
+   lists it for the next round. Addition is monotone, so any order ends with the smallest sums.
    SUM (double), WEIGHT, ROW: lengths.cuh. */
 #include "trees/parts.cuh"
 

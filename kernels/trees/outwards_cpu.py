@@ -45,18 +45,17 @@ class Work:
         self.waiting = np.zeros(-(-num_rows // _WORD), np.uint64)
 
 
-def add_outwards(out: Any, positions: Array, swept: Array, sources: Array, place: int, work: Work, by_row: Array) -> None:
+def add_outwards(out: Any, found: tuple[Array, Array], sources: Array, place: int, work: Work, by_row: Array) -> None:
     """Write the smallest sums along the graph's arcs.
 
     Args:
         out: Offsets, heads and weights of the graph's out-arcs.
-        positions ([V]): Of rows in the hierarchy.
-        swept (float64 [V * LANES]): Lengths by position that are right but for rounding.
+        found: Positions of rows in the hierarchy ([V]), and right lengths but for rounding by position (float64 [V * LANES]).
         sources (int64 [LANES]): Rows of the sources.
         place: Where the sources are; calls with the same one share the order of visits.
         by_row (float64 [V * LANES]): Results. Where a limit of visits is exceeded, they are upper bounds, which no proof accepts.
     """
-    order, places = work.order
+    (positions, swept), (order, places) = found, work.order
     if place != work.place:
         work.place = place
         _sort(positions, swept, order, places, work.keys)

@@ -121,7 +121,7 @@ def _write(
     """Write the vectors of some rows, which begin and follow each other as `vectors` says, to trees of `target` [n, V]."""
     (begin, end), (first, apart) = rows, vectors
     if len(numbers) == LANES and end - begin == LANES:
-        transpose(origin, (first, apart), far, target.reshape(-1), numbers, (begin, target.shape[1]))
+        transpose(origin, (first, apart), far, target.reshape(-1), (begin, target.shape[1], numbers))
         return
     for lane, number in enumerate(numbers):
         for row in range(begin, end):

@@ -124,17 +124,18 @@ def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, fa
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, numbers: Any, places: Any) -> Any:
+def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, places: Any) -> Any:
     """Write `LANES` vectors by lane, with -1 in the place of `far`.
 
     The vectors are in `origin` from `vectors[0]` on, `vectors[1]` apart; lane l is written to `target`, of integers or the same
-    floats, from `places[0] + numbers[l] * places[1]` on.
+    floats, from `places[0] + l' * places[1]` on, where l' is entry l of the array `places[2]`.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at, to = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 3))
-        (first, apart), (place, pitch) = ([builder.extract_value(arguments[side], part) for part in (0, 1)] for side in (1, 5))
-        trees = context.make_array(signature.args[4])(context, builder, arguments[4])
+        (first, apart), (place, pitch) = ([builder.extract_value(arguments[side], part) for part in (0, 1)] for side in (1, 4))
+        kind = signature.args[4].types[2]
+        trees = context.make_array(kind)(context, builder, builder.extract_value(arguments[4], 2))
         columns = [at.load(at.pointer(at.along(first, apart, number))) for number in range(LANES)]
         for _ in range(LANES.bit_length() - 1):  # each turn interleaves the first half with the second one
             pairs = list(zip(columns[: LANES // 2], columns[LANES // 2 :], strict=True))
@@ -143,12 +144,12 @@ def transpose(context: Any, origin: Any, vectors: Any, far: Any, target: Any, nu
         for number, column in enumerate(columns):
             written = builder.select(at.compare("==", column, at.splat(arguments[2])), none, to.converted(column, at))
             index = [ir.Constant(ir.IntType(64), number)]
-            tree = builder.load(cgutils.get_item_pointer(context, builder, signature.args[4], trees, index, wraparound=False))
+            tree = builder.load(cgutils.get_item_pointer(context, builder, kind, trees, index, wraparound=False))
             to.store(written, to.pointer(builder.add(place, builder.mul(tree, pitch))))
         return context.get_dummy_value()
 
     pair = types.UniTuple(types.intp, 2)
-    return types.void(origin, pair, origin.dtype, target, numbers, pair), generate
+    return types.void(origin, pair, origin.dtype, target, places), generate
 
 
 class _Vectors:
