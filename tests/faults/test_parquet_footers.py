@@ -155,6 +155,21 @@ def test_levels_that_are_not_there_or_not_stated_are_refused(nullable, version, 
     assert "no valid page at byte" in refused(tmp_path, with_footer(sink.getvalue().to_pybytes(), footer)).reason
 
 
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd", "gzip", "lz4", "brotli"])
+def test_levels_that_would_be_read_as_texts_are_refused(compression, tmp_path):
+    sink = pa.BufferOutputStream()
+    table = pa.table({"src": ["a", "b", "c"], "dst": ["b", "c", "a"]})
+    pq.write_table(table, sink, use_dictionary=False, store_schema=False, compression=compression)
+    content = sink.getvalue().to_pybytes()
+    footer = footer_of(content)
+    field(field(footer, SCHEMA)[2][1][1], REPETITION)[2] = REQUIRED
+    assert "its texts take" in refused(tmp_path, with_footer(content, footer)).reason
+    bare = pa.schema([pa.field(name, pa.string(), False) for name in ("src", "dst")])
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.cast(bare), sink, use_dictionary=False, compression=compression)
+    assert rows_of_edges(ingested(tmp_path, sink.getvalue().to_pybytes())).num_rows == 3
+
+
 @pytest.mark.parametrize("kind", [10, 12, 14])
 def test_a_column_with_two_types_is_refused(kind, tmp_path):
     sink = pa.BufferOutputStream()

@@ -400,7 +400,8 @@ def selected(path: Path, content: bytes, seed: bytes, names: list[str]) -> list[
         rows = _selected(path.with_suffix(".plain"), seed, names)
     if rows is None or not total == sum(stated) == len(rows):
         raise Refused(f"{total} rows, {stated} in groups, {rows and len(rows)} read")
-    return rows
+    # Without its type in the schema a text is one for Arrow, which has stored the type again, but bytes for DuckDB.
+    return [tuple(value.decode(errors="replace") if isinstance(value, bytes) else value for value in row) for row in rows]
 
 
 _MALFORMED = (StopIteration, IndexError, TypeError, AssertionError, struct.error)

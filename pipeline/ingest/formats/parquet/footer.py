@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.parquet.pages import MAGIC, MAXIMUM, NULLS, STATISTICS, Chunk, chunk_of, count_pages
+from pipeline.ingest.formats.parquet.pages import MAGIC, MAXIMUM, NULLS, STATISTICS, Chunk, check_bare, chunk_of, count_pages
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.ingest.formats.parquet.schema import ENCRYPTED, check_names, check_plain, columns_of
 from pipeline.ingest.formats.parquet.thrift import MALFORMED, read_struct
@@ -118,6 +118,8 @@ class Footer:
             for name, chunk in self._chunks[number].items():
                 where = f"row group {number}, column {name!r}"
                 pages = count_pages(content.fileno(), where, chunk, self._rows[number])
+                if self._rows[number] and not any(self._rows[:number]):
+                    check_bare(content.fileno(), where, chunk)
                 with self._lock:
                     self._pages += pages
                     if self._pages > self._limits.frames and self._pages * _ROWS_PER_PAGE > self._total:

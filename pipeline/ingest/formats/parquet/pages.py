@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
@@ -29,6 +30,7 @@ _PLAIN, _ENCODINGS = 0, {0, *range(2, 10)}  # 1 was never defined
 _BYTES_PER_ROW, _BYTES_PER_PAGE = 16, 2**16  # at most; a plain value and its levels take less than 10
 _BYTES_OF_TEXTS = 2**28  # of a page of texts, at most
 _LZO = 3  # of the codecs
+_CODECS = {0: "", 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _HEADER = 2**12  # bytes; more than the header of a page needs without statistics
 _LONGEST_HEADER = 2**24  # bytes, with the longest texts as statistics: what Arrow reads
 _EMPTY_PAGES = 2  # of a chunk: a dictionary, and a page without rows
@@ -44,6 +46,7 @@ class Chunk:
     end: int
     data: int
     width: int  # bytes of a value; 0: any number
+    texts: bool  # whether values have any number of bytes each
     optional: bool  # whether levels, which tell nulls, are before the values of a page
     nulls: int | None  # among the values; None if the footer does not state them
 
@@ -71,7 +74,7 @@ def chunk_of(chunk: dict[int, Any], leaf: pq.ColumnSchema) -> Chunk:
         raise Contradiction(f"column {leaf.path!r} has {nulls} nulls")
     values, start = meta[5], min(meta[9], meta.get(11, 0) or meta[9])
     optional = leaf.max_definition_level > 0
-    return Chunk(values, meta[4], start, start + meta[7], meta[9], width, optional, nulls)
+    return Chunk(values, meta[4], start, start + meta[7], meta[9], width, kind == "BYTE_ARRAY", optional, nulls)
 
 
 def count_pages(file: int, where: str, chunk: Chunk, rows: int) -> int:
@@ -128,6 +131,30 @@ def _read_page(file: int, start: int, where: str, chunk: Chunk) -> tuple[int, in
         return values, start + length + stored
     except MALFORMED:
         raise Contradiction(f"{where}: no valid page at byte {start}") from None
+
+
+def check_bare(file: int, where: str, chunk: Chunk) -> None:
+    """Raise Contradiction unless texts without levels fill the first page of them; levels that are not stated are read as texts.
+
+    `count_pages` has accepted the pages. One page is enough, because the schema says for all of them whether there are levels.
+    """
+    if chunk.width or chunk.optional or not chunk.texts:
+        return
+    at = chunk.start
+    while at < chunk.end:
+        header, length = _read_header(file, at)
+        begin, at = at + length, at + length + header[3]
+        if header[1] in _CONTENT and header[_CONTENT[header[1]]][1]:
+            content = header[_CONTENT[header[1]]]
+            if header[1] == _DATA and content[2] == _PLAIN and chunk.codec in _CODECS:
+                stored = os.pread(file, header[3], begin)
+                page = pa.Codec(_CODECS[chunk.codec]).decompress(stored, header[2], asbytes=True) if chunk.codec else stored
+                end = 0
+                for _ in range(content[1]):
+                    end += 4 + int.from_bytes(page[end : end + 4], "little")
+                if end != len(page):
+                    raise Contradiction(f"{where}: its texts take {end} bytes of a page of {len(page)}")
+            return
 
 
 def _read_header(file: int, start: int) -> tuple[dict[int, Any], int]:
