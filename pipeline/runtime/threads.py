@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
-from threading import Condition
+from threading import Event, Lock
 from typing import Any, TypeVar, cast
 
 Item = TypeVar("Item")
@@ -64,19 +64,24 @@ class Turns:
     """Turns that threads take in the order of their numbers, from 0 on; every number must take its turn."""
 
     def __init__(self) -> None:
-        self._next, self._changed = 0, Condition()
+        self._lock, self._next, self._waiting = Lock(), 0, dict[int, Event]()
 
     @contextmanager
     def turn(self, number: int) -> Iterator[None]:
         """Wait until all smaller numbers have had their turn; the turn ends with the block."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._next == number)
+        with self._lock:
+            come = self._waiting[number] = Event()  # of its own: the end of a turn wakes one thread
+            if number == self._next:
+                come.set()
+        come.wait()
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
+                del self._waiting[number]
                 self._next += 1
-                self._changed.notify_all()
+                if following := self._waiting.get(self._next):
+                    following.set()
 
 
 class BoundedThreads:
