@@ -223,7 +223,7 @@ def test_every_input_that_names_vertices_has_the_same_rule(naming, published, tm
     assert find(published["strings"], "+7", tmp_path) == [0]
 
 
-def test_a_number_beyond_int64_may_be_a_string_and_is_no_integer(published, tmp_path):
+def test_a_number_beyond_int64_may_be_a_string_but_not_an_integer(published, tmp_path):
     rows = [["9223372036854775808", "x"], ["x", "1"]]
     edges = ingest(GraphConfig(source=written(tmp_path / "g.csv", rows, "csv")), tmp_path / "work")
     asked = read_sources(of_text(tmp_path, rows[0][0]))
