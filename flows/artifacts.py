@@ -13,6 +13,7 @@ from pipeline.report.wording import read_as
 from pipeline.steps.published.proved import proof_of_table
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
+from pipeline.strict_json import representable
 from pipeline.tables import files as tables
 from pipeline.tables.readable import readable
 
@@ -36,7 +37,7 @@ def show(published: Folder) -> None:
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """A row without its geometry, which JSON cannot hold, and which the columns before it state."""
-    return {column: value for column, value in row.items() if not isinstance(value, bytes)}
+    return {column: representable(value) for column, value in row.items() if not isinstance(value, bytes)}
 
 
 def key(name: str, what: str) -> str:

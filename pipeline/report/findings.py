@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
+from math import isinf
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -198,7 +199,10 @@ class Findings:
             found.result.tops.append(results.heaviest(algorithm.table_name, table))
         if self.atlas:
             found.maps.append(self.atlas.forest(answer))
-        weight = f"{number(total)} {self._measure}" if self._measure else number(total)
+        if isinf(total):
+            weight = "beyond 1.8e308, the largest float64"
+        else:
+            weight = f"{number(total)} {self._measure}" if self._measure else number(total)
         return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
     def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:

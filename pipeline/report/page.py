@@ -1,5 +1,6 @@
 """The HTML page, from the manifests and tables of a run."""
 
+import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts,
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
+from pipeline.strict_json import written
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES
 from pipeline.units import utc
@@ -83,7 +85,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     files = {name: template.render(content) for name, template in compiled_templates().items()}
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
     for result in found:
-        figures |= result.figures
+        figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
 
 
@@ -98,6 +100,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.policies["json.dumps_function"] = written
     environment.filters |= {"number": number, "utc": utc, "located": located, "degrees": "{:.10g}".format}
     environment.filters |= {
         "written": markdown.Written,

@@ -1,5 +1,6 @@
 """Numbers and times as text."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ def number(value: Any) -> str:
     """A count, weight or distance: integers in full, floats to six digits, without an exponent if possible."""
     if isinstance(value, int | np.integer):
         return f"{int(value):,}"
+    if math.isinf(value):
+        return ("" if value > 0 else "-") + "infinity"
     return f"{float(value):,.0f}" if 1e6 <= abs(value) < 1e15 else f"{float(value):,.6g}"
 
 
