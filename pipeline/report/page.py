@@ -27,7 +27,6 @@ from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
 from pipeline.strict_json import written
 from pipeline.tables import files as tables
-from pipeline.tables.points import COORDINATES
 from pipeline.units import utc
 
 HEAD_ROWS = 6
@@ -45,10 +44,10 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = Findings(edges, reading.vertices(graph), ordered, results.products, results.changes)
+    findings = Findings(edges, graph, ordered, results.products, results.changes)
     found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
     read_from = input_of(edges, graph, answers, results.sha256)
-    heads = list(_heads(results, ordered))
+    heads = list(_heads(results, ordered, findings.coordinates))
     proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
@@ -57,7 +56,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "edges": EdgeFacts.of(edges),
         "graph": facts,
         "direction": directed if facts.directed else "undirected",
-        "read_as": wording.read_as(read_from),
+        "read_as": wording.read_as(read_from) | ({"Changes": wording.changed(facts.state)} if facts.state else {}),
         "files": {"File": read_from.source, "Coordinates": read_from.coordinates, "Nodes": read_from.nodes},
         "ingest": edges.manifest,
         "layout": graph.manifest,
@@ -66,6 +65,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "products": [
             {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
         ],
+        "changed_arcs": facts.arcs - _arcs_read(edges, facts),
         "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
         "results": found,
         "maps": findings.maps,
@@ -87,6 +87,12 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     for result in found:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _arcs_read(edges: Folder, graph: GraphFacts) -> int:
+    """The arcs of the graph before any changes."""
+    read = EdgeFacts.of(edges).edges
+    return read - graph.self_loops_dropped + graph.arcs_added - graph.parallel_arcs_dropped
 
 
 def _changed(found: ChangesFacts) -> dict[str, Any]:
@@ -138,8 +144,8 @@ def _queries(results: Results) -> Iterator[Result]:
     yield Result("Queries", sentence, [first_pairs(first)] if first else [], {**figures})
 
 
-def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
-    edges, first = results.edges, _Heads(EdgeFacts.of(results.edges).measure, open_names(results.edges))
+def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading.Coordinates | None) -> Iterator[dict[str, Any]]:
+    first = _Heads(EdgeFacts.of(results.edges).measure, open_names(results.edges))
     for stage, answer in answers.items():
         facts = facts_of_answer(answer)
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
@@ -151,10 +157,10 @@ def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str
         yield first.of(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:
         yield first.of(results.paths, "paths", PathFacts.of(results.paths).paths)
-    if placed := EdgeFacts.of(edges).coordinates:
+    if (placed := EdgeFacts.of(results.edges).coordinates) and coordinates:
         units = {"vertex": "external id", "x": placed.unit, "y": placed.unit}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
-        rows = [[first.shown(row[0], True), *row[1:]] for row in reading.head(edges.path / COORDINATES, HEAD_ROWS)]
+        rows = [[first.shown(vertex, True), x, y] for vertex, x, y in coordinates.head(HEAD_ROWS)]
         yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.steps.published.report_marks import FOLDER
+from pipeline.steps.published.report_marks import FOLDER, OWN
 from pipeline.store.facts import PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
 
@@ -85,5 +85,5 @@ def _handled(count: int, kept: bool, dropped: str) -> str:
 
 
 def located(query: str) -> str:
-    """A query with the mark of the folder of the tables, which publication replaces."""
-    return str(query).replace("{folder}", FOLDER)
+    """A query with the marks of the folders of the tables, which publication replaces."""
+    return str(query).replace("{folder}", FOLDER).replace("{own}", OWN)

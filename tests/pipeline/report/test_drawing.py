@@ -78,7 +78,7 @@ def test_named_vertices_are_spread_over_the_map(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.report.atlas.MOST_NAMED", 50)
     steps = run(tmp_path, *grid(12), stages=("sssp",), sources=(1,))
     ids, coordinates = np.arange(1, 145), reading.coordinates(steps.edges)
-    atlas = Atlas(steps.edges, coordinates, ids, 1)
+    atlas = Atlas(steps.graph, coordinates, ids, 1)
     assert 20 <= len(atlas.named["id"]) <= 50
     for name, x, y in zip(atlas.named["id"], atlas.named["x"], atlas.named["y"], strict=True):
         for axis, pixel, places in ((0, x, coordinates.x), (1, y, coordinates.y)):

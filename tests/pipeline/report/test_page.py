@@ -106,7 +106,7 @@ def test_the_map_states_its_scale_unit_and_source(page):
     assert "source 1" in page.text
     assert " 2 km " in page.text
     assert f"Longitude is scaled by cos({(40 + 40.11) / 2:.2f}°)" in page.text
-    assert "528 edges of the edge list drawn as straight lines" in page.text
+    assert "528 arcs of the graph drawn as straight lines" in page.text
     assert "Not drawn:" not in page.text
     marker = next(attributes for _, attributes in page.tags if attributes.get("class") == "marker")
     left, top = re.fullmatch(r"left: ([\d.]+)%; top: ([\d.]+)%", marker["style"]).groups()
