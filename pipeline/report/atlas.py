@@ -17,7 +17,7 @@ from pipeline.report.changed import Moved
 from pipeline.report.charts import ticks
 from pipeline.report.isochrones import Isochrones, rings_of
 from pipeline.report.reading import Coordinates, arcs
-from pipeline.report.wording import counted, number
+from pipeline.report.wording import counted, number, with_unit
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -147,9 +147,9 @@ class Atlas:
 
     def distances(self, source: int, name: str, distance: pa.ChunkedArray, unit: str) -> Map:
         """Distance [V] of all vertices from `source`, which is shown as `name`, in colour; unreached parts stay faint."""
-        farthest = number(pc.max(distance).as_py())
+        farthest = with_unit(pc.max(distance).as_py(), unit)
         sentence = (
-            f"Shortest-path distance from vertex {name}, up to {farthest} ({unit}); each half of an edge has "
+            f"Shortest-path distance from vertex {name}, up to {farthest}; each half of an edge has "
             "the colour of its end, and grey edges are not reached."
         )
         return self.values(f"Distance from vertex {name}", sentence, distance, unit, self.markers({source: f"source {name}"}))

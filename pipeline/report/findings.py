@@ -67,6 +67,7 @@ class Findings:
         not_drawn: Charts and maps that a reader may expect, and why they are missing.
         results: Stage to its results.
         products: The results of the products.
+        tops: Table to its first rows in a stated order.
         arcs_traversed: Stage with sources to the number of arcs that leave reached vertices, over all sources.
         reaching: The section on reachability.
     """
@@ -120,6 +121,8 @@ class Findings:
         self.not_drawn = [reason for of in found for reason in of.not_drawn]
         self.results = {stage: self.named(of.result) for stage, of in by_stage.items()}
         self.products = [self.named(of.result) for of in shown]
+        self.tops = {tables.table_of(stage): result.tops for stage, result in self.results.items()}
+        self.tops |= {step: result.tops for step, result in zip(by_step, self.products, strict=True)}
         self.arcs_traversed = {stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None}
         self.reaching = next((of.reaching for of in found if of.reaching), None)
 

@@ -16,7 +16,7 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline import markdown
 from pipeline.report import changed, charts, reading, wording
 from pipeline.report.findings import Findings
-from pipeline.report.results import MOST, Figures, Result, first_pairs
+from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.proved import counted_proofs
@@ -27,11 +27,11 @@ from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
 from pipeline.strict_json import written
 from pipeline.tables import files as tables
+from pipeline.tables.points import as_text
 from pipeline.units import utc
 
 HEAD_ROWS = 6
 PLACES = 100
-MOST_BYTES = 32  # of a geometry that is shown
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -83,10 +83,21 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     }
     files = {name: template.render(content) for name, template in compiled_templates().items()}
+    files["tops.json"] = _tops(findings)
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
     for result in found:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _listed(top: Top) -> dict[str, Any]:
+    return {"title": top.title, "columns": top.columns, "rows": top.rows}
+
+
+def _tops(findings: Findings) -> str:
+    """The first rows of each table in a stated order, for pages that are not ours; without `<`, so also without a mark."""
+    tops = {table: [_listed(top) for top in of] for table, of in findings.tops.items() if of}
+    return written(tops, ensure_ascii=False, indent=1).replace("<", "\\u003c") + "\n"
 
 
 def _arcs_read(edges: Folder, graph: GraphFacts) -> int:
@@ -183,8 +194,8 @@ class _Heads:
         """What a cell shows; a pair may have an id without a vertex, hence without a name."""
         if isinstance(value, list):
             return [self.shown(one, is_id) for one in value]
-        if isinstance(value, bytes) and len(value) > MOST_BYTES:
-            return f"{len(value):,} bytes"
+        if isinstance(value, bytes):
+            return as_text(value)
         return self.names.text(value) if self.names and is_id and isinstance(value, int) and value >= 0 else value
 
     def _is_bare(self, column: Mapping[str, str], named: set[str]) -> bool:

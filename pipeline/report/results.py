@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.report.aggregates import of_parts
 from pipeline.report.reading import Coordinates
-from pipeline.report.wording import number
+from pipeline.report.wording import in_unit, number
 from pipeline.store.names import Names
 
 MOST = 10  # rows
@@ -95,7 +95,7 @@ def farthest(
     ]
     first = highest(batches, "distance", most)
     rows = [[str(vertex), number(value)] for vertex, value in zip(*(column.to_pylist() for column in first.columns), strict=True)]
-    columns = ["vertex", f"distance ({unit})"]
+    columns = ["vertex", in_unit("distance", unit)]
     select, join = "vertex, distance", ""
     chosen, frame = source.pandas
     frame += f'paths = pandas.read_parquet("{FOLDER}/{table}", dtype_backend="pyarrow")\n'

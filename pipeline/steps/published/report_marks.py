@@ -93,7 +93,8 @@ class Marks:
             for name, *rest in texts
         ]
         body = "".join(f"<tr>{row}</tr>" for row in cells)
-        return f'<table class="changes"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>' + _paragraph(same, is_html)
+        table = f'<table class="changes"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        return f'<div class="scroll">{table}</div>' + _paragraph(same, is_html)
 
 
 _ALIGNED = ("", *(' class="n"',) * 3)

@@ -125,7 +125,7 @@ def test_the_page_loads_nothing_from_elsewhere(steps, page):
     hashed = f"sha256-{b64encode(sha256(scripts[0].encode()).digest()).decode()}"
     policy = next(attributes for attributes in page.attributes("meta") if "http-equiv" in attributes)
     assert policy["content"] == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{hashed}'"
-    assert list(steps.draw("grid").manifest.files) == ["report.html", "report.md"]
+    assert list(steps.draw("grid").manifest.files) == ["report.html", "report.md", "tops.json"]
 
 
 def test_the_page_is_accessible_to_screen_readers(page):
