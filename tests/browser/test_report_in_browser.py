@@ -182,6 +182,7 @@ def long_names(tmp_path_factory, request) -> Path:
         (work / name).write_text(text)
     (work / "f.csv").write_text(f"facility\n{long(3)}\n{long(5)}\n")
     graph = {key: str(work / name) for key, (name, _) in files.items()} | {"weight": {"name": long("w"), "unit": long("u")}}
+    graph |= {"columns": {"weight": long("w")}}
     sources = {"stages": ["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"], "sources": [long(3), long(5)]}
     products = {"nearest": {"facilities": str(work / "f.csv")}, "isochrones": {"thresholds": [5]}, "closeness": {}, "flows": {}}
     options = {"graph": graph, "output": work / "out", "backend": "cpu", "named": True, **sources, **products}
