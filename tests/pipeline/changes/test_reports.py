@@ -14,24 +14,26 @@ from pipeline.store.facts.run import RunFacts
 from tests.reports import Page
 
 NAMES = ["ana", "bo'b", "cem {folder}", 'da"n', "eve", "fay", "gus"]
-PLACES = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 1), (2, 0), (3, 3)]
-EDGES = [(0, 1, 4), (1, 2, 1), (2, 3, 2), (3, 0, 7), (1, 5, 3), (4, 4, 1)]  # the place of 6 is known, but no edge has it
+PLACES = [(0, 0), (1, 0), (1, 1), (0, 1), (2, 1), (2, 0)]
+EDGES = [(0, 1, 4), (1, 2, 1), (2, 3, 2), (3, 0, 7), (1, 5, 3), (4, 4, 1)]
+ALONE = [(number, number, 0) for number in range(6)]
 INSERTED, DELETED = [(0, 2, 5), (3, 6, 1), (5, 6, 2), (6, 8, 1)], [(1, 2, 1)]
 
 
-def config(folder, edges, named, out, directed):
+def lines_of(edges, named):
     def text(number):
         name = NAMES[number] if number < len(NAMES) else "aaa"  # which becomes the first one
         return '"' + name.replace('"', '""') + '"' if named else str(number)
 
-    def rows(lines):
-        return "".join(f"{text(src)},{text(dst)},{weight}\n" for src, dst, weight in lines)
+    return [f"{text(src)},{text(dst)},{weight}" for src, dst, weight in edges]
 
-    (folder / f"{out}.csv").write_text("src,dst,weight\n" + rows(edges))
-    places = [f"{text(number)},{x},{y}\n" for number, (x, y) in enumerate(PLACES) if number < 6]
-    (folder / "places.csv").write_text("vertex,x,y\n" + "".join(places))
-    lines = [*(f"insert,{row}" for row in rows(INSERTED).splitlines()), *(f"delete,{row}" for row in rows(DELETED).splitlines())]
-    (folder / "changes.csv").write_text("op,src,dst,weight\n" + "\n".join(lines) + "\n")
+
+def config(folder, edges, named, out, directed):
+    (folder / f"{out}.csv").write_text("\n".join(["src,dst,weight", *lines_of(edges, named), ""]))
+    places = [line.partition(",")[0] + f",{x},{y}" for line, (x, y) in zip(lines_of(ALONE, named), PLACES, strict=True)]
+    (folder / "places.csv").write_text("\n".join(["vertex,x,y", *places, ""]))
+    changes = [f"{op},{line}" for op, edges in (("insert", INSERTED), ("delete", DELETED)) for line in lines_of(edges, named)]
+    (folder / "changes.csv").write_text("\n".join(["op,src,dst,weight", *changes, ""]))
     graph = {"source": str(folder / f"{out}.csv"), "coordinates": str(folder / "places.csv"), "directed": directed}
     return RunConfig.model_validate(
         {"graph": graph, "output": folder / out, "stages": ["sssp", "mst", "wcc", "reachability"], "backend": "cpu",
@@ -66,6 +68,12 @@ def test_maps_and_queries_are_those_of_a_rebuild(tmp_path, named, directed):
     rows = dict(row for row in page.tables[page._headed["From the edge list to the graph"]] if len(row) == 2)
     assert rows["Arcs by changes since"] == ("+ 3" if directed else "+ 6") and rows["Arcs in the graph"] == str(facts.arcs)
     assert "4 inserted, 1 deleted" in page.text
+    again = [(1, 2, 1), (0, 2, 5)]  # without new ids
+    rows = [f"{'insert' if number == 0 else 'delete'},{line}" for number, line in enumerate(lines_of(again, named))]
+    (tmp_path / "again.csv").write_text("op,src,dst,weight\n" + "\n".join(rows) + "\n")
+    after = [edge for edge in after if edge != again[1]] + again[:1]
+    published, rebuilt = change(tmp_path / "out", tmp_path / "again.csv"), run(config(tmp_path, after, named, "third", directed))
+    assert shown(published)[1:] == shown(rebuilt)[1:]
 
 
 def test_queries_name_sources_whose_numbers_have_changed(tmp_path):
