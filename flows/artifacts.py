@@ -1,9 +1,11 @@
-"""Artifacts of a run in Prefect: a summary, the report with its pictures, the first rows of each table.
+"""Artifacts of a run in Prefect: a summary, the report with its pictures, the first rows of each table in the report's order.
 
 They are sent to the server, so that its pages show them whichever host the worker runs on.
 """
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 from prefect.artifacts import create_markdown_artifact, create_table_artifact
@@ -13,7 +15,9 @@ from pipeline.report.wording import read_as
 from pipeline.steps.published.proved import proof_of_table
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
+from pipeline.strict_json import representable
 from pipeline.tables import files as tables
+from pipeline.tables.points import as_text
 from pipeline.tables.readable import readable
 
 ROWS = 10
@@ -26,17 +30,25 @@ def show(published: Folder) -> None:
     create_markdown_artifact(summary(published), key=key(name, "summary"))
     report = (published.path / "report.md").read_text(encoding="utf-8")
     create_markdown_artifact(report, key=key(name, "report"), description=f"The report of {published.path.name}")
+    tops = json.loads((published.path / "tops.json").read_text(encoding="utf-8"))
     for table, described in facts.tables.items():
-        create_table_artifact(
-            [_shown(row) for row in readable(tables.head(published.path / table, ROWS)).to_pylist()],
-            key=key(name, table),
-            description=f"The first {min(ROWS, described.rows)} of {described.rows:,} rows of {code(published.path / table)}",
-        )
+        rows, said = _top(tops[table]) if table in tops else _first(published.path / table, described.rows)
+        of = f"of {described.rows:,} rows of {code(published.path / table)}"
+        create_table_artifact(rows, key=key(name, table), description=f"{said} {of}")
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without its geometry, which JSON cannot hold, and which the columns before it state."""
-    return {column: value for column, value in row.items() if not isinstance(value, bytes)}
+def _top(lists: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
+    """The first rows of a table in the report's order, and what they are; of several lists, each row has the title of its own."""
+    titled = [({"list": top["title"]} if len(lists) > 1 else {}, top) for top in lists]
+    rows = [title | dict(zip(top["columns"], row, strict=True)) for title, top in titled for row in top["rows"]]
+    return rows, f"{escaped(lists[0]['title'])}{' and more' if len(lists) > 1 else ''}:"
+
+
+def _first(table: Path, rows: int) -> tuple[list[dict[str, Any]], str]:
+    """The first rows of a table that has no other order."""
+    first = readable(tables.head(table, ROWS)).to_pylist()
+    shown = [{column: as_text(value) if isinstance(value, bytes) else value for column, value in row.items()} for row in first]
+    return representable(shown), f"The first {min(ROWS, rows)}"
 
 
 def key(name: str, what: str) -> str:

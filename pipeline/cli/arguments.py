@@ -1,6 +1,5 @@
 """Types of arguments that several commands share."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -34,4 +33,6 @@ Json = Annotated[bool, Parameter(name="--json", negative="", help="Print one JSO
 
 def print_json(document: Any) -> None:
     """Print what a command found, for programs."""
-    print(json.dumps(document, indent=1))
+    from pipeline.strict_json import written
+
+    print(written(document, indent=1))

@@ -32,8 +32,8 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         runtime: If the backend is a GPU, the page names it.
 
     Returns:
-        `runtime.work / "report"` with `report.html` and `report.md`, whose marks publication replaces. Facts: `bytes` of the
-        page, `maps` and `charts` on it, and `figures`, by which runs are compared.
+        `runtime.work / "report"` with `report.html`, `report.md` and `tops.json`; publication replaces the marks in them. Facts:
+        `bytes` of the page, `maps` and `charts` on it, and `figures`, by which runs are compared.
     """
     from pipeline.report.machine import machine
 

@@ -45,8 +45,10 @@ def bins(parts: Sequence[Array], most: int) -> tuple[Array, Array, float]:
         counts = frequencies(of_parts(lambda part: part // width, parts))
         return np.arange(len(counts) + 1) * width - 0.5, counts, width
     if 0 < high < most * np.finfo(np.float64).tiny:
-        most = 1  # NumPy cannot divide a range of the smallest floats
-    found = of_parts(partial(np.histogram, bins=most, range=(0.0, float(high) or 1.0)), parts)
+        counts = np.array([sum(map(len, parts))])  # NumPy cannot divide a range of the smallest floats
+        return np.array([0.0, high]), counts, float(high)
+    with np.errstate(over="ignore"):  # of an edge that NumPy replaces by the highest value
+        found = of_parts(partial(np.histogram, bins=most, range=(0.0, float(high) or 1.0)), parts)
     edges = found[0][1]
     return edges, np.sum([counts for counts, _ in found], axis=0), float(edges[1] - edges[0])
 
@@ -66,10 +68,11 @@ def lower_median(parts: Sequence[Array], histogram: tuple[Array, Array, float]) 
 
 
 def exact_sum(column: pa.ChunkedArray) -> int | float:
-    """Sum of a column without nulls; that of integers does not overflow."""
+    """Sum of a column without nulls; that of integers does not overflow, that of floats is a float64, maybe infinite."""
     parts = [chunk.to_numpy() for chunk in column.chunks]
     if not pa.types.is_integer(column.type):
-        return float(sum(of_parts(lambda part: float(part.sum()), parts)))
+        with np.errstate(over="ignore"):
+            return float(sum(of_parts(lambda part: float(part.sum(dtype=np.float64)), parts)))
     low, bits = np.int64(0xFFFFFFFF), np.int64(32)  # narrower columns are widened; parts have < 2^31 rows
     halves = of_parts(lambda part: (int((part >> bits).sum()), int((part & low).sum())), parts)
     return sum((high << 32) + low for high, low in halves)

@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,9 @@ from pipeline.report import maps
 from pipeline.report.changed import Moved
 from pipeline.report.charts import ticks
 from pipeline.report.isochrones import Isochrones, rings_of
-from pipeline.report.reading import Coordinates
-from pipeline.report.wording import counted, number
-from pipeline.store.edges import id_blocks
+from pipeline.report.reading import Coordinates, arcs
+from pipeline.report.wording import counted, number, with_unit
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -84,18 +84,21 @@ class Atlas:
             `y`, and the coordinates of the first pixel and of a step of one.
     """
 
-    def __init__(self, edges: Folder, coordinates: Coordinates, ids: Array, count: int) -> None:
-        self._edges = edges
+    def __init__(
+        self, graph: Folder, coordinates: Coordinates, ids: Array, count: int, shown: Callable[[int], str] = str
+    ) -> None:
+        """`ids` are those of all vertices [V]; `shown` gives the text by which a reader knows a vertex."""
+        self._line = "arc" if GraphFacts.of(graph).directed else "edge"
         side = max(maps.LEAST_SIDE, min(maps.LONG_SIDE, round(maps.LONG_SIDE * math.sqrt(IN_FULL / max(count, 1)))))
         self._projection = maps.project(coordinates, side)
-        self._network = maps.plane(self._projection, id_blocks(edges))
+        self._network = maps.plane(self._projection, arcs(graph))
         self._faint = self._network.levels(np.full(len(self._projection.ids), maps.FAINT, np.uint8))
         self._entry, self._known = self._projection.find(ids)
         self._scale = _scale(self._projection)
         self._named = self._spread()
         where = self._projection
         self.named = {
-            "id": [str(vertex) for vertex in where.ids[self._named].tolist()],
+            "id": [*map(shown, where.ids[self._named].tolist())],
             "x": where.x[self._named].round(1).tolist(),
             "y": where.y[self._named].round(1).tolist(),
             "corner": where.corner,
@@ -125,9 +128,11 @@ class Atlas:
             if middle is None
             else f"Longitude is scaled by cos({middle:.2f}°), so that the middle of the map has one scale."
         )
-        left_out = f" Not drawn: {counted(drawn.left_out, 'edge')} with a vertex without coordinates." if drawn.left_out else ""
+        left_out = (
+            f" Not drawn: {counted(drawn.left_out, self._line)} with a vertex without coordinates." if drawn.left_out else ""
+        )
         return (
-            f"{counted(drawn.edges, 'edge')} of the edge list drawn as straight lines; those on the same half-pixels "
+            f"{counted(drawn.edges, self._line)} of the graph drawn as straight lines; those on the same half-pixels "
             f"of {self._projection.width} by {self._projection.height} pixels are one line. {how}{left_out}"
         )
 
@@ -142,9 +147,9 @@ class Atlas:
 
     def distances(self, source: int, name: str, distance: pa.ChunkedArray, unit: str) -> Map:
         """Distance [V] of all vertices from `source`, which is shown as `name`, in colour; unreached parts stay faint."""
-        farthest = number(pc.max(distance).as_py())
+        farthest = with_unit(pc.max(distance).as_py(), unit)
         sentence = (
-            f"Shortest-path distance from vertex {name}, up to {farthest} ({unit}); each half of an edge has "
+            f"Shortest-path distance from vertex {name}, up to {farthest}; each half of an edge has "
             "the colour of its end, and grey edges are not reached."
         )
         return self.values(f"Distance from vertex {name}", sentence, distance, unit, self.markers({source: f"source {name}"}))

@@ -16,7 +16,7 @@ from kernels.registry import ALGORITHMS
 from pipeline.report.aggregates import bins, lower_median
 from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.reading import Vertices
-from pipeline.report.wording import changed_values, counted, number
+from pipeline.report.wording import changed_values, counted, in_unit, number, with_unit
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts import ChangesFacts
 from pipeline.store.manifest import Folder
@@ -53,7 +53,7 @@ class Moved:
             return f"{counted(len(found), 'vertex', 'vertices')} with a change in a table of vertices."
         finite = found[np.isfinite(found)]
         vertices = counted(len(finite), "vertex", "vertices")
-        most = f" by up to {number(int(finite.max()) if self.integer else finite.max())} ({self.unit})" if len(finite) else ""
+        most = f" by up to {with_unit(int(finite.max()) if self.integer else finite.max(), self.unit)}" if len(finite) else ""
         others = counted(len(found) - len(finite), "vertex", "vertices")
         return f"{vertices} at a different distance{most}; {others} reached only before or only now."
 
@@ -109,7 +109,7 @@ def moved_chart(moved: Moved) -> Chart | None:
     edges, counts, width = binned = bins(parts, BARS)
     per = "vertices" if moved.integer and width == 1 else f"vertices per {number(width)}"
     sentence = f"{moved.sentence} Median {number(lower_median(parts, binned))}."
-    caption = Caption("Changes of distance since the last run", f"change ({moved.unit})", per, sentence)
+    caption = Caption("Changes of distance since the last run", in_unit("change", moved.unit), per, sentence)
     return histogram(caption, edges, counts, moved.integer)
 
 

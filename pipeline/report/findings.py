@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import accumulate
+from math import isinf
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -61,10 +62,12 @@ class Findings:
     """What the tables show.
 
     Attributes:
+        coordinates: Of the vertices; None if the graph has none.
         atlas: Where the maps are from; None without coordinates, or without a stage that has a map.
         not_drawn: Charts and maps that a reader may expect, and why they are missing.
         results: Stage to its results.
         products: The results of the products.
+        tops: Table to its first rows in a stated order.
         arcs_traversed: Stage with sources to the number of arcs that leave reached vertices, over all sources.
         reaching: The section on reachability.
     """
@@ -72,12 +75,13 @@ class Findings:
     def __init__(
         self,
         edges: Folder,
-        vertices: reading.Vertices,
+        graph: Folder,
         answers: Mapping[str, Folder],
         products: Sequence[Folder] = (),
         changes: Folder | None = None,
     ) -> None:
-        self._vertices, self._coordinates = vertices, reading.coordinates(edges)
+        self._vertices = vertices = reading.vertices(graph)
+        self.coordinates = reading.coordinates(edges)
         self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)
         degrees = _Found(Result("Degrees"))
         moving = beside(partial(movement, changes, vertices, self._names, self._measure)) if changes else None
@@ -86,18 +90,18 @@ class Findings:
         unit = self._measure or "sum of weights"
         shown = [SHOWN[product.manifest.step](product, vertices, unit) for product in products]
         by_step = {product.manifest.step: product for product in products}
-        within = isochrones(by_step, vertices) if self._coordinates else None
+        within = isochrones(by_step, vertices) if self.coordinates else None
         drawn = [of.drawn for step, of in zip(by_step, shown, strict=True) if of.drawn and not (within and step == "isochrones")]
         count = len(drawn) + bool(within) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
         self.atlas: Atlas | None = None
-        if self._coordinates is None or not len(self._coordinates.ids):
+        if self.coordinates is None or not len(self.coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
         elif not (count := count + bool(moving and moving.result())):
             degrees.not_drawn.append("No map: no stage with a map ran.")
         else:
             from pipeline.report import atlas  # with matplotlib's colours, which take long to import
 
-            self.atlas = atlas.Atlas(edges, self._coordinates, vertices.ids, count)
+            self.atlas = atlas.Atlas(graph, self.coordinates, vertices.ids, count, self._shown)
         by_stage = dict(zip(answers, over_items(answers.items(), self._find, parallel=len(answers) > 1), strict=True))
         if moving and (found_moved := moving.result()):
             moved, chart = found_moved
@@ -117,6 +121,8 @@ class Findings:
         self.not_drawn = [reason for of in found for reason in of.not_drawn]
         self.results = {stage: self.named(of.result) for stage, of in by_stage.items()}
         self.products = [self.named(of.result) for of in shown]
+        self.tops = {tables.table_of(stage): result.tops for stage, result in self.results.items()}
+        self.tops |= {step: result.tops for step, result in zip(by_step, self.products, strict=True)}
         self.arcs_traversed = {stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None}
         self.reaching = next((of.reaching for of in found if of.reaching), None)
 
@@ -169,7 +175,8 @@ class Findings:
                 found.result.figures |= {f"{name} from {shown}: {what}": value for what, value in compared.items()}
             if position < DRAWN_SOURCES:
                 found.charts.append(level_chart(shown, distance) if hops else distance_chart(shown, distance, unit))
-                asked = (algorithm.table_name, unit), source, distance, self._vertices.ids, len(sources) > 1, self._coordinates
+                known = results.Known.by(source, self._names)
+                asked = (algorithm.table_name, unit), known, distance, self._vertices.ids, len(sources) > 1, self.coordinates
                 found.result.tops.append(replace(results.farthest(*asked), title=f"Farthest from {shown}"))
             if self.atlas and name in self._mapped and position < MAPPED_SOURCES:
                 found.maps.append(self.atlas.distances(source, shown, distance, unit))
@@ -198,7 +205,10 @@ class Findings:
             found.result.tops.append(results.heaviest(algorithm.table_name, table))
         if self.atlas:
             found.maps.append(self.atlas.forest(answer))
-        weight = f"{number(total)} {self._measure}" if self._measure else number(total)
+        if isinf(total):
+            weight = "beyond 1.8e308, the largest float64"
+        else:
+            weight = f"{number(total)} {self._measure}" if self._measure else number(total)
         return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
     def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
@@ -257,7 +267,7 @@ class Findings:
         return f"{counted(len(table), 'pair')}, {none:,} without a flow; {counted(arcs, 'arc')} in the cuts"
 
     def _labels(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
-        found.reaching = reaching(answer, self._vertices)
+        found.reaching = reaching(answer, self._vertices, self._shown)
         found.add(found.reaching.chart, f"{algorithm.title}: all components are on one level; no distribution to draw.")
         found.result.figures = {f"{algorithm.name}: {what}": value for what, value in found.reaching.sizes.items()}
         return found.reaching.sentence

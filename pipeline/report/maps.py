@@ -32,6 +32,8 @@ NOTHING = 255
 FAINT = 62  # the level of the network's faint lines; levels 0 to 61 are colours, the lowest on top
 PNG_EFFORT = 6
 GROUND = "#fffefb"
+# Of all coordinates, in degrees (a tenth of a micrometre), or in shares of the largest: with less, all are at one point.
+LEAST_EXTENT = 1e-12
 KM_PER_DEGREE = 6371.0088 * math.pi / 180
 # Ranges of the colour map plasma (perceptually uniform) whose ends contrast with a light and with a dark page.
 STRETCH = {"light": (0.02, 0.86), "dark": (0.32, 1.0)}
@@ -52,7 +54,7 @@ class Projection:
     # width, height: pixels of the picture.
     width: int
     height: int
-    km_per_pixel: float | None  # None if all coordinates are equal, or cannot be degrees of longitude and latitude
+    km_per_pixel: float | None  # None if all coordinates are one point, or cannot be degrees of longitude and latitude
     # Latitude in degrees at which both directions have the same scale; None if the coordinates are those of a plane.
     middle: float | None
     # The coordinates of pixel (0, 0), and of one pixel to the right and down.
@@ -80,13 +82,14 @@ def project(coordinates: Coordinates, side: int = LONG_SIDE) -> Projection:
     """
     x, y = coordinates.x, coordinates.y
     geographic = bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
-    middle, cut = float(y.min() + y.max()) / 2, cut_of(x) if geographic else -180.0
+    middle, cut = float(y.min() / 2 + y.max() / 2), cut_of(x) if geographic else -180.0
     x = x + 360.0 * (x < cut) if cut != -180 else x
     # On a plane the largest coordinate becomes 1, so that no extent overflows.
     unit = 1.0 if geographic else max(float(np.abs(x).max()), float(np.abs(y).max()))
     east, north = x / unit * (math.cos(math.radians(middle)) if geographic else 1.0), y / unit
     across, down = float(np.ptp(east)), float(np.ptp(north))
-    scale = (side - 2 * MARGIN) / (max(across, down) or 1.0)
+    extended = max(across, down) >= LEAST_EXTENT
+    scale = (side - 2 * MARGIN) / (max(across, down) if extended else 1.0)
     width, height = (max(LEAST_SIDE, math.ceil(extent * scale) + 2 * MARGIN) for extent in (across, down))
     left, top = (width - across * scale) / 2, (height - down * scale) / 2
     step = unit / scale / (math.cos(math.radians(middle)) if geographic else 1.0), -unit / scale
@@ -96,7 +99,7 @@ def project(coordinates: Coordinates, side: int = LONG_SIDE) -> Projection:
         (north.max() - north) * scale + top,
         width,
         height,
-        KM_PER_DEGREE / scale if geographic and max(across, down) else None,
+        KM_PER_DEGREE / scale if geographic and extended else None,
         middle if geographic else None,
         (float(x.min()) - left * step[0], float(y.max()) - top * step[1]),
         step,

@@ -1,5 +1,6 @@
 """The HTML page, from the manifests and tables of a run."""
 
+import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline import markdown
 from pipeline.report import changed, charts, reading, wording
 from pipeline.report.findings import Findings
-from pipeline.report.results import MOST, Figures, Result, first_pairs
+from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.published.inputs import input_of
 from pipeline.steps.published.proved import counted_proofs
@@ -24,13 +25,13 @@ from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts,
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import Names, open_names
+from pipeline.strict_json import written
 from pipeline.tables import files as tables
-from pipeline.tables.points import COORDINATES
+from pipeline.tables.points import as_text
 from pipeline.units import utc
 
 HEAD_ROWS = 6
 PLACES = 100
-MOST_BYTES = 32  # of a geometry that is shown
 TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -43,10 +44,10 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = Findings(edges, reading.vertices(graph), ordered, results.products, results.changes)
+    findings = Findings(edges, graph, ordered, results.products, results.changes)
     found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
     read_from = input_of(edges, graph, answers, results.sha256)
-    heads = list(_heads(results, ordered))
+    heads = list(_heads(results, ordered, findings.coordinates))
     proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
@@ -55,7 +56,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "edges": EdgeFacts.of(edges),
         "graph": facts,
         "direction": directed if facts.directed else "undirected",
-        "read_as": wording.read_as(read_from),
+        "read_as": wording.read_as(read_from) | ({"Changes": wording.changed(facts.state)} if facts.state else {}),
         "files": {"File": read_from.source, "Coordinates": read_from.coordinates, "Nodes": read_from.nodes},
         "ingest": edges.manifest,
         "layout": graph.manifest,
@@ -64,6 +65,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "products": [
             {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
         ],
+        "changed_arcs": facts.arcs - _arcs_read(edges, facts),
         "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
         "results": found,
         "maps": findings.maps,
@@ -81,10 +83,27 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     }
     files = {name: template.render(content) for name, template in compiled_templates().items()}
+    files["tops.json"] = _tops(findings)
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
     for result in found:
-        figures |= result.figures
+        figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _listed(top: Top) -> dict[str, Any]:
+    return {"title": top.title, "columns": top.columns, "rows": top.rows}
+
+
+def _tops(findings: Findings) -> str:
+    """The first rows of each table in a stated order, for pages that are not ours; without `<`, so also without a mark."""
+    tops = {table: [_listed(top) for top in of] for table, of in findings.tops.items() if of}
+    return written(tops, ensure_ascii=False, indent=1).replace("<", "\\u003c") + "\n"
+
+
+def _arcs_read(edges: Folder, graph: GraphFacts) -> int:
+    """The arcs of the graph before any changes."""
+    read = EdgeFacts.of(edges).edges
+    return read - graph.self_loops_dropped + graph.arcs_added - graph.parallel_arcs_dropped
 
 
 def _changed(found: ChangesFacts) -> dict[str, Any]:
@@ -98,6 +117,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    environment.policies["json.dumps_function"] = written
     environment.filters |= {"number": number, "utc": utc, "located": located, "degrees": "{:.10g}".format}
     environment.filters |= {
         "written": markdown.Written,
@@ -135,8 +155,8 @@ def _queries(results: Results) -> Iterator[Result]:
     yield Result("Queries", sentence, [first_pairs(first)] if first else [], {**figures})
 
 
-def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str, Any]]:
-    edges, first = results.edges, _Heads(EdgeFacts.of(results.edges).measure, open_names(results.edges))
+def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading.Coordinates | None) -> Iterator[dict[str, Any]]:
+    first = _Heads(EdgeFacts.of(results.edges).measure, open_names(results.edges))
     for stage, answer in answers.items():
         facts = facts_of_answer(answer)
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
@@ -148,10 +168,10 @@ def _heads(results: Results, answers: Mapping[str, Folder]) -> Iterator[dict[str
         yield first.of(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:
         yield first.of(results.paths, "paths", PathFacts.of(results.paths).paths)
-    if placed := EdgeFacts.of(edges).coordinates:
+    if (placed := EdgeFacts.of(results.edges).coordinates) and coordinates:
         units = {"vertex": "external id", "x": placed.unit, "y": placed.unit}
         columns = [{"name": name, "unit": unit} for name, unit in units.items()]
-        rows = [[first.shown(row[0], True), *row[1:]] for row in reading.head(edges.path / COORDINATES, HEAD_ROWS)]
+        rows = [[first.shown(vertex, True), x, y] for vertex, x, y in coordinates.head(HEAD_ROWS)]
         yield {"name": "coordinates", "total": placed.vertices, "columns": columns, "rows": rows}
 
 
@@ -174,8 +194,8 @@ class _Heads:
         """What a cell shows; a pair may have an id without a vertex, hence without a name."""
         if isinstance(value, list):
             return [self.shown(one, is_id) for one in value]
-        if isinstance(value, bytes) and len(value) > MOST_BYTES:
-            return f"{len(value):,} bytes"
+        if isinstance(value, bytes):
+            return as_text(value)
         return self.names.text(value) if self.names and is_id and isinstance(value, int) and value >= 0 else value
 
     def _is_bare(self, column: Mapping[str, str], named: set[str]) -> bool:

@@ -11,7 +11,7 @@ from kernels.graph import Array
 from pipeline.report.isochrones import is_of_all
 from pipeline.report.reading import Vertices
 from pipeline.report.results import FOLDER, MOST, Result, Top
-from pipeline.report.wording import counted, number
+from pipeline.report.wording import counted, in_unit, number, with_unit
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -47,9 +47,9 @@ def _nearest(product: Folder, vertices: Vertices, unit: str) -> Shown:
     order = f"FROM '{FOLDER}/nearest/*.parquet' WHERE rank = 1 AND facility IS NOT NULL GROUP BY facility"
     order += f" ORDER BY vertices DESC, facility LIMIT {MOST}"
     sql = f"SELECT facility, count(*) AS vertices, max(distance) AS farthest\n{order};"
-    top = _top("Facilities that are nearest to most vertices", ("facility", "vertices", f"farthest ({unit})"), served, sql)
+    top = _top("Facilities that are nearest to most vertices", ("facility", "vertices", in_unit("farthest", unit)), served, sql)
     reached, far = len(first) - first["distance"].null_count, pc.max(first["distance"]).as_py()
-    where = f"; no vertex is farther than {number(far)} ({unit}) from the nearest" if reached else ""
+    where = f"; no vertex is farther than {with_unit(far, unit)} from the nearest" if reached else ""
     sentence = (
         f"{counted(ProductFacts.of(product).sources, 'facility', 'facilities')}; {_of(reached, vertices)} are connected{where}"
     )
@@ -65,8 +65,8 @@ def _closeness(product: Folder, vertices: Vertices, unit: str) -> Shown:
         return Shown(Result("Closeness", "no vertex"))
     order = f"ORDER BY closeness DESC, vertex LIMIT {MOST}"
     sql = f"SELECT vertex, closeness, eccentricity\nFROM '{FOLDER}/closeness/*.parquet' {order};"
-    top = _top("Highest closeness", ("vertex", "closeness", f"eccentricity ({unit})"), table.select([0, 4, 3]), sql)
-    sentence = f"diameter {number(facts.diameter)}, radius {number(facts.radius)} ({unit}), from {_of(len(table), vertices)}"
+    top = _top("Highest closeness", ("vertex", "closeness", in_unit("eccentricity", unit)), table.select([0, 4, 3]), sql)
+    sentence = f"diameter {number(facts.diameter)}, radius {with_unit(facts.radius, unit)}, from {_of(len(table), vertices)}"
     others = pc.cast(pc.max_element_wise(pc.subtract(table["reached"], 1), 1), pa.float64())
     mean = pc.divide(pc.cast(table["total"], pa.float64(), safe=False), others)
     values = _spread(vertices, table["vertex"].to_numpy(), mean.to_numpy())
@@ -81,7 +81,7 @@ def _isochrones(product: Folder, vertices: Vertices, unit: str) -> Shown:
     last = table.filter(pc.equal(table["threshold"], largest)) if len(table) else table
     order = f"WHERE threshold = {largest} ORDER BY vertices DESC, source LIMIT {MOST}"
     sql = f"SELECT source, vertices\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
-    within = f"within {number(largest or 0)} ({unit})"
+    within = f"within {with_unit(largest or 0, unit)}"
     top = _top(f"Most vertices {within}", ("source", "vertices"), last.select([0, 2]), sql)
     sentence = f"{counted(ProductFacts.of(product).sources, 'source')}, {counted(len(table), 'row')}"
     values = _spread(vertices, last["source"].to_numpy(), last["vertices"].to_numpy().astype(np.float64))

@@ -1,5 +1,6 @@
 """The section on reachability: components and levels of the index, what decides random queries, and two questions."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +33,11 @@ class Reaching:
     sizes: dict[str, int]  # of the index
 
 
-def reaching(answer: Folder, vertices: Vertices) -> Reaching:
-    """Query the stored index of stage `reachability`; pairs are drawn with seed 0, so that every run shows the same numbers."""
+def reaching(answer: Folder, vertices: Vertices, shown: Callable[[int], str] = str) -> Reaching:
+    """Query the stored index of stage `reachability`; pairs are drawn with seed 0, so that every run shows the same numbers.
+
+    `shown` gives the text by which a reader knows a vertex.
+    """
     index, facts = open_index(index_of(answer)), LabelFacts.of(answer)
     size = f"{counted(facts.components, 'component')} on {counted(facts.levels, 'level')}, {facts.arcs:,} arcs between them"
     if not len(vertices.ids):
@@ -52,10 +56,14 @@ def reaching(answer: Folder, vertices: Vertices) -> Reaching:
         f"{proved.sampled:,} of the others were repeated by another search."
     )
     sizes = {"components": facts.components, "levels": facts.levels}
-    return Reaching(sentence, decided, checked, _ask(index, vertices, random), _level_chart(index.index.labels.level), sizes)
+    return Reaching(
+        sentence, decided, checked, _ask(index, vertices, shown, random), _level_chart(index.index.labels.level), sizes
+    )
 
 
-def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) -> list[tuple[str, str]]:
+def _ask(
+    index: StoredIndex, vertices: Vertices, shown: Callable[[int], str], random: np.random.Generator
+) -> list[tuple[str, str]]:
     """Count the vertices that the vertex of highest out-degree reaches, and those that reach the one of highest in-degree."""
     most = [(int(degrees.argmax()), degrees.max()) for degrees in (vertices.out_degree, vertices.in_degree)]
     others, of = vertices.ids, f"{len(vertices.ids):,} vertices"
@@ -64,9 +72,10 @@ def _ask(index: StoredIndex, vertices: Vertices, random: np.random.Generator) ->
     rows = rows_of(index, others)
     hubs = [np.broadcast_to(rows_of(index, vertices.ids[[position]]), rows.shape) for position, _ in most]
     found = [reach_proved(index, src, dst, 0).answers for src, dst in ((hubs[0], rows), (rows, hubs[1]))]
+    out, into = (shown(int(vertices.ids[position])) for position, _ in most)
     asked = [
-        f"How many vertices can be reached from {vertices.ids[most[0][0]]}, the vertex of highest out-degree ({most[0][1]:,})?",
-        f"How many reach {vertices.ids[most[1][0]]}, the vertex of highest in-degree ({most[1][1]:,})?",
+        f"How many vertices can be reached from {out}, the vertex of highest out-degree ({most[0][1]:,})?",
+        f"How many reach {into}, the vertex of highest in-degree ({most[1][1]:,})?",
     ]
     return [(question, f"{int(reached.reachable.sum()):,} of {of}.") for question, reached in zip(asked, found, strict=True)]
 

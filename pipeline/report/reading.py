@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import elementwise
 from kernels.graph import Array
 from pipeline.store.facts import GraphFacts, facts_of_answer
+from pipeline.store.graph import open_shard, shard_rows
 from pipeline.store.manifest import Folder
-from pipeline.store.vertices import open_vertices
+from pipeline.store.vertices import ids_of, open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.points import sorted_coordinates
 from pipeline.tables.readable import readable
+
+BLOCK = 1 << 20  # arcs that are drawn at a time, by one thread
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class Coordinates:
     x: Array
     y: Array
 
+    def head(self, rows: int) -> list[tuple[int, float, float]]:
+        """The first vertices with their coordinates."""
+        return [*zip(*(column[:rows].tolist() for column in (self.ids, self.x, self.y)), strict=True)]
+
     def texts(self, vertex: int) -> list[str]:
         """The coordinates of a vertex, empty where it has none."""
         at = int(np.searchsorted(self.ids, vertex))
@@ -58,6 +66,20 @@ def vertices(graph: Folder) -> Vertices:
     columns = (ids, *degrees[: 1 if GraphFacts.of(graph).symmetric else 2])
     found = [elementwise(column.__getitem__, rows_by_id, dtype=column.dtype) for column in columns]
     return Vertices(found[0], found[1], found[-1])
+
+
+def arcs(graph: Folder) -> Iterator[tuple[Array, Array]]:
+    """Tails and heads of the arcs of the stored graph, block by block; of an undirected graph each edge once."""
+    ids, directed = ids_of(graph)[0], GraphFacts.of(graph).directed
+    for number in range(len(shard_rows(graph))):
+        shard = open_shard(graph, number)
+        offsets, indices = shard.out.offsets, shard.out.indices
+        begins = np.searchsorted(offsets[1:], np.arange(0, len(indices), BLOCK), side="right")  # the rows of every BLOCK-th arc
+        for first, stop in pairwise([*np.unique(begins), len(shard.rows)]):
+            rows = shard.rows.start + first + np.repeat(np.arange(stop - first), np.diff(offsets[first : stop + 1]))
+            heads = indices[offsets[first] : offsets[stop]]
+            once = slice(None) if directed else rows <= heads
+            yield ids[rows[once]], ids[heads[once]]
 
 
 def coordinates(edges: Folder) -> Coordinates | None:

@@ -11,12 +11,14 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.report.aggregates import of_parts
 from pipeline.report.reading import Coordinates
-from pipeline.report.wording import number
+from pipeline.report.wording import in_unit, number
+from pipeline.store.names import Names
 
 MOST = 10  # rows
 IDS = ("vertex", "labels", "src", "dst", "source", "facility")  # columns of external ids
 OF_SEVERAL = 5  # rows, if a stage has several lists
-FOLDER = "{folder}"  # in a query: the folder of the tables, see `wording.located`
+# In a query: the folder of the tables, by the link that will name the next run, too, or this run's own; see `wording.located`.
+FOLDER, OWN = "{folder}", "{own}"
 Figures = dict[str, int | float]
 
 
@@ -29,6 +31,39 @@ class Top:
     rows: list[list[str]]
     sql: str
     pandas: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """A vertex in a query: by its id, which it has in every run; the number of an id that is a string changes with others."""
+
+    vertex: int
+    id: str | None = None  # of a graph whose ids are strings
+    folder: str = FOLDER  # of the tables
+
+    @classmethod
+    def by(cls, vertex: int, names: Names | None) -> "Known":
+        """By its number where ids are integers, or in the run's own folder where the id is long or not printable."""
+        if names is None:
+            return cls(vertex)
+        name = names.exact(vertex)
+        return cls(vertex, folder=OWN) if name is None or "{" in name or "<!--" in name else cls(vertex, name)
+
+    @property
+    def sql(self) -> str:
+        """Its number, in SQL."""
+        if self.id is None:
+            return str(self.vertex)
+        quoted = self.id.replace("'", "''")
+        return " ".join(("(SELECT vertex", f"FROM '{FOLDER}/vertices/*.parquet' WHERE id = '{quoted}')"))
+
+    @property
+    def pandas(self) -> tuple[str, str]:
+        """Its number for `isin` of pandas, and the line before that it takes."""
+        if self.id is None:
+            return f"[{self.vertex}]", ""
+        line = f'vertices = pandas.read_parquet("{FOLDER}/vertices", columns=["vertex", "id"])\n'
+        return f"vertices.vertex[vertices.id == {self.id!r}]", line
 
 
 @dataclass
@@ -49,7 +84,7 @@ def highest(batches: Sequence[pa.RecordBatch], name: str, most: int) -> pa.Table
 
 
 def farthest(
-    stage: tuple[str, str], source: int, distance: pa.ChunkedArray, ids: Array, several: bool, coordinates: Coordinates | None
+    stage: tuple[str, str], source: Known, distance: pa.ChunkedArray, ids: Array, several: bool, coordinates: Coordinates | None
 ) -> Top:
     """The vertices farthest from a source; `stage` is its table and the unit of its distances, `distance` and `ids` are [V]."""
     (table, unit), most = stage, OF_SEVERAL if several else MOST
@@ -60,17 +95,19 @@ def farthest(
     ]
     first = highest(batches, "distance", most)
     rows = [[str(vertex), number(value)] for vertex, value in zip(*(column.to_pylist() for column in first.columns), strict=True)]
-    columns = ["vertex", f"distance ({unit})"]
+    columns = ["vertex", in_unit("distance", unit)]
     select, join = "vertex, distance", ""
-    frame = f'paths = pandas.read_parquet("{FOLDER}/{table}", dtype_backend="pyarrow")\n'
-    frame += f'paths[paths.source == {source}].sort_values(["distance", "vertex"], ascending=[False, True]).head({most})'
+    chosen, frame = source.pandas
+    frame += f'paths = pandas.read_parquet("{FOLDER}/{table}", dtype_backend="pyarrow")\n'
+    frame += f'paths[paths.source.isin({chosen})].sort_values(["distance", "vertex"], ascending=[False, True]).head({most})'
     if coordinates:
         columns += ["x", "y"]
         rows = [[*row, *coordinates.texts(int(row[0]))] for row in rows]
         select, join = "vertex, distance, x, y", f"LEFT JOIN '{FOLDER}/coordinates/*.parquet' USING (vertex) "
-    wanted = f"{join}WHERE source = {source} AND distance IS NOT NULL"
+    wanted = f"{join}WHERE source = {source.sql} AND distance IS NOT NULL"
     sql = _sql(select, table, f"{wanted} ORDER BY distance DESC, vertex LIMIT {most}")
-    return Top(f"Farthest from {source}", columns, rows, sql, frame)
+    located = (query.replace(FOLDER, source.folder) for query in (sql, frame))
+    return Top(f"Farthest from {source.id or source.vertex}", columns, rows, *located)
 
 
 def largest(table: str, labels: Array, sizes: Array, total: int, plural: str) -> Top:
@@ -161,7 +198,8 @@ def with_names(top: Top, name: Callable[[int], str]) -> Top:
             row.extend([cell, name(int(cell)) if cell.isdigit() else ""] if named else [cell])
     sql = top.sql
     if top.columns[0] == "vertex":
-        ids = " ".join(("JOIN (SELECT vertex, id", f"FROM '{FOLDER}/vertices/*.parquet') USING (vertex)"))
+        folder = OWN if OWN in sql else FOLDER
+        ids = " ".join(("JOIN (SELECT vertex, id", f"FROM '{folder}/vertices/*.parquet') USING (vertex)"))
         sql = sql.replace("SELECT vertex", "SELECT vertex, id", 1).replace(".parquet'", f".parquet' {ids}", 1)
     return replace(top, columns=columns, rows=rows, sql=sql)
 

@@ -1,20 +1,35 @@
 """Numbers and times as text."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from pipeline.steps.published.report_marks import FOLDER
+from pipeline.steps.published.report_marks import FOLDER, OWN
 from pipeline.store.facts import PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
+
+_BRACKETS = set("()[]{}")
 
 
 def number(value: Any) -> str:
     """A count, weight or distance: integers in full, floats to six digits, without an exponent if possible."""
     if isinstance(value, int | np.integer):
         return f"{int(value):,}"
+    if math.isinf(value):
+        return ("" if value > 0 else "-") + "infinity"
     return f"{float(value):,.0f}" if 1e6 <= abs(value) < 1e15 else f"{float(value):,.6g}"
+
+
+def with_unit(value: Any, unit: str) -> str:
+    """A number with its unit, `7 (hops)`; a unit that has brackets itself gets no others: `7 seconds (travel time)`."""
+    return f"{number(value)} {unit}" if _BRACKETS & set(unit) else f"{number(value)} ({unit})"
+
+
+def in_unit(what: str, unit: str) -> str:
+    """What is measured, and its unit: `distance (hops)`, or `distance, seconds (travel time)`."""
+    return f"{what}, {unit}" if _BRACKETS & set(unit) else f"{what} ({unit})"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
@@ -82,5 +97,5 @@ def _handled(count: int, kept: bool, dropped: str) -> str:
 
 
 def located(query: str) -> str:
-    """A query with the mark of the folder of the tables, which publication replaces."""
-    return str(query).replace("{folder}", FOLDER)
+    """A query with the marks of the folders of the tables, which publication replaces."""
+    return str(query).replace("{folder}", FOLDER).replace("{own}", OWN)

@@ -95,8 +95,9 @@ def publish(
         fresh.mkdir(0o700)
         steps = {step.manifest.step: summary(step) for step in steps_of(results)}
         figures = results.report.facts.get("figures", {}) if results.report else {}
-        folder = f"{asked.url}/runs/{run_id}" if asked.url else str(output.absolute() / target.link)
-        marks = Marks(run_id, folder, steps, figures, latest_run(output / target.link))
+        own = f"{asked.url}/runs/{run_id}" if asked.url else str(output.absolute() / "runs" / run_id)
+        folder = own if asked.url else str(output.absolute() / target.link)
+        marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
         tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)

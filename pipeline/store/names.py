@@ -43,6 +43,12 @@ class Names:
         name = bytes(self.content[first : min(last, first + 4 * SHOWN)]).decode(errors="ignore")[:SHOWN]
         return "".join(character if character.isprintable() else "\ufffd" for character in name)
 
+    def exact(self, number: int) -> str | None:
+        """The name, if `text` gives it as it is."""
+        first, last = self.offsets[number : number + 2]
+        shown = self.text(number)
+        return shown if shown.encode() == bytes(self.content[first:last]) else None
+
     def array(self) -> pa.Array:
         """The names as Arrow's array, without a copy."""
         buffers = [None, pa.py_buffer(self.offsets), pa.py_buffer(self.content)]

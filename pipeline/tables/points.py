@@ -1,6 +1,7 @@
 """Coordinates of vertices: sorted, and as GeoParquet 1.1 (https://geoparquet.org/releases/v1.1.0/), points encoded as WKB."""
 
 import json
+from struct import unpack, unpack_from
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +55,13 @@ def points(x: Array, y: Array, known: Array | None = None) -> pa.Array:
     ends = np.arange(len(x) + 1, dtype=np.int32) * _POINT.itemsize
     valid = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     return pa.Array.from_buffers(pa.binary(), len(x), [valid, pa.py_buffer(ends), pa.py_buffer(encoded)])
+
+
+def as_text(geometry: bytes) -> str:
+    """A geometry that a table has in WKB, for readers: a point as WKT, areas by their number."""
+    if geometry[1] == 1:
+        return f"POINT ({' '.join(f'{axis:.15g}' for axis in unpack('<dd', geometry[5:]))})"
+    return f"MULTIPOLYGON of {unpack_from('<I', geometry, 5)[0]:,}"
 
 
 def on_sphere(longitude: Array, latitude: Array) -> Array:

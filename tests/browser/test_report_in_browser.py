@@ -11,16 +11,20 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from pipeline.config.run import RunConfig
+from pipeline.run import run as run_all
 from tests.browser.chromium import BROWSER, NO_NETWORK, QUIET, Tab, tab
 from tests.reports import Page, grid, run
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium, chromium-browser or google-chrome on the PATH")
 TRANSFORM = "document.querySelector('.sheet').style.transform"
 READOUT = "document.querySelector('.readout').textContent"
-# Elements that stick out of the window, of the element around them, or of a box that hides what does not fit.
+# Elements that stick out of the window, of the element around them, or of a box that hides what does not fit; tables with LONG
+# names may scroll in theirs.
 CUT_OFF = """[...document.querySelectorAll("main *")].filter(one => {
   const box = one.getBoundingClientRect(), around = one.parentElement.getBoundingClientRect();
-  if (!box.width || one.closest("svg, .plate, .ticks")) return false;
+  if (!box.width || one.closest("svg, .plate, .ticks, .scroll table")) return false;
+  if (one.matches(".scroll") && LONG) return box.right > innerWidth + 1 || box.right > around.right + 1;
   return box.right > innerWidth + 1 || box.right > around.right + 1 || one.scrollWidth > one.clientWidth + 1 && one.clientWidth;
 }).map(one => one.outerHTML.slice(0, 80))"""
 
@@ -82,7 +86,7 @@ def test_the_page_is_drawn_and_nothing_is_cut_off(report, browser, width, theme)
     browser.open(report.as_uri(), width, theme=theme)
     browser.value("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert browser.value("document.documentElement.scrollWidth") == width
-    assert browser.value(CUT_OFF) == []
+    assert browser.value(CUT_OFF.replace("LONG", "false")) == []
     taken = b64decode(browser.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
     shot = np.asarray(Image.open(io.BytesIO(taken)).convert("RGB"))[::3, ::3].astype(int)
     assert np.median(shot) > 230 if theme == "light" else np.median(shot) < 40
@@ -149,7 +153,7 @@ def test_changes_are_counted_and_mapped(browser, tmp_path, width):
     now = run(tmp_path / "now", f"p sp 64 {len(arcs)}\n" + "".join(arcs), places, ["sssp"], sources=(2,))
     browser.open((now.draw(before=before).path / "report.html").as_uri(), width)
     assert browser.value("document.documentElement.scrollWidth") == width
-    assert browser.value(CUT_OFF) == []
+    assert browser.value(CUT_OFF.replace("LONG", "false")) == []
     assert browser.value("document.querySelectorAll('.plate').length") == 2
     assert browser.value("document.querySelector('.map b').textContent") == "Changes since the last run"
     browser.value("document.querySelector('.plate').scrollIntoView()")
@@ -158,3 +162,38 @@ def test_changes_are_counted_and_mapped(browser, tmp_path, width):
     browser.until(f"{READOUT}.startsWith('vertex 1: distance changed by ')")
     browser.point(box["x"] + box["width"] - 8, box["y"] + 8)
     browser.until(f"{READOUT}.startsWith('vertex 64: unchanged ')")
+
+
+@pytest.fixture(scope="module", params=[8, 17, 36, 64])
+def long_names(tmp_path_factory, request) -> Path:
+    """A report of everything, with ids, columns, files and units whose names have so many characters."""
+    length, work = request.param, tmp_path_factory.mktemp("long")
+
+    def long(name: object) -> str:
+        return str(name).rjust(length, "a")
+
+    rows = [f"{long(vertex)},{long(1 + 7 * vertex % 40)},{vertex}.25\n" for vertex in range(1, 40)]
+    files = {
+        "source": (long("g") + ".csv", f"src,dst,{long('w')}\n" + "".join(rows)),
+        "coordinates": ("xy.csv", "vertex,x,y\n" + "".join(f"{long(one)},{one % 7},{one // 7}\n" for one in range(1, 41))),
+        "nodes": ("n.csv", f"vertex,{long('c')}\n" + "".join(f"{long(one)},{long(one)}\n" for one in range(1, 41))),
+    }
+    for name, text in files.values():
+        (work / name).write_text(text)
+    (work / "f.csv").write_text(f"facility\n{long(3)}\n{long(5)}\n")
+    graph = {key: str(work / name) for key, (name, _) in files.items()} | {"weight": {"name": long("w"), "unit": long("u")}}
+    graph |= {"columns": {"weight": long("w")}}
+    sources = {"stages": ["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability"], "sources": [long(3), long(5)]}
+    products = {"nearest": {"facilities": str(work / "f.csv")}, "isochrones": {"thresholds": [5]}, "closeness": {}, "flows": {}}
+    options = {"graph": graph, "output": work / "out", "backend": "cpu", "named": True, **sources, **products}
+    first, second = (run_all(RunConfig.model_validate(options | {"sources": [long(one)]})) for one in (3, 5))
+    assert first.path != second.path
+    return second.path / "report.html"
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_long_names_scroll_within_their_card(long_names, browser, width):
+    browser.open(long_names.as_uri(), width)
+    browser.value("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    assert browser.value("document.documentElement.scrollWidth") == width
+    assert browser.value(CUT_OFF.replace("LONG", "true")) == []

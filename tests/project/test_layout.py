@@ -35,7 +35,7 @@ SHARED = {
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"markdown", "numerals", "redaction", "signals", "suggestions", "units"},
+    {"markdown", "numerals", "redaction", "signals", "strict_json", "suggestions", "units"},
     {"progress"},
     {"errors"},
     {"config", "texts"},

@@ -9,7 +9,7 @@ from kernels.graph import Array
 from pipeline.report.aggregates import bins, frequencies, lower_median, of_parts, values_of
 from pipeline.report.charts import Caption, Chart, histogram, log_log
 from pipeline.report.reading import Vertices
-from pipeline.report.wording import counted, number
+from pipeline.report.wording import counted, in_unit, number, with_unit
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
@@ -63,11 +63,11 @@ def distance_chart(source: int | str, distance: pa.ChunkedArray, unit: str = "su
     farthest = max(part.max() for part in reached if len(part))
     sentence = (
         f"{int(counts.sum()):,} of {len(distance):,} vertices reached; "
-        f"median {number(lower_median(reached, found))}, farthest {number(farthest)} ({unit})."
+        f"median {number(lower_median(reached, found))}, farthest {with_unit(farthest, unit)}."
     )
     integer = reached[0].dtype.kind == "i"
     per = "vertices" if integer and width == 1 else f"vertices per {number(width)}"
-    return histogram(Caption(f"Distances from {source}", f"distance ({unit})", per, sentence), edges, counts, integer)
+    return histogram(Caption(f"Distances from {source}", in_unit("distance", unit), per, sentence), edges, counts, integer)
 
 
 def component_sizes(answer: Folder) -> tuple[Array, Array]:

@@ -15,7 +15,8 @@ from pipeline.errors import Damaged
 from pipeline.steps.published.lookup import linked_run
 from pipeline.store.facts.run import StepFacts
 
-FOLDER = "<!--folder-->"  # no text of a user's has this form in the page, where it is escaped
+# The folders of the link and of this run; no text of a user's has this form in the page, where it is escaped.
+FOLDER, OWN = "<!--folder-->", "<!--own-->"
 Figures = Mapping[str, int | float]
 
 
@@ -38,10 +39,11 @@ def latest_run(latest: Path) -> Compared:
 
 @dataclass(frozen=True)
 class Marks:
-    """What replaces the marks: the run's id and folder, its steps, its figures, and the run before it."""
+    """What replaces the marks: the run's id, its folders, its steps, its figures, and the run before it."""
 
     run: str
-    folder: str
+    folder: str  # by its link, which will name other runs
+    own: str
     steps: Mapping[str, StepFacts]
     figures: Figures
     before: Compared
@@ -64,7 +66,11 @@ class Marks:
             return f'<span class="when">{made}</span>' if is_html else f" ({made})"
 
         text = re.sub("<!--when (\\w+)-->", when, text)
-        return text.replace("<!--changes-->", self._changes(is_html)).replace(FOLDER, escape(self.folder))
+        return (
+            text.replace("<!--changes-->", self._changes(is_html))
+            .replace(FOLDER, escape(self.folder))
+            .replace(OWN, escape(self.own))
+        )
 
     def _changes(self, is_html: bool) -> str:
         before, now = self.before, self.figures
@@ -87,7 +93,8 @@ class Marks:
             for name, *rest in texts
         ]
         body = "".join(f"<tr>{row}</tr>" for row in cells)
-        return f'<table class="changes"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>' + _paragraph(same, is_html)
+        table = f'<table class="changes"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+        return f'<div class="scroll">{table}</div>' + _paragraph(same, is_html)
 
 
 _ALIGNED = ("", *(' class="n"',) * 3)

@@ -87,7 +87,7 @@ def test_an_undirected_run_has_a_default_source(triangle, tmp_path):
     assert set(table.source) == {1}
     assert table.distance.tolist()[:3] == [0, 5, 4]
     names = {path.name for path in (tmp_path / "out" / "latest").iterdir()}
-    assert names == {"manifest.json", "report.html", "report.md", "sssp", "vertices"}
+    assert names == {"manifest.json", "report.html", "report.md", "tops.json", "sssp", "vertices"}
 
 
 def test_options_say_what_the_columns_are(tmp_path):

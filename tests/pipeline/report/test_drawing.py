@@ -8,11 +8,14 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from pipeline.config.layout import LayoutConfig
 from pipeline.report import charts, maps, reading
 from pipeline.report.aggregates import bins
 from pipeline.report.atlas import Atlas
 from pipeline.report.charts.distributions import distance_chart
 from pipeline.report.reading import Coordinates
+from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from tests.reports import grid, run
 
 
@@ -78,7 +81,7 @@ def test_named_vertices_are_spread_over_the_map(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.report.atlas.MOST_NAMED", 50)
     steps = run(tmp_path, *grid(12), stages=("sssp",), sources=(1,))
     ids, coordinates = np.arange(1, 145), reading.coordinates(steps.edges)
-    atlas = Atlas(steps.edges, coordinates, ids, 1)
+    atlas = Atlas(steps.graph, coordinates, ids, 1)
     assert 20 <= len(atlas.named["id"]) <= 50
     for name, x, y in zip(atlas.named["id"], atlas.named["x"], atlas.named["y"], strict=True):
         for axis, pixel, places in ((0, x, coordinates.x), (1, y, coordinates.y)):
@@ -143,3 +146,21 @@ def test_bins_count_every_value_once():
         assert counts.sum() == len(values) and len(counts) <= 60 and len(edges) == len(counts) + 1
         assert edges[0] <= values.min() and values.max() <= edges[-1]
         assert width > 0
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 20])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("shards", [1, 3])
+@pytest.mark.parametrize("keep", ["keep", "drop"])
+def test_each_arc_is_drawn_once(tmp_path, monkeypatch, block, directed, shards, keep):
+    monkeypatch.setattr(reading, "BLOCK", block)
+    edges = [(9, 2), (2, 9), (2, 4), (4, 4), (7, 7), (9, 4), (11, 2), (2, 4)]
+    lines = "".join(f"{src},{dst}\n" for src, dst in edges)
+    steps = run(tmp_path, "src,dst\n" + lines, stages=(), directed=directed)
+    layout = LayoutConfig(self_loops=keep, shards=shards)
+    graph = lay_out(steps.edges, layout, Runtime(tmp_path))
+    drawn = [pair for tails, heads in reading.arcs(graph) for pair in zip(tails.tolist(), heads.tolist(), strict=True)]
+    kept = {pair for pair in edges if keep == "keep" or pair[0] != pair[1]}
+    expected = kept if directed else {tuple(sorted(pair)) for pair in kept}
+    found = drawn if directed else [tuple(sorted(pair)) for pair in drawn]
+    assert sorted(found) == sorted(expected)

@@ -104,6 +104,6 @@ def test_the_report_of_new_york_is_small(tmp_path):
     assert report.facts["bytes"] < 4_000_000
     page = steps.page("new-york")
     assert "264,346 vertices, 730,100 arcs" in page.text
-    assert "730,100 edges of the edge list drawn" in page.text
+    assert "730,100 arcs of the graph drawn" in page.text
     # Half of the picture is water, country and the sea.
     assert 0.15 < (image(page)[0][..., 3] > 0).mean() < 0.6

@@ -106,7 +106,7 @@ def test_the_map_states_its_scale_unit_and_source(page):
     assert "source 1" in page.text
     assert " 2 km " in page.text
     assert f"Longitude is scaled by cos({(40 + 40.11) / 2:.2f}°)" in page.text
-    assert "528 edges of the edge list drawn as straight lines" in page.text
+    assert "528 arcs of the graph drawn as straight lines" in page.text
     assert "Not drawn:" not in page.text
     marker = next(attributes for _, attributes in page.tags if attributes.get("class") == "marker")
     left, top = re.fullmatch(r"left: ([\d.]+)%; top: ([\d.]+)%", marker["style"]).groups()
@@ -125,7 +125,7 @@ def test_the_page_loads_nothing_from_elsewhere(steps, page):
     hashed = f"sha256-{b64encode(sha256(scripts[0].encode()).digest()).decode()}"
     policy = next(attributes for attributes in page.attributes("meta") if "http-equiv" in attributes)
     assert policy["content"] == f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{hashed}'"
-    assert list(steps.draw("grid").manifest.files) == ["report.html", "report.md"]
+    assert list(steps.draw("grid").manifest.files) == ["report.html", "report.md", "tops.json"]
 
 
 def test_the_page_is_accessible_to_screen_readers(page):
