@@ -25,7 +25,7 @@ _ABSENT = _Absent()
 def values_of(function: FunctionType) -> list[Any]:
     """Values of the names that are free in a function: its globals or builtins, and those of its closure now."""
     code, around, closure = function.__code__, function.__globals__, function.__closure__
-    builtin: dict[str, Any] = function.__builtins__
+    builtin: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
     found = [around[name] if name in around else builtin.get(name, _ABSENT) for name in code.co_names]
     if closure is not None:
         found += map(_content, closure)
