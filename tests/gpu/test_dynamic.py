@@ -12,7 +12,7 @@ from kernels.dynamic.pages.kernels import locate
 from kernels.dynamic.searches_cuda import have_long_paths
 from kernels.graph import Csr
 from kernels.sssp import sssp
-from tests.dynamic import batches, operators, structures
+from tests.dynamic import batches, contract, operators, structures
 from tests.emulator.test_kernels import roads, throng
 from tests.layout import merging
 
@@ -49,6 +49,16 @@ def test_columns_of_batches_as_callers_hold_them():
 
 def test_batches_that_are_refused():
     structures.refuse_batches(cupy.empty(0))
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_contract(name):
+    """Of all types of weights, and of vertices and rows; tests/dynamic/test_contract.py has every combination."""
+    kinds = [np.dtype(each) for each in (np.uint64, np.float32, np.float64, np.bool_)]
+    for dtype in (None, np.dtype(np.int32), np.dtype(np.float32)):
+        contract.weights(cupy.empty(0), name, dtype, kinds)
+    contract.vertices(cupy.empty(0), name, np.dtype(np.int64))
+    contract.rows(cupy.empty(0), name, np.dtype(np.float64))
 
 
 def test_operators():
