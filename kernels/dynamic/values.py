@@ -47,9 +47,10 @@ def converted(values: Any, dtype: Any, like: Array) -> Array:
         raise ValueError(f"batch: weights are {given.dtype}, not numbers")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         kept = given.astype(dtype)
+        fits = given < 2.0 ** (8 * dtype.itemsize - 1)
     held = (kept >= 0) & (np.isfinite(kept) & ((kept != 0) | (given == 0)) if dtype.kind == "f" else kept == given)
     if dtype.kind == "i" and given.dtype.kind == "f":  # a GPU converts larger ones to the largest integer
-        held &= given < 2.0 ** (8 * dtype.itemsize - 1)
+        held &= fits
     if not bool(held.all()):
         raise ValueError(f"batch: weight {given[~held][0]} is not one of {dtype}, 0 or more, and finite")
     return kept

@@ -97,11 +97,11 @@ def weights(like, name: str, dtype: Any, kinds=BATCH_TYPES) -> None:
         refused(graph, ValueError, "2 dimensions", lambda: graph.insert(batch(np.asarray([[1], [2]], like=like))))
 
 
-def vertices(like, name: str, dtype: Any) -> None:
+def vertices(like, name: str, dtype: Any, kinds=INTEGERS) -> None:
     """Numbers that no vertex has are counted, whatever their type; what is no integer is refused."""
     graph = graph_of(like, name, dtype)
     before = state(graph)
-    for kind in INTEGERS:
+    for kind in kinds:
         wrong = [each for each in values_of(kind).tolist() if not 0 <= each < ROWS]
         wrong, inside = np.asarray(wrong, kind, like=like), np.asarray([0] * len(wrong), kind, like=like)
         given = None if dtype is None else inside
@@ -131,7 +131,7 @@ def vertices(like, name: str, dtype: Any) -> None:
     )
 
 
-def rows(like, name: str, dtype: Any) -> None:
+def rows(like, name: str, dtype: Any, kinds=INTEGERS) -> None:
     """Vertices are added; rows are advanced from, and searches begin there; nothing else is taken for a number or a row."""
     graph = graph_of(like, name, dtype)
     for number in (-1, -2, -(2**40), np.int8(-3)):
@@ -144,7 +144,7 @@ def rows(like, name: str, dtype: Any) -> None:
         graph.add_vertices(number)
     size = ROWS + 3
     assert (graph.num_rows, host(graph.exists()).tolist()) == (size, [True] * size)
-    for kind in INTEGERS:
+    for kind in kinds:
         found = graph.advance(np.asarray([2, size - 1, 0, 2], kind, like=like))
         assert host(found.offsets).tolist() == [0, 2, 2, 4, 6]
         assert host(found.heads).tolist() == [0, 2, 1, 3, 0, 2]
