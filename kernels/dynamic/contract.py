@@ -55,7 +55,7 @@ class DynamicGraph(ABC):
       or 1.75 in int32, 1e300 or 1e-300 in float32) is refused. So are weights for a graph without. Deletions ignore weights.
     * **Rows** to advance from are integers in 0..num_rows - 1. Removed vertices have no arcs.
     * **A call that is refused** raises before it changes anything: ValueError for columns, weights and negative numbers of
-      vertices, IndexError for rows, TypeError for what is no integer, OverflowError for vertices that would not fit int32.
+      vertices, IndexError for rows, TypeError for all but integers, OverflowError for vertices that would not fit int32.
 
     The methods here check; those that structures define take what has been checked.
     """

@@ -1,4 +1,4 @@
-"""Rows that callers pass: every function that takes rows refuses what is no row of its graph, before it searches."""
+"""Rows that callers pass: every function that takes rows refuses others than those of its graph, before it searches."""
 
 from collections.abc import Callable
 from typing import Any

@@ -98,7 +98,7 @@ def weights(like, name: str, dtype: Any, kinds=BATCH_TYPES) -> None:
 
 
 def vertices(like, name: str, dtype: Any, kinds=INTEGERS) -> None:
-    """Numbers that no vertex has are counted, whatever their type; what is no integer is refused."""
+    """Numbers that no vertex has are counted, whatever their type; all but integers are refused."""
     graph = graph_of(like, name, dtype)
     before = state(graph)
     for kind in kinds:

@@ -40,7 +40,7 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
         if found == types:
             break
         types = found
-    if not _is_source_of(function.__code__):
+    if not _is_source_of(definition, function.__code__):
         reason = "this text is not what Python compiled: the file has changed since its import, or a tool rewrote the function"
         raise UserFunctionError(file, definition.lineno, reason)
     types, result = lowering.types, lowering.types.get("return", "")
@@ -74,18 +74,32 @@ def _definition(function: Callable[..., Any]) -> tuple[str, ast.FunctionDef]:
     return file, found
 
 
-def _is_source_of(code: CodeType) -> bool:
-    """Whether the file, as it is now, compiles to this code: it may have been edited, or the code rewritten on import."""
+def _is_source_of(definition: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether the file, as it is now, compiles to this code: it may have been edited, or the code rewritten on import.
+
+    Of a file that is not Python as a whole, such as a page with examples, only names and constants are compared.
+    """
     lines, _ = inspect.findsource(code)
     try:
-        waiting = [compile("".join(lines), code.co_filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)]
+        module = compile("".join(lines), code.co_filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        waiting, same = [module], _whole
     except SyntaxError:
-        return False
+        waiting, same = [compile(ast.Module([definition], []), code.co_filename, "exec", dont_inherit=True)], _parts
     while waiting:
-        if (found := waiting.pop()) == code:
+        if same(found := waiting.pop()) == same(code):
             return True
         waiting += [each for each in found.co_consts if isinstance(each, CodeType)]
     return False
+
+
+def _whole(code: CodeType) -> Any:
+    return code
+
+
+def _parts(code: CodeType) -> Any:
+    """Names and constants, apart from texts, whose indentation may differ."""
+    constants = [repr(each) for each in code.co_consts if not isinstance(each, str)]
+    return code.co_name, {*code.co_names, *code.co_freevars}, code.co_varnames, constants
 
 
 class _Lowering(Calls):
