@@ -1,6 +1,7 @@
 """What a function captures: its values, and a key of their types, by which compiled forms are kept."""
 
 from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ from kernels.operators.functions.tree import Function
 _SCALARS: dict[type[Any], str] = {bool: "b", np.bool_: "b", float: "d"}
 _TO: dict[str, Callable[[Any], Any]] = {"b": np.bool_, "i": np.int64, "f": np.float32, "d": np.float64}
 _INTEGERS = (int, np.integer)
+_BUILTINS = attrgetter("__builtins__")  # those that a function's globals name
 Read = tuple[ModuleType, str]  # a module's attribute that a function reads
 
 
@@ -25,7 +27,7 @@ _ABSENT = _Absent()
 def values_of(function: FunctionType) -> list[Any]:
     """Values of the names that are free in a function: its globals or builtins, and those of its closure now."""
     code, around, closure = function.__code__, function.__globals__, function.__closure__
-    builtin: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    builtin: dict[str, Any] = _BUILTINS(function)
     found = [around[name] if name in around else builtin.get(name, _ABSENT) for name in code.co_names]
     if closure is not None:
         found += map(_content, closure)
