@@ -1,10 +1,11 @@
 """Types and views of NumPy and CuPy arrays: the type of a graph's arrays selects the backend of a kernel."""
 
+from operator import index
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from kernels.graph import Array, Csr, Graph
+from kernels.graph import Array, Csr, Graph, index_dtype
 
 ArcMemory = Literal["device", "host"]  # memory of a GPU's arcs: its own, or pinned memory of the host, read over the bus
 
@@ -46,10 +47,40 @@ def require_numpy(graph: Graph | Csr, kernel: str) -> Literal[False]:
     return False
 
 
-def require_row(graph: Graph, row: int) -> None:
-    """Raise IndexError unless `row` is a row of the graph."""
-    if not 0 <= row < graph.num_vertices:
-        raise IndexError(f"row {row} is not in 0..{graph.num_vertices - 1}, the rows of this graph")
+class HasRows(Protocol):
+    """A graph, or a shard of one."""
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of rows of the whole graph."""
+
+
+def require_row(graph: HasRows, row: Any) -> int:
+    """Return a row of the graph; raises TypeError if it is not an integer, and IndexError if the graph has no such row."""
+    number = require_integer("row", row)
+    if not 0 <= number < graph.num_vertices:
+        raise IndexError(f"row {number} is not in 0..{graph.num_vertices - 1}, the rows of this graph")
+    return number
+
+
+def require_rows(graph: HasRows, rows: Any) -> Array:
+    """Return rows of the graph, of any integer type and on either backend, in index width; raises as `require_row`."""
+    given = rows if is_cupy_array(rows) else np.asarray(rows)
+    if given.dtype.kind not in "iu" and len(given):
+        raise TypeError(f"rows are {given.dtype}, not integers")
+    if len(given) and not (int(given.min()) >= 0 and int(given.max()) < graph.num_vertices):
+        require_row(graph, int(given[(given < 0) | (given >= graph.num_vertices)][0]))
+    return given.astype(index_dtype(graph.num_vertices), copy=False)
+
+
+def require_integer(name: str, value: Any) -> int:
+    """Return an integer of any type, a bool excepted; raises TypeError."""
+    try:
+        if not isinstance(value, bool):
+            return index(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} {value!r} is not an integer")
 
 
 def frozen(array: Array) -> Array:

@@ -8,11 +8,11 @@ from kernels.graph import Graph
 def bfs(graph: Graph, source_row: int) -> Paths:
     """Count the hops from `source_row` to every row, int64; weights are not read.
 
-    Raises IndexError if `source_row` is not a row of the graph.
+    Raises IndexError if `source_row` is not a row of the graph, and TypeError if it is not an integer.
     """
     if on_gpu(graph, "bfs"):
         from kernels.bfs.cuda import search
     else:
         from kernels.bfs.cpu import search
-    require_row(graph, source_row)
+    source_row = require_row(graph, source_row)
     return search(graph, source_row)

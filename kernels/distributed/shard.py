@@ -12,11 +12,11 @@ shard of a road network has few ghosts; one of a social network may have a good 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from kernels.arrays import Column, is_cupy
+from kernels.arrays import Column, is_cupy, require_row
 from kernels.derived import Derived
 from kernels.distributed.searching import places_upto
 from kernels.gpu.loader import to_host
@@ -142,10 +142,9 @@ class Shard:
         """The in-arcs by local rows; ghosts have none. The same object as `local_out` if the graph is symmetric."""
         return self.local_out if self.symmetric else self._local(self.into)
 
-    def require_row(self, row: int) -> None:
-        """Raise IndexError unless `row` is a row of the whole graph."""
-        if not 0 <= row < self.num_vertices:
-            raise IndexError(f"row {row} is not in 0..{self.num_vertices - 1}, the rows of this graph")
+    def require_row(self, row: Any) -> int:
+        """Return a row of the whole graph; raises as `kernels.arrays.require_row`."""
+        return require_row(self, row)
 
     def own_numbers(self, row: int) -> Array:
         """The local row of a row of the graph, in an array of one; an empty array if another rank owns it."""

@@ -1,6 +1,7 @@
 """Graphs that change between searches: docs/dynamic-graphs.md.
 
-`STRUCTURES` are the structures behind `DynamicGraph`, each made from a CSR of int32 indices, ascending within a row, and rules.
+`STRUCTURES` are the structures behind `DynamicGraph`, each made from a CSR of int32 indices, ascending within a row, and
+rules. The contract that all of them follow is in the docstring of `DynamicGraph`.
 """
 
 from collections.abc import Callable

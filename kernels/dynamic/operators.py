@@ -38,7 +38,13 @@ def compute(frontier: Array, function: Callable[[Array], Array]) -> Array:
 
 
 def filtered(values: Array, kept: Array) -> Array:
-    """The values where `kept` (bool) is true, in order: a scan of 0 and 1 gives their places."""
+    """The values where `kept` (bool) is true, in order: a scan of 0 and 1 gives their places.
+
+    Raises:
+        ValueError: There is not one bool for each value.
+    """
+    if kept.dtype != np.bool_ or kept.shape != values.shape:
+        raise ValueError(f"filtered: {kept.dtype} {kept.shape} for values {values.shape}; one bool for each is needed")
     flags = kept.astype(np.int64)
     places = exclusive_scan(flags)
     found = np.empty(int(places[-1] + flags[-1]) if len(values) else 0, values.dtype, like=values)

@@ -6,7 +6,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.dynamic.constants import SCAN_MAX, SCAN_MIN, SCAN_PRODUCT, SCAN_SUM, SCAN_THREADS
-from kernels.graph import Array
+from kernels.graph import WEIGHTS, Array
 
 _OPERATORS = {
     "sum": (SCAN_SUM, np.add),
@@ -32,7 +32,14 @@ def exclusive_scan(values: Array, how: str = "sum") -> Array:
     Args:
         values (int32, int64, float32 or float64 [n]): Any length. A GPU combines floats in another order than a CPU.
         how ({"sum", "product", "max", "min"})
+
+    Raises:
+        TypeError, ValueError: Values of another type, or another `how`.
     """
+    if how not in _OPERATORS:
+        raise ValueError(f"exclusive_scan: {how!r} is not one of {', '.join(_OPERATORS)}")
+    if values.dtype not in WEIGHTS:
+        raise TypeError(f"exclusive_scan: values are {values.dtype}, not {', '.join(map(str, WEIGHTS))}")
     operator, combine = _OPERATORS[how]
     scanned = np.empty_like(values)
     if not len(values):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.arrays import is_cupy_array
+from kernels.arrays import is_cupy_array, require_integer
 from kernels.dynamic.arrays import owners_of
 from kernels.dynamic.contract import DynamicGraph
 from kernels.dynamic.operators import filtered
@@ -68,7 +68,7 @@ def sssp(graph: DynamicGraph, source: int) -> Paths:
         OverflowError: A distance exceeds int64, or is not finite.
     """
     existing, frontier = _begin(graph, source)
-    weights = graph.advance(frontier).weights
+    weights = graph.lists(frontier).weights
     if weights is None:
         return bfs(graph, source)
     if isinstance(graph, SlottedPages):
@@ -117,13 +117,13 @@ def _finished(graph: DynamicGraph, source: int, distance: Array, most: Any) -> t
 
 def _begin(graph: DynamicGraph, source: int) -> tuple[Array, Array]:
     """Which rows are vertices, and the first frontier."""
-    existing = graph.exists()
+    source, existing = require_integer("row", source), graph.exists()
     if not (0 <= source < len(existing) and bool(existing[source])):
         raise IndexError(f"row {source} is not a vertex of this graph of {len(existing)} rows")
     return existing, np.arange(source, source + 1, dtype=np.int32, like=existing)
 
 
 def _advance(graph: DynamicGraph, frontier: Array, existing: Array) -> _Arcs:
-    lists = graph.advance(frontier)
+    lists = graph.lists(frontier)
     tails, kept = frontier[owners_of(lists.offsets)], existing[lists.heads]
     return _Arcs(tails[kept], lists.heads[kept], None if lists.weights is None else lists.weights[kept])

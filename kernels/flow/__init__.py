@@ -1,7 +1,7 @@
 """Maximum flows between pairs of rows, and the minimum cut nearest the source of each."""
 
 from kernels.answers import Flows
-from kernels.arrays import on_gpu
+from kernels.arrays import on_gpu, require_rows
 from kernels.graph import Array, Graph
 
 
@@ -15,14 +15,20 @@ def max_flow(graph: Graph, src: Array, dst: Array) -> Flows:
     anew, after Cherkassky, Goldberg: On Implementing Push-Relabel Method for the Maximum Flow Problem. Algorithmica 19, 1997.
 
     Args:
-        src, dst (index width [Q]): Rows; a pair has two different ones.
+        src, dst (integers [Q]): Rows; a pair has two different ones.
 
     Raises:
+        IndexError, TypeError: An entry is not a row of the graph, or not an integer.
+        ValueError: The lengths differ, or a pair has one row twice.
         OverflowError: As `kernels.flow.capacities.capacities`.
     """
     if on_gpu(graph, "max_flow"):
         from kernels.flow.cuda import solve
     else:
         from kernels.flow.cpu import solve
-    assert not (src == dst).any(), "a flow needs two vertices"
+    src, dst = require_rows(graph, src), require_rows(graph, dst)
+    if len(src) != len(dst):
+        raise ValueError(f"max_flow: {len(src)} sources, {len(dst)} destinations")
+    if len(same := src[src == dst]):
+        raise ValueError(f"max_flow: src and dst are both row {int(same[0])}; a flow needs two rows")
     return solve(graph, src, dst)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy, is_cupy_array
 from kernels.graph import Csr, Graph
-from kernels.operators.functions.captured import Taken, key_of, named, values_of
+from kernels.operators.functions.captured import Read, Taken, key_of, key_of_reads, named, values_of
 from kernels.operators.functions.errors import UserFunctionError
 from kernels.operators.functions.front_end import lower, parameters_of
 from kernels.operators.functions.tree import Function, Type, type_of
@@ -29,6 +29,7 @@ class Plan:
     program: Any
     run: Callable[..., Any]
     taken: tuple[Taken, ...]  # of what each function captures
+    reads: tuple[Read, ...]  # attributes of modules that the functions read
 
     def arguments(self, found: Found) -> list[tuple[Any, ...]]:
         """What the compiled functions take of `found`, what the functions capture."""
@@ -62,8 +63,12 @@ def planned(
             raise TypeError(f"{function!r} is not a Python function, and operators compile Python functions")
     of_types = tuple(whole)
     plan = _PLANS.get(of_types)
+    if plan is not None and plan.reads:
+        plan = _PLANS.get((*of_types, key_of_reads(plan.reads)))
     if plan is None:
         plan = _PLANS[of_types] = _made(graph, given, found, make)
+        if plan.reads:
+            _PLANS[*of_types, key_of_reads(plan.reads)] = plan
     return plan, found
 
 
@@ -88,7 +93,8 @@ def _made(
                 )
             if on_gpu and not by_name[name].flags.c_contiguous:
                 raise TypeError(f"{name} has gaps between its values, and operators on a GPU take arrays without gaps")
-    return Plan(functions, program, run, tuple(map(Taken.by, functions, given)))
+    reads = tuple(read for compiled in functions if compiled for read in compiled.reads)
+    return Plan(functions, program, run, tuple(map(Taken.by, functions, given)), reads)
 
 
 def lowered(

@@ -13,12 +13,12 @@ def sssp(graph: Graph, source_row: int) -> Paths:
         `distance` is int64 for integer weights and float64 for floats, rounded once per arc, from the source outwards.
 
     Raises:
-        IndexError: If `source_row` is not a row of the graph.
+        IndexError, TypeError: If `source_row` is not a row of the graph, or not an integer.
         OverflowError: If a distance exceeds int64, or is not finite.
     """
     if on_gpu(graph, "sssp"):
         from kernels.sssp.cuda import search
     else:
         from kernels.sssp.cpu import search
-    require_row(graph, source_row)
+    source_row = require_row(graph, source_row)
     return bfs(graph, source_row) if graph.out.weights is None else search(graph, source_row)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernels.answers import Hierarchy
-from kernels.arrays import is_cupy, require_row
+from kernels.arrays import is_cupy, require_rows
 from kernels.cpu.parallel import cores
 from kernels.gpu.loader import at_once
 from kernels.graph import Array, Graph, distance_dtype
@@ -42,13 +42,11 @@ def trees(graph: Graph, sources: Array, hierarchy: Hierarchy | None = None, *, p
             does not hold a group of trees, `sssp` searches from one source after the other.
 
     Raises:
-        IndexError: If a source is not a row of the graph.
+        IndexError, TypeError: If a source is not a row of the graph, or not an integer.
         OverflowError: If a distance exceeds int64, or is not finite.
         Broken: If a tree is not proved.
     """
-    rows = np.asarray(sources).astype(graph.rows_by_id.dtype)
-    for row in rows[(rows < 0) | (rows >= graph.num_vertices)][:1].tolist():
-        require_row(graph, row)
+    rows = require_rows(graph, np.asarray(sources))
     if hierarchy is None or not len(rows) or not lengths_fit(graph):
         return _by_sssp(graph, rows, predecessors)
     swept = by_sweeps(graph, hierarchy, rows, predecessors)
@@ -62,7 +60,7 @@ def sweep(
 
     As `trees`. On a GPU the arrays stay there; a batch is to be released before the next one is asked for.
     """
-    size = size or batch_size(graph, hierarchy)
+    sources, size = require_rows(graph, np.asarray(sources)), size or batch_size(graph, hierarchy)
     for first in range(0, len(sources), size):
         yield trees(graph, sources[first : first + size], hierarchy, predecessors=predecessors)
 

@@ -8,6 +8,7 @@ Reference: Delling, Goldberg, Werneck: Faster Batched Shortest Paths in Road Net
 import numpy as np
 
 from kernels.answers import Hierarchy
+from kernels.arrays import require_rows
 from kernels.certificate.rules import Broken, name_of
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.trees import trees
@@ -21,10 +22,13 @@ class Targets:
 
     Attributes:
         rows (index width [T], NumPy's): The targets; they may repeat.
+
+    Raises:
+        IndexError, TypeError: If a target is not a row of the graph, or not an integer.
     """
 
     def __init__(self, graph: Graph, hierarchy: Hierarchy, rows: Array) -> None:
-        self.rows = np.asarray(rows).astype(graph.rows_by_id.dtype)
+        self.rows = require_rows(graph, np.asarray(rows))
         self._graph, self._hierarchy, self._backend = graph, hierarchy, backend_of(graph)
         self._there = np.asarray(self.rows, like=hierarchy.positions)
         self._positions = hierarchy.positions[self._there]
@@ -38,7 +42,7 @@ class Targets:
 
         Raises as `kernels.trees.trees`.
         """
-        rows = np.asarray(sources).astype(self.rows.dtype)
+        rows = require_rows(self._graph, np.asarray(sources))
         sample = trees(self._graph, rows[:1] if self._restricted else rows, self._hierarchy)
         proved = sample.distances[:, self._there]
         if not self._restricted:

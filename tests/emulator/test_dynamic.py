@@ -9,6 +9,7 @@ from tests.gpu.test_dynamic import (  # noqa: F401
     test_batches_in_pages_of_many_lists,
     test_batches_that_are_refused,
     test_columns_of_batches_as_callers_hold_them,
+    test_contract,
     test_merged_changes,
     test_operators,
     test_searches_of_pages,

@@ -28,6 +28,7 @@ def test_every_operator():
     cases.require_same(cases.in_segments(there, 2), cases.in_segments(graph, 1))
     cases.require_same(cases.repeated(there), cases.repeated(graph))
     cases.require_same(cases.updated(there), cases.updated(graph))
+    cases.require_same(cases.of_one_number(there), cases.of_one_number(graph))
     star = cases.GRAPHS["star"]()  # a list of few rows, one of them wide, which the sweep itself divides
     few = [
         cases.on_arcs(each, "out", Frontier.of_rows(each, range(0, 1100, 5), cases.ALL_SPARSE))

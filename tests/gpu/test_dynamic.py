@@ -12,7 +12,7 @@ from kernels.dynamic.pages.kernels import locate
 from kernels.dynamic.searches_cuda import have_long_paths
 from kernels.graph import Csr
 from kernels.sssp import sssp
-from tests.dynamic import batches, operators, structures
+from tests.dynamic import batches, contract, operators, structures
 from tests.emulator.test_kernels import roads, throng
 from tests.layout import merging
 
@@ -49,6 +49,17 @@ def test_columns_of_batches_as_callers_hold_them():
 
 def test_batches_that_are_refused():
     structures.refuse_batches(cupy.empty(0))
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_contract(name):
+    """Of a few types; tests/dynamic/test_contract.py has every combination."""
+    like, (wide, real) = cupy.empty(0), map(np.dtype, (np.uint64, np.float64))
+    contract.weights(like, name, np.dtype(np.int32), [real])
+    contract.weights(like, name, np.dtype(np.float32), [wide])
+    contract.weights(like, name, None, [np.dtype(np.bool_)])
+    contract.vertices(like, name, np.dtype(np.int64), [wide])
+    contract.rows(like, name, real, [wide])
 
 
 def test_operators():

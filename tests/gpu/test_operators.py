@@ -26,6 +26,7 @@ def test_vertices(graph):
 
 def test_updates(graph):
     cases.require_same(cases.updated(to_device(graph)), cases.updated(graph))
+    cases.require_same(cases.of_one_number(to_device(graph)), cases.of_one_number(graph))
 
 
 def test_arcs(graph):

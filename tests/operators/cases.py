@@ -1,5 +1,6 @@
 """Graphs with rows of every group of degrees, and what operators compute on them: on any backend, and by plain Python."""
 
+import math
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -267,6 +268,28 @@ def updated(graph: Graph) -> list[Any]:
 
     compute(Frontier.everything(graph), update)
     return [host(each) + 0.0 for each in (least, most, low, high)]
+
+
+def of_one_number(graph: Graph) -> list[Any]:
+    """Functions of `math` and NumPy, of integers and floats; but exp and log, which depend on the backend."""
+    given = np.array([0.0, -0.0, 0.5, 2.5, -2.5, 1e300, -1e300, 5e-324, np.inf, -np.inf, np.nan, 3.0])
+    values, made = like(graph, np.resize(given, graph.num_vertices)), like(graph, np.zeros(9 * graph.num_vertices))
+
+    def apply(row: int) -> None:
+        x = values[row]
+        made[9 * row] = np.sqrt(x) + math.sqrt(row)
+        made[9 * row + 1] = np.floor(x) + math.floor(row / 2)
+        made[9 * row + 2] = np.ceil(x) + math.ceil(row / 2)
+        made[9 * row + 3] = np.isnan(x) + 2 * math.isnan(row)
+        made[9 * row + 4] = np.isinf(x) + 2 * math.isinf(-x)
+        made[9 * row + 5] = np.abs(x) + abs(-row)
+        made[9 * row + 6] = np.fabs(x) + math.fabs(-row)
+        made[9 * row + 7] = x + row + row + row + row + row + row + row + row + row + row + row + row + row + row + row + row
+        made[9 * row + 8] = 0 <= row <= row <= row <= row <= row <= row <= row <= row <= row <= row <= row <= 7
+
+    compute(Frontier.everything(graph), apply)
+    found = host(made)
+    return [np.isnan(found), np.where(np.isnan(found), 0, found)]  # a NaN has other bits on a GPU
 
 
 def require_same(found: list[Any], expected: list[Any]) -> None:

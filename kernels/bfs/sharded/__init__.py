@@ -21,7 +21,7 @@ def bfs(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswe
 
     Raises IndexError if `source_row` is not a row of the graph.
     """
-    shard.require_row(source_row)
+    source_row = shard.require_row(source_row)
     if on_gpu(shard.out, "bfs over shards"):
         from kernels.bfs.sharded.cuda import search
 

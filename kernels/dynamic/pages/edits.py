@@ -8,15 +8,16 @@ Martinho: Marrow-Graph (2021), section 3.3. Its condition for a new vertex (`HAS
 deletes something even if the edge is absent, and its searches return a place for vertices that do not exist.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.dynamic.contract import LARGEST_VERTEX, Rules
+from kernels.dynamic.contract import Rules
 from kernels.dynamic.pages.constants import HEADER_WORDS
 from kernels.dynamic.pages.layout import WORD, degree_words_of, free_words, vertices_of
 from kernels.dynamic.pages.moves import PageMoves
 from kernels.dynamic.pages.store import NOT_LARGE, PageStore
+from kernels.dynamic.values import converted, require_vertex
 from kernels.graph import Array
 
 _FREE_SHARE = 0.6  # of a page to which a vertex is added
@@ -52,9 +53,7 @@ class Editor(PageMoves):
 
     def add_vertex(self) -> int:
         """Add the next vertex and return its number."""
-        store, vertex = self.store, self.store.num_rows
-        if vertex > LARGEST_VERTEX:
-            raise OverflowError(f"vertex {vertex} exceeds {LARGEST_VERTEX}")
+        store, vertex = self.store, require_vertex(self.store.num_rows)
         last = store.num_pages - 1
         if last < 0 or store.index[last, 1] != NOT_LARGE or free_words(store.page(last)) < _FREE_SHARE * store.page_size:
             last = self.new_page(last + 1, vertex)
@@ -67,8 +66,11 @@ class Editor(PageMoves):
         return vertex
 
     def add_edge(self, src: int, dst: int, weight: float = 1) -> bool:
-        """Append `dst` to the list of `src`; False, and no change, if a vertex is missing or `unique` finds the edge."""
-        place = self.find(src)
+        """Append `dst` to the list of `src`; False, and no change, if a vertex is missing or `unique` finds the edge.
+
+        Raises ValueError if the store has weights and cannot hold this one; a store without weights ignores it.
+        """
+        weight, place = self._held(weight), self.find(src)
         if place is None or self.find(dst) is None or (self.rules.unique and self.positions(src, dst)):
             return False
         self._append(place, dst, weight)
@@ -104,7 +106,11 @@ class Editor(PageMoves):
         return self.add_edge(src, new, weight) and removed
 
     def set_weight(self, src: int, dst: int, weight: float) -> bool:
-        """Set the weight of all arcs from `src` to `dst`; False if there is none, or the store has no weights."""
+        """Set the weight of all arcs from `src` to `dst`; False if there is none, or the store has no weights.
+
+        Raises ValueError if the store cannot hold it.
+        """
+        weight = self._held(weight)
         if self.store.weights is None or not self.positions(src, dst):
             return False
         for tail, head in {(src, dst), (dst, src)} if self.rules.undirected else {(src, dst)}:
@@ -184,6 +190,11 @@ class Editor(PageMoves):
         page, word = self._word(vertex, number)
         weights = self.store.weights_of(page)
         return 1 if weights is None else weights[word].item()
+
+    def _held(self, weight: float) -> Any:
+        """A weight in the store's type."""
+        weights = self.store.weights
+        return weight if weights is None else converted([weight], weights.dtype, weights)[0]
 
     def _append(self, place: Place, dst: int, weight: float) -> None:
         store, page = self.store, self.store.page(place.page)

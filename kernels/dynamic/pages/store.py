@@ -6,9 +6,10 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.dynamic.arrays import ones
-from kernels.dynamic.contract import LARGEST_VERTEX, Lists
+from kernels.dynamic.contract import Lists
 from kernels.dynamic.pages.building import plan_pages, write_pages
 from kernels.dynamic.pages.layout import PAGE_SIZES, WORD
+from kernels.dynamic.values import require_vertex, weight_type
 from kernels.graph import Array, Csr
 
 NOT_LARGE = -1  # in the index: the page is not part of a large list
@@ -36,7 +37,7 @@ class PageStore:
         like = np.empty(0) if like is None else like
         self.page_size, self.num_rows, self.complete = page_size, 0, True
         self.words: Array = np.empty((0, page_size), WORD, like=like)
-        self.weights: Array | None = None if weight is None else np.empty((0, page_size), weight, like=like)
+        self.weights: Array | None = None if weight is None else np.empty((0, page_size), weight_type(weight), like=like)
         self.slots: Array = np.empty(0, np.int64, like=like)
         self.free: Array = np.empty(0, np.int64, like=like)
         self.index: Array = np.empty((0, 3), WORD, like=like)
@@ -137,8 +138,7 @@ class PageStore:
         Raises:
             OverflowError: A vertex would not fit int32.
         """
-        if self.num_rows + number - 1 > LARGEST_VERTEX:
-            raise OverflowError(f"vertex {self.num_rows + number - 1} exceeds {LARGEST_VERTEX}")
+        require_vertex(self.num_rows + number - 1)
         vertices = np.arange(self.num_rows, self.num_rows + number, dtype=WORD, like=self.slots)
         if number:
             degrees = np.zeros(number, np.int64, like=self.slots)

@@ -22,16 +22,20 @@ from kernels.dynamic.arrays import (
     run_starts,
     sorted_keys,
 )  # fmt: skip
-from kernels.dynamic.contract import Batch, Counts, Lists, Rules, taken, taken_arcs
+from kernels.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, taken, taken_arcs
+from kernels.dynamic.values import require_csr
 from kernels.graph import Array, Csr
 
 _SLACK = 1.5  # capacity of a new array, relative to its entries
 
 
-class AdjacencyArrays:
+class AdjacencyArrays(DynamicGraph):
     """A graph in arrays of neighbours."""
 
+    parts = "arrays"
+
     def __init__(self, rows: Csr, rules: Rules | None = None) -> None:
+        require_csr(rows)
         self.rules, self._degrees, self._starts = rules or Rules(), np.diff(rows.offsets), rows.offsets[:-1].copy()
         self._capacities, self._used = self._degrees.copy(), len(rows.indices)
         self._pools: list[Any] = [rows.indices.copy()] + ([] if rows.weights is None else [rows.weights.copy()])
@@ -50,14 +54,22 @@ class AdjacencyArrays:
         """All rows are vertices."""
         return ones(self.num_rows, np.bool_, self._degrees)
 
-    def add_vertices(self, number: int) -> None:
-        """Add rows without entries."""
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """Type of the weights; None without weights."""
+        return self._pools[1].dtype if len(self._pools) > 1 else None
+
+    @property
+    def _like(self) -> Array:
+        return self._degrees
+
+    def _append_rows(self, number: int) -> None:
         none = np.zeros(number, np.int64, like=self._degrees)
         self._degrees, self._starts, self._capacities = (
             np.concatenate([column, none]) for column in (self._degrees, self._starts, self._capacities)
         )
 
-    def advance(self, rows: Array) -> Lists:
+    def lists(self, rows: Array) -> Lists:
         """The lists of rows (int32 [n])."""
         offsets = offsets_of(self._degrees[rows])
         places = self._places(rows, offsets)
@@ -65,9 +77,9 @@ class AdjacencyArrays:
 
     def csr(self) -> Csr:
         """All lists, in their order."""
-        return Csr(*self.advance(np.arange(self.num_rows, dtype=np.int32, like=self._degrees)))
+        return Csr(*self.lists(np.arange(self.num_rows, dtype=np.int32, like=self._degrees)))
 
-    def insert(self, batch: Batch) -> Counts:
+    def _insert(self, batch: Batch) -> Counts:
         """Append arcs to their lists."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
@@ -90,7 +102,7 @@ class AdjacencyArrays:
         self._degrees[sources] += counts
         return Counts(len(arcs.src), duplicates, missing)
 
-    def delete(self, batch: Batch) -> Counts:
+    def _delete(self, batch: Batch) -> Counts:
         """Delete arcs, of parallel ones the last."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
@@ -109,7 +121,7 @@ class AdjacencyArrays:
     def _found(self, keys: Array, src: Array) -> Array:
         """The last places of sorted keys in the lists of their sources, or -1."""
         sources = src[np.flatnonzero(run_starts(src))]
-        lists = self.advance(sources)
+        lists = self.lists(sources)
         owner = owners_of(lists.offsets)
         there, order = sorted_keys(keys_of(sources[owner], lists.heads))
         places = last_places(there, keys)

@@ -11,7 +11,7 @@ from kernels.layout.merging import DELETE, INSERT, KIND, Changes, Places, find_p
 class Deltas(SortedCsr):
     """Merges sorted batches."""
 
-    def insert(self, batch: Batch) -> Counts:
+    def _insert(self, batch: Batch) -> Counts:
         """Insert arcs behind those that exist."""
         changes, places, missing = self._found(batch, INSERT)
         given = len(changes)
@@ -21,7 +21,7 @@ class Deltas(SortedCsr):
         self.rows = merge(self.rows, changes, places)
         return Counts(len(changes), given - len(changes), missing)
 
-    def delete(self, batch: Batch) -> Counts:
+    def _delete(self, batch: Batch) -> Counts:
         """Delete arcs, of parallel ones the first."""
         changes, places, missing = self._found(batch, DELETE)
         kept = kept_places(places.found)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.dynamic.arrays import HALF, kept_places, keys_of, ones, owners_of, run_starts, sorted_keys
-from kernels.dynamic.contract import Batch, Counts, Lists, Rules, lists_of_rows, taken_arcs
+from kernels.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, lists_of_rows, taken_arcs
+from kernels.dynamic.values import require_ascending
 from kernels.graph import OFFSET, Array, Csr
 
 _SMALLEST = 1 << 10  # entries of the lowest level
@@ -31,13 +32,17 @@ class Run(NamedTuple):
         return Run(self.keys[kept], self.deleted[kept], None if self.weights is None else self.weights[kept])
 
 
-class LsmTree:
+class LsmTree(DynamicGraph):
     """A graph in sorted runs."""
 
+    parts = "runs"
+
     def __init__(self, rows: Csr, rules: Rules | None = None) -> None:
-        self.rules, self._like = rules or Rules(unique=True), rows.offsets
+        self.rules, self._offsets = rules or Rules(unique=True), rows.offsets
         if not self.rules.unique:
             raise ValueError("LsmTree: keys are distinct, so the arcs are unique; parallel arcs are not supported")
+        require_ascending(rows, distinct=True)
+        self._weight_dtype = None if rows.weights is None else rows.weights.dtype
         self._num_rows, self._levels = len(rows.offsets) - 1, list[Run | None]()
         keys = keys_of(owners_of(rows.offsets), rows.indices)
         self._add(Run(keys, np.zeros(len(keys), np.bool_, like=keys), rows.weights))
@@ -54,13 +59,21 @@ class LsmTree:
 
     def exists(self) -> Array:
         """All rows are vertices."""
-        return ones(self._num_rows, np.bool_, self._like)
+        return ones(self._num_rows, np.bool_, self._offsets)
 
-    def add_vertices(self, number: int) -> None:
-        """Add rows without arcs."""
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """Type of the weights; None without weights."""
+        return self._weight_dtype
+
+    @property
+    def _like(self) -> Array:
+        return self._offsets
+
+    def _append_rows(self, number: int) -> None:
         self._num_rows += number
 
-    def insert(self, batch: Batch) -> Counts:
+    def _insert(self, batch: Batch) -> Counts:
         """Insert arcs that do not exist; the first of those repeated in the batch."""
         arcs, missing = taken_arcs(batch, self._num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
@@ -70,14 +83,14 @@ class LsmTree:
         self._add(run)
         return Counts(len(run.keys), len(keys) - len(run.keys), missing)
 
-    def delete(self, batch: Batch) -> Counts:
+    def _delete(self, batch: Batch) -> Counts:
         """Insert tombstones for arcs that exist."""
         arcs, missing = taken_arcs(batch, self._num_rows, self.rules)
         keys, _ = sorted_keys(keys_of(arcs.src, arcs.dst))
         chosen = run_starts(keys) & self.lookup(keys)
         run = Run(keys, ones(len(keys), np.bool_, keys), None)
-        if (newest := next((run for run in self._levels if run), None)) is not None and newest.weights is not None:
-            run = run._replace(weights=np.zeros(len(keys), newest.weights.dtype, like=keys))
+        if self._weight_dtype is not None:
+            run = run._replace(weights=np.zeros(len(keys), self._weight_dtype, like=keys))
         run = run.taken(chosen)
         self._add(run)
         return Counts(len(run.keys), 0, missing + len(keys) - len(run.keys))
@@ -101,7 +114,7 @@ class LsmTree:
         heads = (arcs.keys & np.int64(2**32 - 1)).astype(np.int32)
         return Csr(np.searchsorted(arcs.keys, firsts).astype(OFFSET), heads, arcs.weights)
 
-    def advance(self, rows: Array) -> Lists:
+    def lists(self, rows: Array) -> Lists:
         """The arcs of rows (int32 [n]); all runs are merged first."""
         return lists_of_rows(self.csr(), rows)
 

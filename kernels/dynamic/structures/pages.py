@@ -1,21 +1,24 @@
 """Slotted pages: docs/dynamic-graphs.md describes them."""
 
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from kernels.derived import Derived
-from kernels.dynamic.contract import Batch, Counts, Lists, Rules, both_arcs
+from kernels.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, both_arcs
 from kernels.dynamic.pages import batches
 from kernels.dynamic.pages.kernels import Located, expand, locate
 from kernels.dynamic.pages.store import PageStore
+from kernels.dynamic.values import require_csr
 from kernels.graph import Array, Csr
 
 
 @dataclass
-class SlottedPages:
+class SlottedPages(DynamicGraph):
     """A graph in a store of pages."""
 
+    parts: ClassVar[str] = "pages"
     store: PageStore
     rules: Rules = field(default_factory=Rules)
     derived: Derived = field(default_factory=Derived)  # until the next batch; `changed` forgets it after edits of the store
@@ -23,6 +26,7 @@ class SlottedPages:
     @classmethod
     def from_csr(cls, csr: Csr, rules: Rules, page_size: int = 1024, fill: float = 0.75) -> "SlottedPages":
         """Pages of the rows of a CSR of int32 indices, each filled to a share that leaves words for growth."""
+        require_csr(csr)
         vertices = np.arange(len(csr.offsets) - 1, dtype=np.int32, like=csr.offsets)
         return cls(PageStore.from_lists(vertices, csr, page_size, fill), rules)
 
@@ -49,22 +53,28 @@ class SlottedPages:
         """Forget what was derived from the pages."""
         self.derived = Derived()
 
-    def add_vertices(self, number: int) -> None:
-        """Add vertices in new pages."""
+    @property
+    def weight_dtype(self) -> np.dtype[Any] | None:
+        """Type of the weights; None without weights."""
+        return None if self.store.weights is None else self.store.weights.dtype
+
+    @property
+    def _like(self) -> Array:
+        return self.store.slots
+
+    def _append_rows(self, number: int) -> None:
         self.store.add_vertices(number)
         self.changed()
 
-    def insert(self, batch: Batch) -> Counts:
-        """Insert arcs."""
+    def _insert(self, batch: Batch) -> Counts:
         self.changed()
         return batches.insert(self.store, both_arcs(batch) if self.rules.undirected else batch, self.rules.unique)
 
-    def delete(self, batch: Batch) -> Counts:
-        """Delete arcs."""
+    def _delete(self, batch: Batch) -> Counts:
         self.changed()
         return batches.delete(self.store, both_arcs(batch) if self.rules.undirected else batch)
 
-    def advance(self, rows: Array) -> Lists:
+    def lists(self, rows: Array) -> Lists:
         """The lists of rows (int32 [n])."""
         return expand(self.store, locate(self.store, rows))
 

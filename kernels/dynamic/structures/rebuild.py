@@ -11,7 +11,7 @@ from kernels.graph import OFFSET, Array, Csr
 class Rebuild(SortedCsr):
     """Rebuilds a CSR."""
 
-    def insert(self, batch: Batch) -> Counts:
+    def _insert(self, batch: Batch) -> Counts:
         """Insert arcs behind those that exist, and sort all."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(np.concatenate([self._keys(), keys_of(arcs.src, arcs.dst)]))
@@ -25,7 +25,7 @@ class Rebuild(SortedCsr):
         self._set(keys, weights)
         return Counts(len(arcs.src) - duplicates, duplicates, missing)
 
-    def delete(self, batch: Batch) -> Counts:
+    def _delete(self, batch: Batch) -> Counts:
         """Delete arcs, of parallel ones the last."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys = self._keys()

@@ -4,11 +4,14 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
+from tokenize import TokenError
+from types import CodeType
 from typing import Any
 
+from kernels.operators.functions.calls import Calls
 from kernels.operators.functions.errors import UserFunctionError
 from kernels.operators.functions.tree import Function, Node, Type, joined, type_of
-from kernels.operators.functions.values import KEPT, Values
+from kernels.operators.functions.values import KEPT
 
 
 def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured: Mapping[str, Any], rows: int) -> Function:
@@ -21,8 +24,10 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
         UserFunctionError: Something in it is not supported, with the line.
     """
     file, definition = _definition(function)
-    names = [argument.arg for argument in definition.args.args]
-    if definition.args.vararg or definition.args.kwarg or definition.args.kwonlyargs or definition.args.defaults:
+    given = definition.args
+    names = [argument.arg for argument in given.args]
+    captured = {name: value for name, value in captured.items() if name not in function.__code__.co_varnames}
+    if given.posonlyargs or given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
         raise UserFunctionError(file, definition.lineno, "a user function can have plain parameters only")
     for name in names:
         if name not in parameters:
@@ -35,6 +40,9 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
         if found == types:
             break
         types = found
+    if not _is_source_of(definition, function.__code__):
+        reason = "this text is not what Python compiled: the file has changed since its import, or a tool rewrote the function"
+        raise UserFunctionError(file, definition.lineno, reason)
     types, result = lowering.types, lowering.types.get("return", "")
     if falls_through and result not in ("", "b"):
         raise UserFunctionError(file, definition.lineno, "not every path returns a value")
@@ -42,8 +50,8 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
     taken = {name: parameters[name] for name in names}
     arrays, scalars = lowering.arrays, lowering.scalars
     body, sites = tuple(lowering.body), tuple(lowering.sites)
-    whole = frozenset(lowering.whole)
-    return Function(definition.name, dict(parameters), taken, arrays, scalars, variables, body, result, sites, file, whole)
+    whole, reads, name = frozenset(lowering.whole), tuple(lowering.reads), definition.name
+    return Function(name, dict(parameters), taken, arrays, scalars, variables, body, result, sites, file, whole, reads=reads)
 
 
 def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
@@ -53,29 +61,60 @@ def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _definition(function: Callable[..., Any]) -> tuple[str, ast.FunctionDef]:
-    file = getattr(getattr(function, "__code__", None), "co_filename", "?")
+    code = function.__code__
+    file = code.co_filename
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(code)  # of the code: a wrapped function's source is not the wrapper's
         (found,) = ast.parse(textwrap.dedent("".join(lines))).body
-    except (OSError, TypeError, SyntaxError, ValueError):
-        found, first = None, getattr(getattr(function, "__code__", None), "co_firstlineno", 1)
+    except (OSError, TypeError, SyntaxError, ValueError, TokenError):
+        found, first = None, code.co_firstlineno
     if not isinstance(found, ast.FunctionDef):
         raise UserFunctionError(file, first, "a user function must be written with `def`, in a file")
     ast.increment_lineno(found, max(first, 1) - 1)
     return file, found
 
 
-class _Lowering(Values):
+def _is_source_of(definition: ast.FunctionDef, code: CodeType) -> bool:
+    """Whether the file, as it is now, compiles to this code: it may have been edited, or the code rewritten on import.
+
+    Of a file that is not Python as a whole, such as a page with examples, only names and constants are compared.
+    """
+    lines, _ = inspect.findsource(code)
+    try:
+        module = compile("".join(lines), code.co_filename, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        waiting, same = [module], _whole
+    except SyntaxError:
+        waiting, same = [compile(ast.Module([definition], []), code.co_filename, "exec", dont_inherit=True)], _parts
+    while waiting:
+        if same(found := waiting.pop()) == same(code):
+            return True
+        waiting += [each for each in found.co_consts if isinstance(each, CodeType)]
+    return False
+
+
+def _whole(code: CodeType) -> Any:
+    return code
+
+
+def _parts(code: CodeType) -> Any:
+    """Names and constants, apart from texts, whose indentation may differ."""
+    constants = [repr(each) for each in code.co_consts if not isinstance(each, str)]
+    return code.co_name, {*code.co_names, *code.co_freevars}, code.co_varnames, constants
+
+
+class _Lowering(Calls):
     """One pass over a function."""
 
     def block(self, statements: list[ast.stmt], into: list[Node]) -> bool:
         """Lower statements; whether control reaches their end."""
         outer, self.into, reached = self.into, into, True
+        self.deeper(statements[0] if statements else ast.Pass())
         for statement in statements:
             method: Any = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if method is None:
                 raise self.refused(statement, f"{type(statement).__name__.lower()} is not supported in a user function")
             reached = method(statement) is not False and reached
+        self.level -= 1
         self.into = outer
         return reached
 
@@ -135,10 +174,8 @@ class _Lowering(Values):
 
     def _for(self, node: ast.For) -> None:
         call = node.iter
-        of_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
-        if not of_range or not isinstance(node.target, ast.Name):
-            raise self.refused(node, "a loop must run over range(...) with one variable")
-        assert isinstance(call, ast.Call)
+        if not isinstance(call, ast.Call) or self.object(call.func) is not range or not isinstance(node.target, ast.Name):
+            raise self.refused(node, "a loop must run over Python's range(...) with one variable")
         given = [self.integer(each, self.value(each)) for each in call.args]
         if not 1 <= len(given) <= 3 or call.keywords:
             raise self.refused(node, "range takes one to three numbers")

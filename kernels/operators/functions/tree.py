@@ -5,6 +5,7 @@ they are read and cut to the array's type when they are written.
 """
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ Type: TypeAlias = str  # "b", "i", "f" or "d"; "" for no value
 ELEMENTS = {np.dtype(name): name for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")}
 ELEMENTS |= {np.dtype(name): name for name in ("float32", "float64")}
 MOST_STEPS = 1 << 20  # turns of all loops in one call of a user function
+MOST_NESTED = 90  # levels of statements and expressions: Python compiles 100 levels of what the back end writes
 
 
 class Node(NamedTuple):
@@ -50,6 +52,7 @@ class Function:
     whole: frozenset[str]  # captured arrays with an entry for each row, which are read or written at a row without a check
     # Captured arrays of whose entries, at `neighbour`, the CUDA form uses copies: those that a block holds of a tile.
     held: tuple[str, ...] = ()
+    reads: tuple[tuple[ModuleType, str], ...] = ()  # attributes of modules, whose numbers are constants in it
 
 
 def type_of(dtype: np.dtype[Any]) -> Type:

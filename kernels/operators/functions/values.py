@@ -1,25 +1,25 @@
 """The values of a user function: expressions to the tree, with their types and checks."""
 
 import ast
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from kernels.operators.functions.captured import Read, is_array, is_integer
 from kernels.operators.functions.errors import UserFunctionError
-from kernels.operators.functions.tree import ELEMENTS, Node, Site, Type, joined, type_of
-from kernels.operators.functions.updates import UPDATES
+from kernels.operators.functions.tree import ELEMENTS, MOST_NESTED, Node, Site, Type, joined, type_of
 
 _BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_MATHS = {"sqrt": "d", "floor": "d", "ceil": "d", "exp": "d", "log": "d", "isnan": "b", "isinf": "b"}
 _ROWS = {"row", "neighbour"}  # parameters that are rows of the graph
 KEPT = "kept "  # begins the names of intermediate values, each of which is set once
+_CHAIN = 8  # terms, or levels, after which an intermediate value is kept: what is written has few parentheses in each other
+MISSING = object()  # what a name refers to that has no value
 _OF_ZERO: dict[Type, Any] = {"b": False, "i": 0, "f": 0.0, "d": 0.0}
 
 
@@ -33,7 +33,8 @@ class Values:
         self.arrays, self.whole, self.scalars = dict[str, np.dtype[Any]](), set[str](), dict[str, Type]()
         self.sites: list[Site] = []
         self.body: list[Node] = []
-        self.into, self.assigned, self.number = self.body, set(parameters), 0
+        self.reads = dict[Read, None]()
+        self.into, self.assigned, self.number, self.level = self.body, set(parameters), 0, 0
 
     def refused(self, node: ast.AST, reason: str) -> UserFunctionError:
         """The error for something that is not supported."""
@@ -54,8 +55,16 @@ class Values:
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None or isinstance(node, ast.stmt):
             raise self.refused(node, f"{type(node).__name__} is not supported in a user function")
+        self.deeper(node)
         found: Node = method(node)
-        return found
+        self.level -= 1
+        return self.kept(found) if self.level % _CHAIN == _CHAIN - 1 else found
+
+    def deeper(self, node: ast.AST) -> None:
+        """Enter a level of statements or expressions."""
+        self.level += 1
+        if self.level > MOST_NESTED:
+            raise self.refused(node, f"more than {MOST_NESTED} levels in each other: assign parts to names, or divide it")
 
     def kept(self, value: Node) -> Node:
         """The same value, computed once: a new variable, unless it is one that does not change."""
@@ -88,7 +97,7 @@ class Values:
         """A Python number as a constant."""
         if isinstance(value, bool | np.bool_):
             return Node("const", "b", (bool(value),))
-        if isinstance(value, int | np.integer) and -(2**63) <= value < 2**63:
+        if is_integer(value):
             return Node("const", "i", (int(value),))
         if isinstance(value, float | np.floating):
             return Node("const", "d", (float(value),))
@@ -108,25 +117,43 @@ class Values:
         if name not in self.captured:
             raise self.refused(node, f"{name} may be read before it has a value, or is not defined")
         value = self.captured[name]
-        if hasattr(value, "dtype") and getattr(value, "ndim", False):
+        if is_array(value) and value.ndim:
             raise self.refused(node, f"{name} is an array: read {name}[index] or len({name})")
         self.scalars[name] = self.number_of(node, value).type
         return Node("scalar", self.scalars[name], (name,))
 
     def _attribute(self, node: ast.Attribute) -> Node:
-        return self.number_of(node, self.object(node))
+        value = self.object(node)
+        if value is MISSING:
+            raise self.refused(node, f"{ast.unparse(node)} is not defined")
+        return self.number_of(node, value)
 
     def object(self, node: ast.expr) -> Any:
-        """The Python object that a dotted name refers to; None if it is not a name of the surroundings."""
+        """The Python object that a dotted name of the surroundings refers to; MISSING if there is none."""
         if isinstance(node, ast.Attribute):
             owner = self.object(node.value)
             if not isinstance(owner, ModuleType):
                 raise self.refused(node, f"{ast.unparse(node)} is not a name of a module")
-            return getattr(owner, node.attr, None)
-        return self.captured.get(node.id) if isinstance(node, ast.Name) else None
+            self.reads[owner, node.attr] = None
+            return getattr(owner, node.attr, MISSING)
+        return self.captured.get(node.id, MISSING) if isinstance(node, ast.Name) else MISSING
 
     def _binop(self, node: ast.BinOp) -> Node:
-        return self.binary(node, node.op, self.value(node.left), self.value(node.right))
+        def combined(so_far: Node, of: ast.BinOp) -> Node:
+            return self.binary(of, of.op, so_far, self.value(of.right))
+
+        chain, first = [node], node.left
+        while isinstance(first, ast.BinOp):  # a sum of thousands of terms is as many levels
+            chain.append(first)
+            first = first.left
+        return self.chained(self.value(first), chain[::-1], combined)
+
+    def chained(self, first: Node, rest: list[Any], combine: Callable[[Node, Any], Node]) -> Node:
+        """The values of a chain combined from the left."""
+        for number, each in enumerate(rest, 1):
+            first = combine(first, each)
+            first = first if number % _CHAIN else self.kept(first)
+        return first
 
     def binary(self, node: ast.AST, op: ast.operator, left: Node, right: Node) -> Node:
         """An operation of two values, with its checks."""
@@ -170,7 +197,8 @@ class Values:
 
     def _boolop(self, node: ast.BoolOp) -> Node:
         result, outer = self.fresh(self.boolean(self.value(node.values[0]))), self.into
-        for each in node.values[1:]:
+        for number, each in enumerate(node.values[1:]):
+            self.into = self.into if number % _CHAIN else outer
             inner: list[Node] = []
             self.emit("if", result, *((inner, []) if isinstance(node.op, ast.And) else ([], inner)))
             known, self.into = set(self.assigned), inner
@@ -187,10 +215,7 @@ class Values:
             if type(op) not in _COMPARISONS:
                 raise self.refused(node, f"the comparison {type(op).__name__} is not supported")
             parts.append(self.compared(_COMPARISONS[type(op)], left, right))
-        result = parts[0]
-        for part in parts[1:]:
-            result = Node("binary", "b", ("&", result, part))
-        return result
+        return self.chained(parts[0], parts[1:], lambda so_far, part: Node("binary", "b", ("&", so_far, part)))
 
     def compared(self, sign: str, left: Node, right: Node) -> Node:
         """A comparison in the type that holds both."""
@@ -224,8 +249,8 @@ class Values:
 
     def array(self, node: ast.expr, written: bool = False) -> str:
         """The name of a captured array that an expression refers to."""
-        value: Any = self.captured.get(node.id) if isinstance(node, ast.Name) and node.id not in self.types else None
-        if not isinstance(node, ast.Name) or not hasattr(value, "dtype") or getattr(value, "ndim", None) != 1:
+        value: Any = self.captured.get(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(node, ast.Name) or not is_array(value) or value.ndim != 1:
             raise self.refused(node, f"{ast.unparse(node)} is not a captured array of one dimension")
         if value.dtype not in ELEMENTS:
             raise self.refused(node, f"{node.id} has entries of type {value.dtype}; supported: {', '.join(ELEMENTS.values())}")
@@ -237,58 +262,6 @@ class Values:
     def _subscript(self, node: ast.Subscript) -> Node:
         array, place = self.entry(node)
         return self.kept(Node("load", type_of(self.arrays[array]), (array, place)))
-
-    def _call(self, node: ast.Call) -> Node:
-        if node.keywords:
-            raise self.refused(node, "a call cannot have keyword arguments")
-        name = node.func.id if isinstance(node.func, ast.Name) else ""
-        target = self.object(node.func)
-        if target is None and name == "len" and len(node.args) == 1:
-            return Node("length", "i", (self.array(node.args[0]),))
-        if target in UPDATES:
-            return self.update(node, UPDATES[target])
-        values = [self.value(each) for each in node.args]
-        if target is None and name in ("min", "max") and len(values) >= 2:
-            result = values[0]
-            for value in values[1:]:
-                of_type = joined(result.type, value.type)
-                result = Node(name, of_type, (self.kept(self.cast(result, of_type)), self.kept(self.cast(value, of_type))))
-            return result
-        known = name if target is None else getattr(target, "__name__", "")
-        of_math = target is None or target is getattr(math, known, None) or target is getattr(np, known, None)
-        if len(values) == 1 and of_math and (found := self.of_one(node, known, values[0], target is None)):
-            return found
-        raise self.refused(node, f"the call {ast.unparse(node.func)} is not supported in a user function")
-
-    def of_one(self, node: ast.AST, name: str, value: Node, builtin: bool) -> Node | None:
-        """A function of one number."""
-        if builtin and name == "int":
-            if value.type not in "fd":
-                return self.cast(value, "i")
-            value = self.kept(self.cast(value, "d"))
-            self.check(Node("convertible", "b", (value,)), self.site(node, "conversion", "", "d"), value, value)
-            return Node("cast", "i", (value,))
-        if builtin and name in ("float", "bool"):
-            return self.cast(value, "d") if name == "float" else self.boolean(value)
-        if name in ("abs", "fabs", "absolute"):
-            return Node("abs", "i" if value.type == "b" else value.type, (self.cast(value, "i") if value.type == "b" else value,))
-        if not builtin and name in _MATHS:
-            return Node("math", _MATHS[name], (name, self.cast(value, "d")))
-        return None
-
-    def update(self, node: ast.Call, name: str) -> Node:
-        """A call of a function of `updates.py`; its result is kept, so that it happens once."""
-        if len(node.args) != 3:
-            raise self.refused(node, f"{name}(array, index, value)")
-        array = self.array(node.args[0], written=True)
-        dtype, place = self.arrays[array], self.checked(node, array, self.integer(node, self.value(node.args[1])))
-        value = self.value(node.args[2])
-        if dtype.name not in ("int32", "int64", "float32", "float64"):
-            raise self.refused(node, f"{name} on {dtype}; it needs int32, int64, float32 or float64")
-        if dtype.kind == "f" and name in ("atomic_add", "atomic_or"):
-            raise self.refused(node, f"{name} on floats: the sum would depend on the order; use collect")
-        value = self.cast(self.integer(node, value) if dtype.kind == "i" else value, type_of(dtype))
-        return self.kept(Node("update", "i" if name == "atomic_add" else "b", (name, array, place, value)))
 
     def check(self, holds: Node, site: int, *values: Node) -> None:
         """Fail unless a condition holds."""

@@ -10,7 +10,7 @@ read no labels, so a path is evidence also against the index.
 from collections.abc import Iterator
 
 from kernels.answers import Witnesses
-from kernels.arrays import is_cupy, require_numpy
+from kernels.arrays import is_cupy, require_numpy, require_rows
 from kernels.cpu.parallel import cores
 from kernels.graph import Array, Graph, index_dtype
 from kernels.reachability.paths.constants import MOST_ROWS, SEARCH_BYTES
@@ -27,8 +27,13 @@ def shortest_paths(graph: Graph, src: Array, dst: Array, most_rows: int = MOST_R
         Paths of the next queries, at least one, in order. `begins` are exact; a length is 0 where there is no path.
 
     Raises:
-        TypeError: If the graph's arrays belong to a backend without this kernel.
+        IndexError: If an entry is not a row of the graph.
+        TypeError: If the rows are not integers, or the graph's arrays belong to a backend without this kernel.
+        ValueError: If the lengths differ.
     """
+    src, dst = require_rows(graph, src), require_rows(graph, dst)
+    if len(src) != len(dst):
+        raise ValueError(f"shortest_paths: {len(src)} sources, {len(dst)} destinations")
     if is_cupy(graph):
         from kernels.reachability.paths.cuda import search
     else:

@@ -27,7 +27,7 @@ def sssp(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnsw
     """
     if shard.out.weights is None or shard.into.weights is None:
         return bfs(shard, communicator, source_row)
-    shard.require_row(source_row)
+    source_row = shard.require_row(source_row)
     if on_gpu(shard.out, "sssp over shards"):
         from kernels.sssp.sharded.cuda import search
 

@@ -17,9 +17,7 @@ from kernels.dynamic.pages.store import PageStore
 
 
 def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
-    """Insert arcs between vertices that exist. Raises ValueError if the pages have weights, and the batch has none."""
-    if store.weights is not None and batch.weights is None:
-        raise ValueError("batch: arcs without weights for pages with weights")
+    """Insert arcs between vertices that exist; the batch has weights if the pages have."""
     return _backend(store).insert(store, batch, unique)  # type: ignore[no-any-return]
 
 

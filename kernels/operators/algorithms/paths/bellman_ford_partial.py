@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import Array, Graph
 from kernels.operators import Frontier, atomic_min, compute, repeat_advance
 
 
 def bellman_ford_partial(graph: Graph, source: int) -> Array:
     """Least sums of weights from row `source` to every row, float64 [V]; infinite if it is not reached."""
+    source = require_row(graph, source)
     distance: Array = np.empty(graph.num_vertices, np.float64, like=graph.ids)
     far = float("inf")
 

@@ -5,12 +5,14 @@ Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search (2012).
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.operators import Frontier, advance, compute
 
 
 def bottom_up(graph: Graph, source: int) -> Array:
     """Hops from row `source` to every row, int64 [V]; -1 if it is not reached."""
+    source = require_row(graph, source)
     hops: Array = np.empty(graph.num_vertices, np.int64, like=graph.ids)
     found: Array = np.zeros(1, np.int64, like=graph.ids)
     level = 0

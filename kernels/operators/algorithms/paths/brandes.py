@@ -7,12 +7,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.operators import Frontier, advance, compute, filter, reduce
 
 
 def brandes(graph: Graph, sources: Iterable[int]) -> Array:
     """Sums over the sources of the shares of shortest paths through each row, float64 [V]; weights are not read."""
+    rows = [require_row(graph, each) for each in sources]
     between, paths, share = (np.zeros(graph.num_vertices, np.float64, like=graph.ids) for _ in range(3))
     hops: Array = np.empty(graph.num_vertices, np.int64, like=graph.ids)
     source, level = -1, 0
@@ -51,7 +53,7 @@ def brandes(graph: Graph, sources: Iterable[int]) -> Array:
             between[row] += share[row]
 
     everything = Frontier.everything(graph)
-    for each in sources:
+    for each in rows:
         source, level = each, 0
         compute(everything, start)
         frontier = Frontier.of_rows(graph, [source])

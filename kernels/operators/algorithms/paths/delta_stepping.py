@@ -5,6 +5,7 @@ Meyer, Sanders: Delta-Stepping: A Parallelizable Shortest Path Algorithm (2003).
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import Array, Graph
 from kernels.operators import Frontier, advance, atomic_min, compute, filter, reduce, repeat_advance
 
@@ -15,9 +16,11 @@ _HUB = 1 << 12
 
 def delta_stepping(graph: Graph, source: int, delta: float) -> Array:
     """Least sums of weights from row `source` to every row, float64 [V]; infinite if it is not reached."""
+    if not delta > 0:
+        raise ValueError(f"delta {delta} is not above 0")
     distance: Array = np.empty(graph.num_vertices, np.float64, like=graph.ids)
     waits, passed = (np.zeros(graph.num_vertices, np.bool_, like=graph.ids) for _ in range(2))
-    far, limit = float("inf"), 0.0
+    far, limit, source = float("inf"), 0.0, require_row(graph, source)
 
     def start(row: int) -> None:
         distance[row] = 0.0 if row == source else far
@@ -61,8 +64,7 @@ def delta_stepping(graph: Graph, source: int, delta: float) -> Array:
         if weight > delta and atomic_min(distance, neighbour, own + weight):
             waits[neighbour] = True
 
-    everything = Frontier.everything(graph)
-    has_hubs = reduce(everything, degree_of, "max") >= _HUB
+    has_hubs = reduce(everything := Frontier.everything(graph), degree_of, "max") >= _HUB
     compute(everything, start)
     while (waiting := filter(everything, is_waiting)).size:
         least = float(reduce(waiting, own_distance, "min"))

@@ -6,12 +6,14 @@ Crauser, Mehlhorn, Meyer, Sanders: A Parallelization of Dijkstra's Shortest Path
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import Array, Graph
 from kernels.operators import Frontier, advance, atomic_min, compute, filter, reduce
 
 
 def dijkstra(graph: Graph, source: int) -> Array:
     """Least sums of weights from row `source` to every row, float64 [V]; infinite if it is not reached."""
+    source = require_row(graph, source)
     distance, lightest = (np.empty(graph.num_vertices, np.float64, like=graph.ids) for _ in range(2))
     waits: Array = np.zeros(graph.num_vertices, np.bool_, like=graph.ids)
     far, bound = float("inf"), 0.0

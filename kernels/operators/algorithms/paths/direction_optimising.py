@@ -5,7 +5,7 @@ Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search (2012).
 
 import numpy as np
 
-from kernels.arrays import is_cupy
+from kernels.arrays import is_cupy, require_row
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.operators import Frontier, advance, compute, filter, reduce, repeat_advance
 
@@ -16,6 +16,7 @@ _ARCS, _ROWS, _AT_ONCE, _FEW = 1 / 14, 1 / 2, 1 << 21, 1 / 64
 
 def direction_optimising(graph: Graph, source: int) -> Array:
     """Hops from row `source` to every row, int64 [V]; -1 if it is not reached."""
+    source = require_row(graph, source)
     hops: Array = np.empty(graph.num_vertices, np.int64, like=graph.ids)
     reached: Array = np.empty(graph.num_vertices, np.bool_, like=graph.ids)
     level = 0

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.operators import Frontier, compute, repeat_advance
 
 
 def top_down(graph: Graph, source: int) -> Array:
     """Hops from row `source` to every row, int64 [V]; -1 if it is not reached."""
+    source = require_row(graph, source)
     hops: Array = np.empty(graph.num_vertices, np.int64, like=graph.ids)
 
     def start(row: int) -> None:

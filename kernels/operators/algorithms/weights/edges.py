@@ -34,11 +34,13 @@ def _keys(pairs: Array, weights: Array | None, size: int) -> list[Array]:
 def network_of(graph: Graph) -> tuple[Graph, Array, Array]:
     """A flow network: the graph with every arc's reverse, the capacities of its arcs, int64 [2 A], and each arc's reverse arc.
 
-    An arc's capacity is its weight, an integer, or 1; that of a reverse is 0.
+    An arc's capacity is its weight, or 1; that of a reverse is 0. Raises ValueError if a weight is not an integer.
     """
-    tails, heads = _tails(graph), graph.out.indices.astype(np.int64)
+    weights, tails, heads = graph.out.weights, _tails(graph), graph.out.indices.astype(np.int64)
+    if weights is not None and len(broken := weights[~((weights == np.floor(weights)) & (weights < 2.0**63))]):
+        raise ValueError(f"the weight {broken[0]} is not an integer that int64 holds, and capacities are")
     count, size = len(heads), graph.num_vertices
-    given = np.zeros(count, np.int64, like=heads) + 1 if graph.out.weights is None else graph.out.weights.astype(np.int64)
+    given = np.zeros(count, np.int64, like=heads) + 1 if weights is None else weights.astype(np.int64)
     capacities = np.concatenate([given, np.zeros(count, np.int64, like=heads)])
     near, far = np.concatenate([tails, heads]), np.concatenate([heads, tails])
     order = np.argsort(near * size + far, kind="stable")

@@ -12,6 +12,8 @@ from kernels.operators import Frontier, advance, compute, filter, reduce
 
 def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-12) -> Array:
     """Scores, float64 [V]; rows without out-arcs pass their score to all. Ends when a round changes less than `tolerance`."""
+    if not (0 <= damping < 1 and tolerance >= 0):
+        raise ValueError(f"damping {damping} is not in 0..1, 1 excluded, or tolerance {tolerance} is below 0 or not a number")
     score, change, share = (np.zeros(graph.num_vertices, np.float64, like=graph.ids) for _ in range(3))
     size, base = graph.num_vertices, (1 - damping) / max(graph.num_vertices, 1)
 

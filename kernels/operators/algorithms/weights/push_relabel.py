@@ -6,6 +6,7 @@ and how far it is lifted is decided from what does not change meanwhile, so the 
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import Array, Graph
 from kernels.operators import Frontier, advance, atomic_add, compute, filter
 from kernels.operators.algorithms.weights.edges import network_of
@@ -14,8 +15,9 @@ from kernels.operators.algorithms.weights.edges import network_of
 def push_relabel(graph: Graph, source: int, target: int) -> tuple[int, Array]:
     """The maximum flow between two rows, and what each arc of `network_of(graph)` can still carry, int64 [2 A].
 
-    Raises ValueError if source and target are the same row.
+    Raises ValueError if source and target are the same row, or a weight is not an integer.
     """
+    source, target = require_row(graph, source), require_row(graph, target)
     if source == target:
         raise ValueError(f"source and target are the same row, {source}")
     network, capacity, reverse = network_of(graph)
