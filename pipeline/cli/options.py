@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from kernels.registry import ALGORITHMS
-from pipeline.cli.arguments import Integer
+from pipeline.cli.arguments import Integer, Number
 
 if TYPE_CHECKING:
     from pipeline.config.run import RunConfig
@@ -28,7 +28,7 @@ class SnapOptions:
         snap_to: Which vertices may stand for a place: those of the largest component (default: largest), or any.
     """
 
-    snap_limit: float | None = None
+    snap_limit: Number | None = None
     snap_to: str | None = None
 
     @property
@@ -90,7 +90,7 @@ class RunOptions:
         ),
     ] = None
     sources: Path | None = None
-    snap_limit: float | None = None
+    snap_limit: Number | None = None
     snap_to: str | None = None
     pairs: Path | None = None
     src: str | None = None
@@ -152,8 +152,6 @@ class RunOptions:
                 raise BadConfig("--out DIR is missing: a graph file needs a folder for its tables")
             config = run_config("options", graph={"source": target} | graph, **tables, **top)
             require_effect("options", config)
-        if self.pairs is not None and "max_flow" not in config.stages:
-            raise BadConfig(f"--pairs is for stage max_flow, and the stages are {', '.join(config.stages)}")
         return config
 
 

@@ -16,7 +16,7 @@ from pipeline.steps.pairs.asked import require_pairs
 from pipeline.steps.places.snapping import different
 from pipeline.steps.products.asked import require_products
 from pipeline.steps.published.expectations import require_columns, require_graph
-from pipeline.steps.published.inputs import input_of, names_of_sources, reason_of_default
+from pipeline.steps.published.inputs import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.published.target import target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
@@ -72,6 +72,7 @@ def check(config: RunConfig) -> Checked:
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]
         said = {"sources": sources, "source_names": names_of_sources(edges, sources), "default_source": reason}
-        found = input_of(edges, graph).model_copy(update=said)
+        sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
+        found = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
         return Checked(config.graph.title, facts.vertices, facts.arcs, found, files)

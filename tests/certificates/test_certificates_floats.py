@@ -45,6 +45,7 @@ def test_no_proof_of_swept_trees_accepts_another_length(place, dtype):
         lengths, lane = np.repeat(right, LANES), number % LANES
         lengths[place * LANES + lane] = value
         outputs = np.empty((LANES, graph.num_vertices), sums), np.empty((LANES, graph.num_vertices), np.int32)
-        loose, waiting = prove(into, frozen(np.zeros(LANES, np.int32)), kind(far), lengths, *outputs)
+        sources, numbers = frozen(np.zeros(LANES, np.int32)), frozen(np.arange(LANES))
+        loose, waiting = prove(into, sources, kind(far), lengths, numbers, *outputs)
         same = lengths.tobytes() == np.repeat(right, LANES).tobytes()
         assert np.flatnonzero(loose | (waiting != 0)).tolist() == ([] if same else [lane]), (place, value)

@@ -21,6 +21,7 @@ from pipeline.ingest.source import locate
 from pipeline.inspection.path import shortest_path
 from pipeline.run import run
 from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import read as read_manifest
 from pipeline.store.names import open_names
 from pipeline.texts import decimal_form_of, id_of, is_integer_id, other_form_of
@@ -200,7 +201,7 @@ def change(run, text, folder):
 NAMING = {
     "sources": lambda run, text, folder: numbers_of(steps(run)[0], [text]),
     "a file of sources": lambda run, text, folder: numbers_of(steps(run)[0], read_sources(of_text(folder, text))),
-    "facilities": lambda run, text, folder: read_vertices(str(of_text(folder, text)), *steps(run)).tolist(),
+    "facilities": lambda run, text, folder: read_vertices(str(of_text(folder, text)), *steps(run), Runtime(folder)).tolist(),
     "path": lambda run, text, folder: [shortest_path(read_manifest(run.path), "7", text).vertices[-1]["vertex"]],
     "nodes": node,
     "changes": change,

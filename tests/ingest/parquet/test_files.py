@@ -122,7 +122,7 @@ READERS = {
     "edges": lambda path: ingest(GraphConfig(source=str(path)), path.parent / "work"),
     "nodes": nodes_of,
     "pairs": lambda path: blocks(path, str(path), 10),
-    "vertices": lambda path: read_vertices(str(path), None, None),
+    "vertices": lambda path: read_vertices(str(path), None, None, None),
     "changes": lambda path: read_changes(locate(str(path)), None, GraphConfig(source="edges.csv"), None, False),
 }
 

@@ -107,9 +107,9 @@ def read(use: str, reader: Reader, values: list):
         reader.monkeypatch.setattr(
             "pipeline.steps.products.vertices.numbers_of", lambda _edges, asked: [values.index(one) for one in asked]
         )
-        reader.monkeypatch.setattr("pipeline.steps.products.vertices.nearest", lambda _edges, _graph, found: found)
+        reader.monkeypatch.setattr("pipeline.steps.products.vertices.nearest", lambda _edges, _graph, found, _runtime: found)
         reader.monkeypatch.setattr("pipeline.steps.products.vertices.rows_of_sources", lambda _graph, found: found)
-        return [values[number] for number in read_vertices(str(reader.path), "edges", "graph")]
+        return [values[number] for number in read_vertices(str(reader.path), "edges", "graph", "runtime")]
     if use == "node id":
         found = reader.nodes(names)["vertex"]
         return values if found == numbered else found

@@ -84,7 +84,7 @@ def test_every_command_is_tried():
 def test_an_empty_argument_names_nothing(words, folder):
     before = sorted(folder.iterdir())
     done = said(folder, [word.strip() for word in words.split(" ")])
-    assert done.returncode and ("is empty" in done.stderr or "'' is not an id" in done.stderr)
+    assert done.returncode and ("is empty" in done.stderr or "'' is not an integer; the ids" in done.stderr)
     assert sorted(folder.iterdir()) == before
 
 
@@ -112,5 +112,5 @@ def test_a_vertex_of_path_may_be_any_text(ids, vertex, folder, tmp_path):
     )
     for words in (["path", "o", vertex, "2"], ["path", "o", str(source), vertex]):
         assert "Traceback" not in (stderr := said(tmp_path, words).stderr) and (
-            "not an id" in stderr or "not in the graph" in stderr
+            "is not an integer; the ids of this graph are integers" in stderr or "not in the graph" in stderr
         )

@@ -12,6 +12,7 @@ import pytest
 from cyclopts import CycloptsError
 
 from pipeline.cli.command import app
+from pipeline.cli.options import SNAP as NO_SNAP
 from pipeline.config.loading import checked, load_run, run_config
 from pipeline.config.model import Model
 from pipeline.config.products import MatrixOptions, TreesOptions
@@ -171,10 +172,10 @@ def test_the_options_that_take_numbers_are_found():
     assert {("matrix", "--cutoff"), ("run", "--keep"), ("prune", "--keep"), ("diff", "--examples"), ("run", "--shards")} <= {
         option[:2] for option in options()
     }
-    _, bound, _ = app.parse_args(
-        ["matrix", "g", "--out", "o", "--cutoff", f"{2**53 + 1}"], exit_on_error=False, print_error=False
-    )
-    assert bound.arguments["cutoff"] == 2**53 + 1
+    for option in ("cutoff", "snap-limit"):
+        words = ["matrix", "g", "--out", "o", f"--{option}", f"{2**53 + 1}"]
+        _, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+        assert (bound.arguments | bound.arguments.get("snap", NO_SNAP).given)[option.replace("-", "_")] == 2**53 + 1
 
 
 @pytest.mark.parametrize("model", [MatrixOptions, TreesOptions, QueryOptions])
