@@ -68,6 +68,7 @@ def measure(case: Case, folder: Path) -> Measured:
     compared: dict[str, str] = {}
     if case.script:
         command = [str(SCRIPTS / f"{case.script}.py"), str(source), _source_vertex(out), str(folder / "script")]
+        shutil.rmtree(folder / "script", ignore_errors=True)  # another case's tables
         try:
             run(command, folder / "log")
             used = run(command, folder / "log")
