@@ -29,7 +29,7 @@ def terminal(tmp_path_factory):
     clone = make_clone(tmp_path_factory.mktemp("clone"))
     deployments = (clone / "prefect.yaml").read_text().split("\n\n  - name: ")
     (clone / "prefect.yaml").write_text(f"{deployments[0]}\n")  # one is deployed faster than four
-    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["wcc"]')
+    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["bfs"]')
     home = clone / ".prefect"
     home.mkdir(mode=0o700)
     give_database(home / "prefect.db")
