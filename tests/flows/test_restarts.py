@@ -41,9 +41,11 @@ def terminal(tmp_path_factory):
         shell.run("The environment of every terminal")
         url = f"http://127.0.0.1:{port}/api"
         with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: shell.log("auth").strip()}):
-            start(shell)
-            yield shell
-        end(environment)
+            try:
+                start(shell)
+                yield shell
+            finally:
+                end(environment)
 
 
 def start(terminal):
