@@ -10,18 +10,18 @@ from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_API_URL, temporary
 
 from flows.automations import lost_runs, set_up
 from flows.runs import watch_again
-from tests.counts import NIGHTLY
+from tests.counts import NIGHTLY, first_of_the_day
 from tests.flows.conftest import give_database
 from tests.flows.networks import road_run
 from tests.flows.processes import alive, clean_environment, end, eventually, reserved_port
 from tests.flows.terminal import PAGE, Terminal, make_clone
 from tests.project.docs import below
 
-ROUNDS = 50 if NIGHTLY else 3
 MOMENTS = ("Scheduled", "Submitting", "Running")  # the stop is some time after the run has had this state
 LONGEST = 5.0  # seconds until then
 POOL, NAME = "graphmill", "road-network/nightly"
 WAYS = ("at once", "cancelled", "killed")
+ROUNDS = range(50) if NIGHTLY else (first_of_the_day(len(WAYS)),)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def terminal(tmp_path_factory):
     clone = make_clone(tmp_path_factory.mktemp("clone"))
     deployments = (clone / "prefect.yaml").read_text().split("\n\n  - name: ")
     (clone / "prefect.yaml").write_text(f"{deployments[0]}\n")  # one is deployed faster than four
-    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["wcc"]')
+    road_run(clone / "conf" / "runs", "new-york", settings='stages = ["bfs"]')
     home = clone / ".prefect"
     home.mkdir(mode=0o700)
     give_database(home / "prefect.db")
@@ -41,9 +41,11 @@ def terminal(tmp_path_factory):
         shell.run("The environment of every terminal")
         url = f"http://127.0.0.1:{port}/api"
         with temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: shell.log("auth").strip()}):
-            start(shell)
-            yield shell
-        end(environment)
+            try:
+                start(shell)
+                yield shell
+            finally:
+                end(environment)
 
 
 def start(terminal):
@@ -65,7 +67,8 @@ def state_of(run):
         return client.read_flow_run(run).state
 
 
-@pytest.mark.parametrize("number", range(ROUNDS))
+@pytest.mark.sampled
+@pytest.mark.parametrize("number", ROUNDS)
 def test_after_a_stop_at_any_moment_every_run_ends_and_the_next_is_published(terminal, number):
     way, moment, wait = WAYS[number % len(WAYS)], random.choice(MOMENTS), random.uniform(0, LONGEST)
     run = run_now()
@@ -84,7 +87,10 @@ def test_after_a_stop_at_any_moment_every_run_ends_and_the_next_is_published(ter
     assert eventually(lambda: [one for one in alive(terminal.environment) if one.pid != terminal.shell.pid] == []), how
     start(terminal)
     following = run_now()
-    assert eventually(lambda: state_of(run).is_final() and state_of(following).is_final(), 600), (how, state_of(run))
+    assert eventually(lambda: state_of(run).is_final(), 600), (how, state_of(run))
+    with get_client(sync_client=True) as client:
+        set_up(client, lost_runs(POOL))  # on a busy machine the next run may take longer than the seconds of `start`
+    assert eventually(lambda: state_of(following).is_final(), 600), (how, state_of(following))
     assert state_of(following).is_completed(), (how, state_of(following))
     with get_client(sync_client=True) as client:
         assert client.read_deployment_by_name(NAME).global_concurrency_limit.active_slots == 0, how

@@ -198,7 +198,7 @@ def test_a_client_without_a_certificate_of_the_authority_is_refused(three):
     stranger = three.folder / "stranger"
     stranger.mkdir()
     certify(three.folder / "other authority", {three.first.address: stranger})
-    refused = three.begin("refused", ROME, ["wcc"], 1, tls=stranger)
+    refused = three.begin("refused", ROME, ["wcc"], 0, tls=stranger)
     assert refused.ended() == 1
     assert f"no scheduler answers at tls://{scheduler}" in refused.log.read_text()
 
@@ -225,7 +225,7 @@ def test_tables_are_right_even_if_a_host_that_writes_them_is_disconnected(three)
 
 @nightly
 def test_a_reconnected_host_works_again(three):
-    found = three.begin("back", ROME, ["wcc", "mst"], 1, shards=2)
+    found = three.begin("back", ROME, ["wcc", "mst"], 0, shards=2)
     assert found.ended() == 0
     assert files(found.output) == without_a_cluster(found)
 

@@ -196,7 +196,7 @@ def test_pairs_are_answered_from_a_proved_index(votes):
     assert eventually(lambda: task_runs(state).get("reached") == 1)
     shown = artifacts("votes")
     assert set(shown) == {f"votes-{what}" for what in ("summary", "report", "wcc", "vertices", "reachability-labels", "reached")}
-    assert "| reachability_labels | 6 | certificate |" in shown["votes-summary"]["data"]
+    assert r"| reachability\_labels | 6 | certificate |" in shown["votes-summary"]["data"]
     assert "| reached | 4 | by the proved index, searches checked |" in shown["votes-summary"]["data"]
 
 

@@ -18,7 +18,7 @@ from pipeline.errors import message
 from pipeline.run import run
 from tests.pipeline.runs.commands import GRAPHMILL, graphmill
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[3]
 TRIANGLE = "src,dst,weight\n1,2,5\n2,3,1\n3,1,4\n9,9,1\n"
 
 

@@ -200,6 +200,6 @@ def test_a_limit_of_an_earlier_version_does_not_move_latest(tmp_path, monkeypatc
 
     older = {key: value for key, value in values.items() if not key.startswith("snap")}
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu", sources=[2])
-    assert target._chosen(config, {"file": "", "changed": [], "values": older}) == ("latest", "")
+    assert target._chosen(config, {"file": "nightly", "changed": [], "values": older}) == ("latest", "")
     other = config.model_copy(update={"snap_to": "any"})
-    assert target._chosen(other, {"file": "", "changed": [], "values": values})[1] == "this run differs from it in snap_to"
+    assert target._chosen(other, {"file": "nightly", "changed": [], "values": values})[1] == "this run differs from it in snap_to"
