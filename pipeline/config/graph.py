@@ -27,16 +27,19 @@ _USER = re.compile(r"://([^/?#]*)@")  # in any link of a chained URL, too
 class Limits(Model):
     """Bounds on the content of a source file; a file that exceeds one is refused."""
 
-    bytes: Positive = 2**40  # decompressed bytes
-    # Decompressed over compressed size, checked from 16 MiB on; for Parquet, size of the rows in memory over that of the file.
+    bytes: Positive = 2**40  # decompressed bytes; for Parquet, bytes of the rows in memory
+    # These bytes over the stored bytes, from 16 MiB of content on. Also 8 bytes for each vertex that a text header declares, from
+    # 65,537 vertices on.
     ratio: Finite = Field(default=200.0, gt=1)
     edges: Positive = 2**36  # rows of the edge list
     columns: Positive = 10_000  # columns of a CSV, TSV or Parquet file
-    # Bytes before the first line of data. The footer of a Parquet file may have as many, or 1 % of the file.
+    # Bytes before the first line of data, with comments and blank lines. A Parquet footer may have as many, or 1 % of its file.
     header: Positive = MIB
     # Bytes of a line of `gra`; a line of any other format has at most 1 MiB.
     line: Annotated[Positive, Field(ge=LONGEST_BLOCK)] = LONGEST_BLOCK
-    frames: Positive = 2**16  # compressed frames (gzip members, xz streams); more are allowed if they average 1 KiB or more
+    # Compressed frames (gzip members, xz streams), unless they have 1 KiB each on average; pages of a Parquet file, unless they
+    # have 64 rows each.
+    frames: Positive = 2**16
     seconds: Finite = Field(default=5.0, gt=0)  # CPU seconds of Python per MiB of the stored file; a smaller file counts as 1 MiB
 
 

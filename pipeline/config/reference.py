@@ -120,7 +120,11 @@ def page() -> str:
     parts = [HEAD]
     for name, model in tables():
         parts += [f"## {f'`[{name}]`' if name else 'A run'}\n", f"{(model.__doc__ or '').splitlines()[0]}\n"]
-        rows = [f"| `{key.name}` | {key.type} | {key.default} | `{key.example}` | {key.meaning} |" for key in keys(model)]
+        stated = [f"`{key.example}`" if model.model_fields[key.name].examples else "" for key in keys(model)]
+        rows = [
+            f"| `{k.name}` | {k.type} | {k.default} | {shown} | {k.meaning} |"
+            for k, shown in zip(keys(model), stated, strict=True)
+        ]
         parts += ["| key | type | default | example | meaning |\n|---|---|---|---|---|", *rows, ""]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -160,7 +164,7 @@ def _type(part: dict[str, Any]) -> str:
         return f"list: {_type(part['items'])}"
     if "const" in part:
         return f"`{toml(part['const'])}`"
-    words = {"string": "text", "boolean": "`true` or `false`", "number": "number", "integer": "integer"}[part["type"]]
+    words = {"string": "text", "boolean": "boolean", "number": "number", "integer": "integer"}[part["type"]]
     bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
     if part.get("exclusiveMinimum", 1) < part.get("minimum", 0):  # implied
         del bounds["exclusiveMinimum"]
