@@ -131,5 +131,5 @@ def _visit(out: Any, orders: Array, word: int, backwards: bool, lengths: Array, 
                 smaller = lower(lengths, row * LANES, head * LANES, weights[arc])
                 other = np.int64(places[head])
                 waits[other] |= smaller
-                lowest = min(lowest, other if smaller else lowest)
+                lowest = min(lowest, int(other) if smaller else lowest)
     return count, lowest
