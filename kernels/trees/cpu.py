@@ -11,10 +11,10 @@ from kernels.cpu.parallel import over_items
 from kernels.cpu.spare import Spare
 from kernels.graph import UNREACHED, Array, Csr, Graph
 from kernels.hierarchy import nearness
-from kernels.trees.constants import LANES
+from kernels.trees.constants import LANES, RAISED, RAISED_BY
 from kernels.trees.swept import Swept
 
-_SHARE = 4 * LANES  # trees with one order of visits, if one thread has them
+_SHARE = 4 * LANES
 _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
 
 
@@ -33,11 +33,9 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
         numbers = order[begin : begin + LANES]
         sweep = _Sweep(hierarchy, sums)
         sweep.run(rows[numbers])
-        lengths = (
-            sweep.by_row()
-            if hierarchy.exact
-            else sweep.added_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
-        )
+        lengths = sweep.by_row()
+        if not hierarchy.exact:
+            sweep.add_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
         found = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
         loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in found)
         sweep.release()
@@ -103,25 +101,31 @@ class _Sweep:
         to_rows(unsigned(self._hierarchy.positions), self.lengths, rows)
         return rows
 
-    def added_outwards(self, graph: Graph, rows: Array, near: int) -> Array:
-        """The float lengths in the order of rows, rounded once per arc of the graph: see `kernels.trees.outwards_cpu`."""
+    def add_outwards(self, graph: Graph, rows: Array, near: int) -> None:
+        """Round the float lengths that are in the order of rows once per arc of the graph: see `kernels.trees.outwards_cpu`."""
         from kernels.trees.outwards_cpu import Work, add_outwards
 
         out = graph.derived.get((add_outwards, self._sums), lambda: _arcs(graph.out, graph.out.indices, self._sums))
-        spare = graph.derived.get(add_outwards, lambda: Spare(lambda: Work(graph.num_vertices, len(out[1]), rows.dtype)))
+        spare = graph.derived.get(add_outwards, lambda: Spare(lambda: Work(graph.num_vertices, rows.dtype)))
         work, sources = spare.take(), np.append(rows, np.full(LANES - len(rows), rows[0], rows.dtype))
-        add_outwards(out, (unsigned(self._hierarchy.positions), self.lengths), sources, near, work, self._by_row)
+        add_outwards(out, sources, near, work, self._by_row)
         spare.give_back(work)
-        by_row: Array = self._by_row
-        return by_row
 
     def _sides(self) -> tuple[Any, Any]:
         def make() -> tuple[Any, Any]:
-            up = _arcs(self._hierarchy.up, self._hierarchy.up.others, self._sums)
+            up = self._raised(_arcs(self._hierarchy.up, self._hierarchy.up.others, self._sums))
             symmetric = self._hierarchy.symmetric
-            return up, up if symmetric else _arcs(self._hierarchy.down, self._hierarchy.down.others, self._sums)
+            return up, up if symmetric else self._raised(_arcs(self._hierarchy.down, self._hierarchy.down.others, self._sums))
 
         return self._hierarchy.derived.get((_arcs, self._sums), make)
+
+    def _raised(self, arcs: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        """The arcs with weights whose sums, if they round, are upper bounds."""
+        if self._hierarchy.exact:
+            return arcs
+        offsets, others, weights = arcs
+        with np.errstate(over="ignore"):  # infinity is one
+            return offsets, others, frozen(weights * RAISED + RAISED_BY)
 
     def release(self) -> None:
         """Keep the arrays for the next block."""

@@ -44,20 +44,6 @@ def lower(context: Any, lengths: Any, near: Any, far: Any, weight: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def scale(context: Any, lengths: Any, place: Any, factor: Any, constant: Any) -> Any:
-    """Multiply the floats at `place` by a factor, and add a constant."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at = _Vectors(context, builder, signature.args[0], arguments[0])
-        pointer = at.pointer(arguments[1])
-        product = builder.fmul(at.load(pointer), at.splat(arguments[2]))
-        at.store(at.add(product, at.splat(arguments[3])), pointer)
-        return context.get_dummy_value()
-
-    return types.void(lengths, types.intp, lengths.dtype, lengths.dtype), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def copy(context: Any, target: Any, place: Any, origin: Any, near: Any) -> Any:
     """Set the entries of `target` at `place` to those of `origin`, of the same type, at `near`."""
 

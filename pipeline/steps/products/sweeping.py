@@ -12,6 +12,7 @@ from kernels.answers import Hierarchy
 from kernels.certificate.rules import Broken
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
+from kernels.hierarchy import nearness
 from kernels.paths.certificate import RULES
 from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
@@ -139,16 +140,22 @@ class Sweeps:
             return graph
         return graph.derived.get(_reversed, lambda: _reversed(graph))
 
-    def batches(self, place: Place, part: range, predecessors: bool = False) -> Iterator[tuple[Array, Trees]]:
-        """The trees of a range of sources in their order: external ids [k] of sources, with their trees.
+    def batches(
+        self, place: Place, part: range, predecessors: bool = False, in_order: bool = True
+    ) -> Iterator[tuple[Array, Trees]]:
+        """The trees of a range of sources, in their order or in the one that is fastest: external ids [k], with their trees.
 
         Raises ProofFailed where a tree is not proved or differs from a second search, and BadInput where a distance is too large.
         """
         graph, clock = self.graph_at(place), Clock(place.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
         heads = None if self.targets is None else rows_of(graph, self.targets)
-        ids, rows = self.part(graph, part)
-        trees, first = self._trees(graph, place, rows, predecessors, heads), part.start
+        (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(place)
+        if not in_order and hierarchy is not None and not hierarchy.exact:
+            order = nearness(hierarchy)[rows].argsort(kind="stable")
+            ids, rows = ids[order], rows[order]
+            drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
+        trees, first = self._trees(graph, hierarchy, rows, predecessors, heads), part.start
         try:
             while (batch := clock.timed(next)(trees, None)) is not None:
                 last = first + len(batch.sources)
@@ -161,8 +168,9 @@ class Sweeps:
         except OverflowError as error:
             raise BadInput(self.graph.path, str(error)) from error
 
-    def _trees(self, graph: Graph, place: Place, rows: Array, predecessors: bool, heads: Array | None) -> Iterator[Trees]:
-        hierarchy = self._hierarchy_at(place)
+    def _trees(
+        self, graph: Graph, hierarchy: Hierarchy | None, rows: Array, predecessors: bool, heads: Array | None
+    ) -> Iterator[Trees]:
         if heads is None:
             yield from sweep(graph, hierarchy, rows, predecessors=predecessors)
         elif self.every or hierarchy is None:

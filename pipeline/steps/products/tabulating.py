@@ -56,7 +56,7 @@ def write_rows(folder: Path, product: Product, keys: Sequence[str], runtime: Run
     """Write a table that has few rows for each source, which the tasks send; return it, too."""
     sweeps, total, found = product.sweeps.prepared(runtime), Swept(), [product.schema.empty_table()]
     tasks = sweeps.tasks(PER_TASK, PER_LAST_TASK)
-    sent = runtime.cluster.map(partial(_send, product, sweeps), tasks, runtime.backend, one_at_a_time=True)
+    sent = runtime.cluster.map(partial(_send, product, sweeps, keys), tasks, runtime.backend, one_at_a_time=True)
     for ((table, swept),) in progress.counted(sent, list(map(len, tasks)), "sources"):
         found.append(table)
         total.add(swept)
@@ -75,9 +75,10 @@ def _write_file(
     return attempt, sweeps.swept
 
 
-def _send(product: Product, sweeps: Sweeps, place: Place, part: range) -> tuple[pa.Table, Swept]:
+def _send(product: Product, sweeps: Sweeps, keys: Sequence[str], place: Place, part: range) -> tuple[pa.Table, Swept]:
     sweeps = sweeps.for_task()
-    table = pa.Table.from_batches(_rows(product, sweeps, place, part), product.schema)
+    table = pa.Table.from_batches(_rows(product, sweeps, place, part, in_order=False), product.schema)
+    table = table.sort_by([(key, "ascending") for key in keys])
     sweeps.swept.rows = len(table)
     return table, sweeps.swept
 
@@ -88,8 +89,8 @@ def _in_groups(product: Product, sweeps: Sweeps, place: Place, part: range) -> I
         yield from group.combine_chunks().to_batches()
 
 
-def _rows(product: Product, sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:
+def _rows(product: Product, sweeps: Sweeps, place: Place, part: range, in_order: bool = True) -> Iterator[pa.RecordBatch]:
     graph = sweeps.graph_at(place)
-    for ids, trees in sweeps.batches(place, part):
+    for ids, trees in sweeps.batches(place, part, in_order=in_order):
         yield from product.rows_of(graph, ids, trees)
         progress.advance(len(ids))

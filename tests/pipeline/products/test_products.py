@@ -277,6 +277,21 @@ def test_small_graphs(tmp_path, monkeypatch, lines, rows):
     assert [one.manifest.files for one in made[0]] == [one.manifest.files for one in made[1]]
 
 
+@pytest.mark.parametrize("unit", [1, 10])
+def test_rows_do_not_depend_on_the_order_of_trees(tmp_path, monkeypatch, unit):
+    arcs = "".join(f"{src},{dst},{data['weight'] / unit}\n" for src, dst, data in GRAPH.edges(data=True))
+    (tmp_path / "g.csv").write_text(f"src,dst,weight\n{arcs}")
+    asked = GraphConfig(source=str(tmp_path / "g.csv"), directed=True)
+    graph = lay_out(ingest(asked, tmp_path), LayoutConfig(), Runtime(tmp_path))
+    orders, found, nearness = [], [], sweeping.nearness
+    monkeypatch.setattr(sweeping, "nearness", lambda hierarchy: orders.append(-nearness(hierarchy)) or orders[-1])
+    for worth in (1, 1000):
+        monkeypatch.setattr(sweeping, "WORTH", worth)
+        found.append(tabulate_closeness(graph, None, Runtime(tmp_path / str(worth))).manifest.files)
+    assert found[0] == found[1]
+    assert len(orders) == (unit == 10)  # only sums of decimals round
+
+
 def test_a_pair_of_an_unknown_vertex(published, tmp_path):
     import pyarrow as pa
 
