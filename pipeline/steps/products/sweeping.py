@@ -151,7 +151,8 @@ class Sweeps:
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
         heads = None if self.targets is None else rows_of(graph, self.targets)
         (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(place)
-        if not in_order and hierarchy is not None and not hierarchy.exact:
+        # Not on a GPU: closeness of 21,000 vertices took 2.6 s with this order and 1.1 s before (H100).
+        if not in_order and place.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
             order = nearness(hierarchy)[rows].argsort(kind="stable")
             ids, rows = ids[order], rows[order]
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
