@@ -32,26 +32,40 @@ def test_a_refusal_is_that_of_the_cpu(name, dtype, directed):
     assert refused
 
 
+def kept(returned, arguments):
+    """The lengths that a function returned, or wrote to its last argument but one."""
+    return arguments[-2] if returned is None else returned
+
+
+def by_row(lengths, graph):
+    return lengths.reshape(graph.num_vertices, -1).view(np.float64)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_proof_of_swept_trees_refuses_what_is_no_length(dtype, monkeypatch):
     graph = weighted(dtype, directed=False)
     on_device, hierarchy = to_device(graph), to_device(build_hierarchy(graph))
-    sources, sweep, lane = np.zeros(2, graph.rows_by_id.dtype), cuda._sweep, 1
-    expected = cuda.solve(on_device, hierarchy, sources, np.dtype(np.float64), True)
+    sources, lane = np.zeros(2, graph.rows_by_id.dtype), 1
+    # What the proof reads was written last by the sweep or, where sums round, by what follows it and would mend a wrong length.
+    last = "_sweep" if hierarchy.exact else "_add_outwards"
+    write = getattr(cuda, last)
+    written: list = []
+    with monkeypatch.context() as patch:
+        patch.setattr(cuda, last, lambda *arguments: written.append(kept(write(*arguments), arguments)) or written[-1])
+        expected = cuda.solve(on_device, hierarchy, sources, np.dtype(np.float64), True)
     assert not (expected.loose | expected.waiting).any()
+    right = by_row(written[0], graph).get()
     for row in (0, 2, 6):
         place = int(hierarchy.positions[row])
         for value in NO_ANSWERS:
 
             def wrong(*arguments, place=place, value=value):
-                lengths = sweep(*arguments)
-                of_rows = lengths.reshape(graph.num_vertices, -1).view(np.float64)
-                of_rows[place, lane] = value
+                lengths = kept(write(*arguments), arguments)
+                by_row(lengths, graph)[place, lane] = value
                 return lengths
 
-            right = sweep(hierarchy, sources, np.dtype(np.float64), None).reshape(graph.num_vertices, -1).view(np.float64).get()
             with monkeypatch.context() as patch:
-                patch.setattr(cuda, "_sweep", wrong)
+                patch.setattr(cuda, last, wrong)
                 found = cuda.solve(on_device, hierarchy, sources, np.dtype(np.float64), True)
             same = right[place, lane].tobytes() == np.float64(value).tobytes()
             assert (found.loose | found.waiting).tolist() == [False, not same], (row, value)
