@@ -21,6 +21,28 @@ def steadily(files: Iterable[str], read: Callable[[], T]) -> T:
         Changed: A file was replaced during the second call, too.
         Exception: As `read`.
     """
+    files = [*files]
+    try:
+        return _once(files, read)
+    except _Replaced as replaced:
+        log.warning("%s: was replaced or written while it was read; starting again", replaced.file)
+    try:
+        return _once(files, read)
+    except _Replaced as replaced:
+        way = "write it under another name, rename it when it is complete, and start again"
+        reason = f"was replaced or written while it was read, and again when it was read anew; {way}"
+        raise Changed(replaced.file, reason) from replaced.__cause__
+
+
+class _Replaced(Exception):
+    """A call failed, and this file was replaced or written meanwhile."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self.file = file
+
+
+def _once(files: list[str], read: Callable[[], T]) -> T:
     before = {file: _seen(file) for file in files}
     try:
         return read()
@@ -28,16 +50,7 @@ def steadily(files: Iterable[str], read: Callable[[], T]) -> T:
         changed = _changed(before, error)
         if changed is None:
             raise
-        log.warning("%s: was replaced or written while it was read; starting again", changed)
-    before = {file: _seen(file) for file in before}
-    try:
-        return read()
-    except Exception as error:
-        changed = _changed(before, error)
-        if changed is None:
-            raise
-        way = "write it under another name, rename it when it is complete, and start again"
-        raise Changed(changed, f"was replaced or written while it was read, and again when it was read anew; {way}") from error
+        raise _Replaced(changed) from error
 
 
 def _changed(before: dict[str, tuple[int, ...]], error: Exception) -> str | None:
