@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from blake3 import blake3
@@ -18,7 +19,7 @@ from pydantic import TypeAdapter
 from kernels.cpu.parallel import cores, over_items
 from kernels.cpu.spare import Spare
 from pipeline.runtime.threads import ahead
-from pipeline.store.scratch import scratch
+from pipeline.store.scratch import replace_text
 
 LARGE = 2**25  # bytes of a file on which all cores work together
 _READ = 2**23  # bytes in memory at a time for each core; before and after each read a thread may have to wait for the GIL
@@ -80,10 +81,7 @@ class Remembered:
     def save(self) -> None:
         """Keep the digests that were asked for."""
         if self._asked != self._known:
-            with scratch(self._path.parent) as unfinished:
-                file = unfinished / self._path.name
-                file.write_text(json.dumps(self._asked), encoding="utf-8")
-                file.replace(self._path)
+            replace_text(self._path, json.dumps(self._asked))
 
 
 def _look(path: Path) -> tuple[int, ...]:
@@ -113,27 +111,31 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
 
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a file of any size, in large parts: it runs beside other threads, and may wait for the GIL before each."""
-    digest, file, at = hashlib.sha256(), os.open(path, os.O_RDONLY), 0
-    buffer = np.empty(min(LARGE, max(path.stat().st_size, 1)), np.uint8).data
-    try:
-        while read := os.preadv(file, [buffer], at):
-            digest.update(buffer[:read])
-            at += read
-    finally:
-        os.close(file)
-    return digest.hexdigest()
+    return _hashed(path, hashlib.sha256(), np.empty(min(LARGE, max(path.stat().st_size, 1)), np.uint8).data)
 
 
 def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
-    digest, at, buffer = Digest(), 0, buffers.take()
-    file = os.open(path, os.O_RDONLY)  # Python's own files make more calls, each of which may wait for the GIL
+    buffer = buffers.take()
+    digest = _hashed(path, Digest(), buffer)
+    buffers.give_back(buffer)
+    return digest
+
+
+class _Hash(Protocol):
+    def update(self, data: memoryview, /) -> None: ...
+
+    def hexdigest(self) -> str: ...
+
+
+def _hashed(path: Path, digest: _Hash, buffer: memoryview) -> str:
+    """The digest of a file that one thread reads through a buffer."""
+    file, at = os.open(path, os.O_RDONLY), 0  # Python's own files make more calls, each of which may wait for the GIL
     try:
         while read := os.preadv(file, [buffer], at):
             digest.update(buffer[:read])
             at += read
     finally:
         os.close(file)
-    buffers.give_back(buffer)
     return digest.hexdigest()
 
 

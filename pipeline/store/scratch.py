@@ -108,3 +108,11 @@ def _remove(name: str, place: int, opened: ExitStack) -> None:
     with suppress(FileNotFoundError):
         os.unlink(_LOCK, dir_fd=folder)
     os.rmdir(name, dir_fd=place)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file as a whole: who reads it meanwhile, or after this process was killed, finds it as it was before."""
+    with scratch(path.parent) as unfinished:
+        file = unfinished / path.name
+        file.write_text(text, encoding="utf-8")
+        file.replace(path)

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from pipeline.errors import Changed
 from pipeline.signals import beside
 from pipeline.store.digests import Unwritten, digest_of_file, sha256_of
-from pipeline.store.scratch import scratch
+from pipeline.store.scratch import replace_text
 
 SUMS = "sha256.json"
 _RECORD = TypeAdapter(dict[str, str])
@@ -49,10 +49,7 @@ class Sums:
         known = {digest: sha256 for digest, sha256 in self._known.items() if digest in wanted}
         found = known | {digest: of.result() for digest, of in self._computed.items() if digest in wanted}
         if self._path and found != self._known:
-            with scratch(self._path.parent) as unfinished:
-                file = unfinished / self._path.name
-                file.write_text(json.dumps(found), encoding="utf-8")
-                file.replace(self._path)
+            replace_text(self._path, json.dumps(found))
         self._known = found
         return found
 
