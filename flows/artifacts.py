@@ -12,7 +12,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from pipeline.markdown import cells, code, escaped
 from pipeline.report.wording import read_as
-from pipeline.steps.published.proved import proof_of_table
+from pipeline.steps.publication.proved import proof_of_table
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.strict_json import representable

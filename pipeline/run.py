@@ -12,15 +12,15 @@ from functools import cache, partial
 from typing import NamedTuple, Protocol
 
 from kernels.gpu.devices import obstacle
-from pipeline.cluster.later import cluster_of
+from pipeline.cluster.lazy_cluster import cluster_of
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.run import RunConfig, StageName
 from pipeline.config.stages import QueriesConfig
 from pipeline.errors import Damaged
 from pipeline.ingest import ingest
 from pipeline.ingest.again import steadily
-from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.source import locate
+from pipeline.ingest.vertex_names import numbers_of
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.redaction import quoted
@@ -37,14 +37,14 @@ from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.places.snapping import as_made, different
-from pipeline.steps.products.asked import products_of, require_products
-from pipeline.steps.publish import Asked, flush_tables, publish
-from pipeline.steps.published.expectations import require_columns, require_graph
-from pipeline.steps.published.inputs import files_read, input_of
-from pipeline.steps.published.lookup import linked_run
-from pipeline.steps.published.places import places_of
-from pipeline.steps.published.results import Results
-from pipeline.steps.published.target import LATEST, Target, target_of
+from pipeline.steps.products.registry import products_of, require_products
+from pipeline.steps.publication.expectations import require_columns, require_graph
+from pipeline.steps.publication.inputs import files_read, input_of
+from pipeline.steps.publication.lookup import linked_run
+from pipeline.steps.publication.places import places_of
+from pipeline.steps.publication.publish import Asked, flush_tables, publish
+from pipeline.steps.publication.results import Results
+from pipeline.steps.publication.target import LATEST, Target, target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources
 from pipeline.steps.stages import run_stage
@@ -146,7 +146,7 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
     with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, showing() as shown:
         call = _followed(call, shown, partial(expected_seconds, config, backend, work))
         if config.publish_to:
-            from pipeline.steps.published.remote import require_store
+            from pipeline.steps.publication.remote import require_store
 
             call("destination", require_store, config.publish_to)
         target = target or target_of(config)
@@ -186,7 +186,7 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         results = replace(results, products=products, hierarchies=hierarchies)
         cluster.release()
         if config.named:
-            from pipeline.steps.derived.naming import add_names
+            from pipeline.steps.derived.names import add_names
 
             step_of = {table.manifest.step: table for table in results.tabled}
             named = {step: call(f"named-{step}", add_names, edges, table, runtime) for step, table in step_of.items()}
@@ -231,7 +231,7 @@ def _published(config: RunConfig, call: Call, results: Results, asked: Asked, ba
     fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
     published = call("publish", publish, config.output, results, asked, backend, fallback)
     if config.publish_to:
-        from pipeline.steps.published.remote import upload
+        from pipeline.steps.publication.remote import upload
 
         call("upload", upload, published, config.publish_to, config.keep)
     return published

@@ -13,8 +13,8 @@ from pipeline.config.run import STAGES
 from pipeline.ingest import ingest
 from pipeline.report import draw
 from pipeline.steps.layout import lay_out
-from pipeline.steps.publish import publish
-from pipeline.steps.published.results import Results
+from pipeline.steps.publication.publish import publish
+from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove

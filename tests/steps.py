@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
-from pipeline.steps.publish import Asked, publish
-from pipeline.steps.published.results import Results
+from pipeline.steps.publication.publish import Asked, publish
+from pipeline.steps.publication.results import Results
 from pipeline.store.facts import (
     CheckFacts,
     DirectionFacts,

@@ -19,7 +19,7 @@ from benchmarks.runs import sources
 from benchmarks.runs.measure import Usage, run
 from kernels.gpu.devices import device_count
 from pipeline.changes.state import newest
-from pipeline.steps.published.target import LATEST
+from pipeline.steps.publication.target import LATEST
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, read

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import current, name_of, obstacle
 from kernels.graph import Array
-from pipeline.cluster.later import cluster_of
+from pipeline.cluster.lazy_cluster import cluster_of
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig

@@ -29,8 +29,8 @@ from pipeline.run import Input, run, sources_of
 from pipeline.runtime.early import prepare_merging
 from pipeline.signals import beside
 from pipeline.steps.call import Call, directly
-from pipeline.steps.published.remote import is_uploaded, upload
-from pipeline.steps.published.target import LATEST, Target
+from pipeline.steps.publication.remote import is_uploaded, upload
+from pipeline.steps.publication.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import history_of

@@ -20,8 +20,8 @@ from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stoppe
 from pipeline.ingest.source import Source, identify, reading
 from pipeline.run import run
 from pipeline.steps.call import Call
-from pipeline.steps.published.remote import is_uploaded, upload, uploaded_history
-from pipeline.steps.published.target import LATEST
+from pipeline.steps.publication.remote import is_uploaded, upload, uploaded_history
+from pipeline.steps.publication.target import LATEST
 from pipeline.store.deltas.history import Applied, history_of
 from pipeline.store.digests import Remembered
 from pipeline.store.manifest import Folder

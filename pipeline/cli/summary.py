@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
     from pipeline.report.wording import answered, changed, counted, read_as, witnessed
-    from pipeline.steps.published.places import farthest
+    from pipeline.steps.publication.places import farthest
     from pipeline.store.facts.run import RunFacts
 
     accomplish("the run is published")

@@ -91,7 +91,7 @@ def _text_or_integer(value: object, integer: ValidatorFunctionWrapHandler) -> ob
     return value if isinstance(value, str) and value.strip() else integer(value)
 
 
-# A vertex as users name it, which `pipeline.ingest.asked` finds: an integer, or any text.
+# A vertex as users name it, which `pipeline.ingest.vertex_names` finds: an integer, or any text.
 Vertex = Annotated[
     Natural,
     WrapValidator(_text_or_integer),

@@ -7,17 +7,17 @@ from pathlib import Path
 from pipeline.cluster.start import require_startable
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.source import locate
+from pipeline.ingest.vertex_names import numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
-from pipeline.steps.pairs.asked import require_pairs
+from pipeline.steps.pairs.requirements import require_pairs
 from pipeline.steps.places.snapping import different
-from pipeline.steps.products.asked import require_products
-from pipeline.steps.published.expectations import require_columns, require_graph
-from pipeline.steps.published.inputs import files_read, input_of, names_of_sources, reason_of_default
-from pipeline.steps.published.target import target_of
+from pipeline.steps.products.registry import require_products
+from pipeline.steps.publication.expectations import require_columns, require_graph
+from pipeline.steps.publication.inputs import files_read, input_of, names_of_sources, reason_of_default
+from pipeline.steps.publication.target import target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.edges import HeldEdges
@@ -49,7 +49,7 @@ def check(config: RunConfig) -> Checked:
     backend, around = choose(config.backend), Path(tempfile.gettempdir())
     require_startable(config.cluster, backend)
     if config.publish_to:
-        from pipeline.steps.published.remote import require_store
+        from pipeline.steps.publication.remote import require_store
 
         require_store(config.publish_to)
     files = *config.files_of_vertices, *config.files_of_pairs

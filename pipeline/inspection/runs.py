@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import BadConfig, Damaged
-from pipeline.steps.published.retention import retire, runs_in
-from pipeline.steps.published.target import published_as
+from pipeline.steps.publication.retention import retire, runs_in
+from pipeline.steps.publication.target import published_as
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.runtime.backend import Backend
-from pipeline.steps.published.results import Results
+from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import listing
 from pipeline.store.manifest import Folder, digest_of, make

@@ -18,9 +18,9 @@ from pipeline.report import changed, charts, reading, wording
 from pipeline.report.findings import Findings
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
-from pipeline.steps.published.inputs import input_of
-from pipeline.steps.published.proved import counted_proofs
-from pipeline.steps.published.results import Results, proof_of
+from pipeline.steps.publication.inputs import input_of
+from pipeline.steps.publication.proved import counted_proofs
+from pipeline.steps.publication.results import Results, proof_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
@@ -38,7 +38,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the files of the report by their names, and facts; `machine` is shown unchanged.
 
-    What depends on the run that publishes the report are marks, which `pipeline.steps.published.report_marks` replaces.
+    What depends on the run that publishes the report are marks, which `pipeline.steps.publication.report_marks` replaces.
     """
     edges, graph, answers, proofs = results.edges, results.graph, results.answers, results.proofs
     by_stage = {answer.manifest.step: answer for answer in answers}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.steps.published.report_marks import FOLDER, OWN
+from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
 

@@ -31,7 +31,7 @@ import kernels.wcc.certificate.cpu  # noqa: F401
 import pipeline.report.page
 import pipeline.run  # noqa: F401
 from pipeline.cli import main
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from tests.faults.children import options, parts_of, spread, wait_for
 
 # The program, or none to fork this one; its arguments before and after the file of the run.

@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from tests.steps import Steps, path_steps
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import BadConfig
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from pipeline.store.workspace import workspace
 from tests.counts import NIGHTLY, first_of_the_day
 from tests.faults.children import die_at, outcome, stop_when, wait_for, working

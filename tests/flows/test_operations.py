@@ -10,7 +10,7 @@ import yaml
 
 import flows
 from flows.__main__ import NAMES
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests.browser.chromium import BROWSER, tab

@@ -16,7 +16,7 @@ import pytest
 from pipeline.config.loading import load_run
 from pipeline.config.run import STAGES
 from pipeline.run import run as run_steps
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from tests.counts import of_the_day
 from tests.flows.networks import road_run, roads, social_run
 from tests.flows.processes import alive, await_stop, clean_environment, end, eventually, flow_process, stopping_at

@@ -14,10 +14,10 @@ from pipeline.config.loading import run_config
 from pipeline.config.sources import read_sources
 from pipeline.errors import BadConfig, BadInput, BadSource
 from pipeline.ingest import ingest
-from pipeline.ingest.asked import numbers_of
 from pipeline.ingest.formats import text as lines_of_text
 from pipeline.ingest.formats.text import has_leading_zero
 from pipeline.ingest.source import locate
+from pipeline.ingest.vertex_names import numbers_of
 from pipeline.inspection.path import shortest_path
 from pipeline.run import run
 from pipeline.steps.products.vertices import read_vertices

@@ -18,7 +18,7 @@ from pipeline.config.loading import run_config
 from pipeline.errors import ProofFailed
 from pipeline.run import run
 from pipeline.steps.derived import forest as forest_step
-from pipeline.steps.publish import publish
+from pipeline.steps.publication.publish import publish
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables

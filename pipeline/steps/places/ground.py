@@ -10,7 +10,7 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.config.model import Snap
 from pipeline.errors import BadSource
-from pipeline.ingest.asked import ORDER, Place
+from pipeline.ingest.vertex_names import ORDER, Place
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from pipeline.errors import BadSource
-from pipeline.ingest.asked import Place, numbers_of
+from pipeline.ingest.vertex_names import Place, numbers_of
 from pipeline.steps.places.ground import Ground, Snapped, text_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage

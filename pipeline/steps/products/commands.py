@@ -20,8 +20,8 @@ from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
-from pipeline.steps.published.lookup import find_run
-from pipeline.steps.published.places import places_in
+from pipeline.steps.publication.lookup import find_run
+from pipeline.steps.publication.places import places_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges

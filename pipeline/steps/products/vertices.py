@@ -12,11 +12,11 @@ from kernels.graph import Array
 from pipeline.config.graph import Limits
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
-from pipeline.ingest.asked import is_place, numbers_of
 from pipeline.ingest.formats.parquet import NAME, column_as, is_parquet, read_columns, reading
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
+from pipeline.ingest.vertex_names import is_place, numbers_of
 from pipeline.steps.places.snapping import nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources

@@ -33,7 +33,7 @@ class NamedGraphFacts(GraphFacts):
 
 
 class InputFacts(Facts):
-    """How a run read its source, see `steps.published.inputs.input_of`; fields of the same name are those of `EdgeFacts`."""
+    """How a run read its source, see `steps.publication.inputs.input_of`; fields of the same name are those of `EdgeFacts`."""
 
     source: SourceFacts
     coordinates: SourceFacts | None
@@ -86,7 +86,7 @@ class SinceFacts(ChangesFacts):
 
 
 class RunFacts(Facts):
-    """A published run, see `pipeline.steps.publish.publish`; proofs by stage, and tables and steps by name."""
+    """A published run, see `pipeline.steps.publication.publish.publish`; proofs by stage, and tables and steps by name."""
 
     run: str
     published_as: str  # the output folder's link that named it first

@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.config.loading import load_run
 from pipeline.run import run
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from pipeline.tables import files as tables
 from tests.cluster.hosts import Host, three_hosts, why_not
 from tests.flows.networks import CROSSINGS, road_run

@@ -30,7 +30,7 @@ from pipeline.errors import BadConfig, BadInput, BadSource, Busy, ProofFailed
 from pipeline.progress import shown
 from pipeline.run import run as run_steps
 from pipeline.runtime.backend import choose
-from pipeline.steps.publish import open_run
+from pipeline.steps.publication.publish import open_run
 from pipeline.store.index.folder import find_index
 from pipeline.store.workspace import workspace
 from pipeline.tables import files as tables

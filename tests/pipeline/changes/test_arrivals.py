@@ -14,7 +14,7 @@ from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Stopped
 from pipeline.ingest.source import locate
 from pipeline.run import run
 from pipeline.steps.call import directly
-from pipeline.steps.published import remote
+from pipeline.steps.publication import remote
 from pipeline.store import digests
 from pipeline.store.deltas.history import history_of
 

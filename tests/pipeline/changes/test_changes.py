@@ -22,7 +22,7 @@ from pipeline.inspection import estimate
 from pipeline.run import run
 from pipeline.runtime import needs
 from pipeline.steps.products.commands import matrix_into
-from pipeline.steps.published.target import LATEST
+from pipeline.steps.publication.target import LATEST
 from pipeline.store import deltas, digests, manifest, vertices
 from pipeline.store.deltas.history import history_of
 from pipeline.store.digests import digest_of_file

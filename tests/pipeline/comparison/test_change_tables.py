@@ -18,8 +18,8 @@ from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.run import run
-from pipeline.steps.publish import open_run
-from pipeline.steps.published.lookup import find_run
+from pipeline.steps.publication.lookup import find_run
+from pipeline.steps.publication.publish import open_run
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import changes

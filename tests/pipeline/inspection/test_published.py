@@ -19,8 +19,8 @@ from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError,
 from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import list_runs
 from pipeline.run import run
-from pipeline.steps.published.lookup import find_run
-from pipeline.steps.published.retention import published_at
+from pipeline.steps.publication.lookup import find_run
+from pipeline.steps.publication.retention import published_at
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import workspace

@@ -13,7 +13,7 @@ from kernels.registry import BY_NAME
 from pipeline.config.loading import run_config
 from pipeline.run import run
 from pipeline.steps import verify
-from pipeline.steps.published.proved import proof_of_table
+from pipeline.steps.publication.proved import proof_of_table
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
 from pipeline.store.facts import CheckFacts

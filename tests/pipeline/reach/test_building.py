@@ -16,8 +16,8 @@ from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.index import build_index
 from pipeline.steps.layout import lay_out
-from pipeline.steps.publish import publish
-from pipeline.steps.published.results import Results
+from pipeline.steps.publication.publish import publish
+from pipeline.steps.publication.results import Results
 from pipeline.steps.reach import reach
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage, tabulate_index

@@ -13,7 +13,7 @@ from pipeline.changes import change
 from pipeline.config.loading import load_run, run_config
 from pipeline.errors import BadConfig, Refused
 from pipeline.run import run
-from pipeline.steps.published.target import target_of
+from pipeline.steps.publication.target import target_of
 from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
 
@@ -112,7 +112,7 @@ def test_what_is_not_a_link_of_a_run_is_not_replaced(nightly):
 
 
 def test_keep_counts_the_runs_of_one_link(nightly, monkeypatch):
-    monkeypatch.setattr("pipeline.steps.published.retention.READABLE", dt.timedelta(-1))
+    monkeypatch.setattr("pipeline.steps.publication.retention.READABLE", dt.timedelta(-1))
     first = published(load_run(nightly, keep=1))
     manual = [published(load_run(nightly, keep=1, sources=(source,))) for source in (2, 3)]
     kept = {path.name for path in (nightly.parent / "out" / "runs").iterdir()}

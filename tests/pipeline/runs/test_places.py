@@ -196,7 +196,7 @@ def test_a_limit_of_an_earlier_version_does_not_move_latest(tmp_path, monkeypatc
     first = run_of(tmp_path, graph, 2)
     values = RunFacts.of(first).configuration.values
     assert values["snap_limit"] == 1000 and values["snap_to"] == "largest"
-    from pipeline.steps.published import target
+    from pipeline.steps.publication import target
 
     older = {key: value for key, value in values.items() if not key.startswith("snap")}
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu", sources=[2])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas
 
-from pipeline.steps.published import retention
+from pipeline.steps.publication import retention
 from tests.faults.children import options, parts_of, spread, wait_for, working
 from tests.steps import path_ids, path_steps, path_table
 

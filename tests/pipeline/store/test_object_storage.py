@@ -16,8 +16,8 @@ from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
 from pipeline.run import run
-from pipeline.steps.published import remote, retention
-from pipeline.steps.published.remote import latest, open_store, require_store, upload
+from pipeline.steps.publication import remote, retention
+from pipeline.steps.publication.remote import latest, open_store, require_store, upload
 from pipeline.store import manifest
 
 SECRET = "s3cr3t-k3y"

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.errors import BadConfig, Damaged, ProofFailed
-from pipeline.steps import publish
-from pipeline.steps.published import retention
-from pipeline.steps.published.results import Results
+from pipeline.steps.publication import publish, retention
+from pipeline.steps.publication.results import Results
 from pipeline.store import manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import STAMP

@@ -15,7 +15,7 @@ from typing import Any
 from kernels.cpu.parallel import over_items
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
-from pipeline.steps.published.retention import created_at, published_at, reasons_to_keep
+from pipeline.steps.publication.retention import created_at, published_at, reasons_to_keep
 from pipeline.store import manifest
 from pipeline.store.deltas.history import HISTORY, Applied, parsed
 from pipeline.store.manifest import Folder

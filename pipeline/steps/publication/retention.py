@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import Damaged
-from pipeline.steps.published.target import published_as
+from pipeline.steps.publication.target import published_as
 from pipeline.store import manifest
 from pipeline.store.workspace import RUN_ID, STAMP
 from pipeline.units import duration

@@ -5,8 +5,8 @@ import tempfile
 import pytest
 
 import pipeline.steps.stages  # noqa: F401  # as a run has
-from pipeline.cluster import later
-from pipeline.cluster.later import StartedLater, cluster_of
+from pipeline.cluster import lazy_cluster
+from pipeline.cluster.lazy_cluster import StartedLater, cluster_of
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
@@ -36,7 +36,7 @@ def test_workers_have_loaded_what_tasks_use():
 
 
 def test_a_cluster_that_is_not_needed_does_not_start(monkeypatch):
-    monkeypatch.setattr(later, "started", lambda *_: pytest.fail("started"))
+    monkeypatch.setattr(lazy_cluster, "started", lambda *_: pytest.fail("started"))
     with cluster_of(LOCAL, "cpu") as cluster:
         cluster.release()
     with cluster_of(ClusterConfig(), "cpu") as cluster:
@@ -65,7 +65,7 @@ def test_an_error_of_the_start_is_raised_by_the_first_tasks(monkeypatch):
     def fail(*_):
         raise ClusterLost("cluster: 4 times a local worker ended before it was ready")
 
-    monkeypatch.setattr(later.StartedLater, "_start", fail)
+    monkeypatch.setattr(lazy_cluster.StartedLater, "_start", fail)
     with cluster_of(LOCAL, "cpu") as cluster:
         cluster.prepare("cpu")
         with pytest.raises(ClusterLost, match="4 times"):

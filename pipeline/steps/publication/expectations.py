@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pipeline.config.expect import ExpectConfig
 from pipeline.errors import Refused
-from pipeline.steps.published.target import Target
+from pipeline.steps.publication.target import Target
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.facts.run import TableFacts
 from pipeline.store.manifest import Folder

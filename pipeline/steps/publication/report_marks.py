@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pipeline import markdown
 from pipeline.errors import Damaged
-from pipeline.steps.published.lookup import linked_run
+from pipeline.steps.publication.lookup import linked_run
 from pipeline.store.facts.run import StepFacts
 
 # The folders of the link and of this run; no text of a user's has this form in the page, where it is escaped.

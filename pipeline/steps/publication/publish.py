@@ -18,14 +18,14 @@ from pipeline.config.expect import ExpectConfig
 from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
-from pipeline.steps.published.expectations import require_tables
-from pipeline.steps.published.facts import summary, surroundings, tables_of
-from pipeline.steps.published.inputs import input_of
-from pipeline.steps.published.lookup import linked_run
-from pipeline.steps.published.report_marks import Marks, latest_run
-from pipeline.steps.published.results import Results, proof_of, require_proofs, steps_of
-from pipeline.steps.published.retention import published_at, retire, runs_in
-from pipeline.steps.published.target import Target
+from pipeline.steps.publication.expectations import require_tables
+from pipeline.steps.publication.facts import summary, surroundings, tables_of
+from pipeline.steps.publication.inputs import input_of
+from pipeline.steps.publication.lookup import linked_run
+from pipeline.steps.publication.report_marks import Marks, latest_run
+from pipeline.steps.publication.results import Results, proof_of, require_proofs, steps_of
+from pipeline.steps.publication.retention import published_at, retire, runs_in
+from pipeline.steps.publication.target import Target
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import HISTORY

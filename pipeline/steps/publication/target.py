@@ -11,7 +11,7 @@ from pipeline.config.loading import anchored
 from pipeline.config.run import LINK, RunConfig
 from pipeline.errors import Damaged
 from pipeline.redaction import redacted
-from pipeline.steps.published.lookup import linked_run
+from pipeline.steps.publication.lookup import linked_run
 from pipeline.store import manifest
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.workspace import require_ours

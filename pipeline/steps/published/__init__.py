@@ -1,1 +1,0 @@
-"""Parts of publication (`pipeline.steps.publish`)."""
