@@ -14,20 +14,20 @@ from pipeline.suggestions import did_you_mean
 SHOWN = 80  # characters of a value in a message
 
 
-class Written(str):
+class ParameterText(str):
     """A parameter's value on the command line: JSON or, if the parameter does not take that, text."""
 
 
-def parameters_of(arguments: list[str]) -> dict[str, Written]:
+def parameters_of(arguments: list[str]) -> dict[str, ParameterText]:
     """Parameters written as NAME=VALUE. Raises BadConfig for an argument of another form, and for a name that is given twice."""
-    found: dict[str, Written] = {}
+    found: dict[str, ParameterText] = {}
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals:
             raise BadConfig(f"{argument}: is not NAME=VALUE")
         if name in found:
             raise BadConfig(f"{name}: is given twice")
-        found[name] = Written(value)
+        found[name] = ParameterText(value)
     return found
 
 
@@ -57,7 +57,7 @@ def _value(place: str, takes: TypeAdapter[Any], given: Any) -> Any:
 
 def _readings(given: Any) -> list[Any]:
     """How a value can be read: one of the command line as text or, if it is that, as JSON, which comes first."""
-    if not isinstance(given, Written):
+    if not isinstance(given, ParameterText):
         return [given]
     try:
         return [str(given), json.loads(given)][::-1]

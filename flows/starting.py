@@ -15,7 +15,7 @@ from prefect.client.schemas.responses import DeploymentResponse
 from prefect.exceptions import ObjectNotFound
 
 from flows.analytics import FLOWS
-from flows.parameters import Written, checked
+from flows.parameters import ParameterText, checked
 from flows.server import address, asking
 from pipeline.errors import BadConfig, GraphmillError
 from pipeline.signals import foreseen
@@ -32,7 +32,7 @@ class RunFailed(GraphmillError):
     """A run of a deployment that did not end well; the message is its own."""
 
 
-def start(name: str, parameters: dict[str, Written]) -> None:
+def start(name: str, parameters: dict[str, ParameterText]) -> None:
     """Run a deployment now and show its log until it ends.
 
     Raises:

@@ -42,7 +42,7 @@ from pipeline.steps.publication.expectations import require_columns, require_gra
 from pipeline.steps.publication.inputs import files_read, input_of
 from pipeline.steps.publication.lookup import linked_run
 from pipeline.steps.publication.places import places_of
-from pipeline.steps.publication.publish import Asked, flush_tables, publish
+from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import LATEST, Target, target_of
 from pipeline.steps.runtime import Runtime
@@ -197,7 +197,7 @@ def _run(config: RunConfig, call: Call, read: Read, target: Target | None) -> Fo
         results = replace(results, sha256=runtime.held_edges.sums.of(file.blake3 for file in files_read(edges)))
         results = replace(results, report=call("report", draw, results, runtime))
         flushed.result()
-        return _published(config, call, results, Asked(target, config.expect, config.keep, config.publish_to), backend)
+        return _published(config, call, results, PublishOptions(target, config.expect, config.keep, config.publish_to), backend)
 
 
 def _queried(queries: QueriesConfig, oracle: bool, call: Call, results: Results, runtime: Runtime) -> Results:
@@ -227,7 +227,7 @@ def _changes(config: RunConfig, call: Call, results: Results, target: Target, ru
         return None
 
 
-def _published(config: RunConfig, call: Call, results: Results, asked: Asked, backend: Backend) -> Folder:
+def _published(config: RunConfig, call: Call, results: Results, asked: PublishOptions, backend: Backend) -> Folder:
     fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
     published = call("publish", publish, config.output, results, asked, backend, fallback)
     if config.publish_to:

@@ -17,7 +17,7 @@ from kernels.layout.rules import Rules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
-from pipeline.changes.renumbering import NEW_NAMES, Numbering, without_unused
+from pipeline.changes.renumbering import NEW_NAMES, NameNumbering, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.changes.snapshot import Snapshot
 from pipeline.cluster.threads import LocalThreads
@@ -34,13 +34,13 @@ from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_hi
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
-from pipeline.store.manifest import FileEntry, Folder, Written, link_or_copy, make, unsealed
-from pipeline.store.names import Names, open_names
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.vertices import open_vertices, renumber_vertices
 
 
 @dataclass(frozen=True)
-class Asked:
+class FileOfChanges:
     """A file of changes, and how it is applied."""
 
     source: Source
@@ -50,7 +50,7 @@ class Asked:
     snapshot: bool = False  # it is a new snapshot of the source, from which the changes are computed
 
 
-def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime, stays: Folder) -> Folder:
+def change_graph(before: Folder, edges: Folder, asked: FileOfChanges, runtime: Runtime, stays: Folder) -> Folder:
     """Apply a file of changes to a stored graph, and prove the result.
 
     Args:
@@ -71,10 +71,10 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime, 
         raise BadConfig(f"{before.path}: keeps parallel arcs, so a change could mean several edges; changes need `lightest`")
     opened: list[Graph] = []
 
-    def write(folder: Path) -> Written:
+    def write(folder: Path) -> WrittenStep:
         facts, graph = _Applied(before, edges, asked, layout, runtime.backend).write(folder)
         opened.append(graph)
-        return Written(facts.stored(), {}, _linked(folder, before))
+        return WrittenStep(facts.stored(), {}, _linked(folder, before))
 
     parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot, "file": asked.source.name}
     inputs = {"before": before.digest, "changes": asked.digest, "edges": edges.digest}
@@ -101,7 +101,7 @@ def layout_of(graph: Folder) -> LayoutConfig:
 class _Applied:
     """The changes of a graph, in memory."""
 
-    def __init__(self, before: Folder, edges: Folder, asked: Asked, layout: LayoutConfig, backend: Backend) -> None:
+    def __init__(self, before: Folder, edges: Folder, asked: FileOfChanges, layout: LayoutConfig, backend: Backend) -> None:
         self._before, self._facts, self._asked, self._backend = before, GraphFacts.of(before), asked, backend
         self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
         self._bases: dict[str, Csr] = {}  # the arcs of the files that both states have
@@ -137,11 +137,11 @@ class _Applied:
             self._bases.clear()  # they would take the memory of the changed graph
         return graph
 
-    def _numbered(self, graph: Graph, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
+    def _numbered(self, graph: Graph, names: VertexNames | None, strings: pa.Array | None) -> tuple[Graph, NameNumbering | None]:
         """The previous graph, renumbered with the new names among some strings."""
         if names is None or strings is None:
             return graph, None
-        numbering = Numbering.of(names, strings)
+        numbering = NameNumbering.of(names, strings)
         return replace(graph, ids=numbering.numbers(graph.ids)) if len(numbering.new) else graph, numbering
 
     def write(self, folder: Path) -> tuple[GraphFacts, Graph]:

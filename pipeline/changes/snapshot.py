@@ -9,7 +9,7 @@ from kernels.cpu.parallel import elementwise
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.rows import take_rows
-from pipeline.changes.reading import DELETE, INSERT, UPDATE, Listed
+from pipeline.changes.reading import DELETE, INSERT, UPDATE, ChangeRows
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
@@ -19,7 +19,7 @@ from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.steps.layout import as_edges, rules_of
 from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.scratch import scratch
 
 
@@ -40,13 +40,13 @@ class Snapshot:
             ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
         self._ids, self._rules = fetch(ids), rules
 
-    def strings(self, names: Names | None) -> pa.Array | None:
+    def strings(self, names: VertexNames | None) -> pa.Array | None:
         """Its ids, if they and the graph's are strings. Raises BadInput if only one of both has strings."""
         if (names is None) != (self._names is None):
             raise BadInput(self.file, "has ids of another type than the graph (integers or strings)")
         return self._names.array() if self._names else None
 
-    def changes_from(self, graph: Graph, facts: GraphFacts, names: Names | None, backend: Backend) -> Listed:
+    def changes_from(self, graph: Graph, facts: GraphFacts, names: VertexNames | None, backend: Backend) -> ChangeRows:
         """The changes from another graph to that of the snapshot; vertices that the snapshot lacks stay.
 
         Args:
@@ -85,9 +85,9 @@ class Snapshot:
             of_all = np.zeros(len(ops), new_weights.dtype)
             given = [fetch(of) for _, _, of in parts if of is not None]
             of_all[ops != DELETE] = np.concatenate([*given, np.zeros(len(new), of_all.dtype)])  # all of one type: not rounded
-        return Listed(self.file, None, ops, pa.array(src), pa.array(dst), of_all, alone=len(new))
+        return ChangeRows(self.file, None, ops, pa.array(src), pa.array(dst), of_all, alone=len(new))
 
-    def _numbers(self, names: Names | None) -> Array:
+    def _numbers(self, names: VertexNames | None) -> Array:
         """The ids in the graph's numbering, which ascends with that of the snapshot."""
         if names is None or self._names is None:
             return self._ids

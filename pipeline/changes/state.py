@@ -19,7 +19,7 @@ from pipeline.store.manifest import Folder
 
 
 @dataclass(frozen=True)
-class State:
+class PublishedState:
     """A published run of a graph, to which changes can be applied."""
 
     output: Path
@@ -70,9 +70,9 @@ class State:
         )
 
 
-def newest(output: Path, link: str) -> State:
+def newest(output: Path, link: str) -> PublishedState:
     """The run that a link of an output folder names. Raises BadConfig if there is none, and Damaged without a manifest."""
     named = output / link
     if not named.is_symlink():
         raise BadConfig(f"{named}: is not a link to a run; `graphmill run` makes the first state of a graph")
-    return State(output, link, linked_run(named))
+    return PublishedState(output, link, linked_run(named))

@@ -16,7 +16,7 @@ from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form
+from pipeline.tables.forms import TableForm
 
 
 class Slice(NamedTuple):
@@ -48,7 +48,7 @@ class HeldGraph(Protocol):
     def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
         """`certify(answer, **options)` checks what `read` returned."""
 
-    def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows of the table that this rank writes of answer `number`, each batch with the number of its file."""
 
     def read(self, table: AnswerTable, number: int) -> Any:

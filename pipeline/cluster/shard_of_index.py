@@ -22,7 +22,7 @@ from pipeline.store.index.arrays import arrays_of
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form
+from pipeline.tables.forms import TableForm
 from pipeline.tables.index_parts import proposed_part, read_part
 from pipeline.tables.over_ranks import own_rows
 
@@ -34,7 +34,7 @@ class ShardOfIndex(ShardOfGraph):
         """See `HeldGraph.index_reader`."""
         return partial(read_part, index, self._dealing, self._shard, self.communicator)
 
-    def batches(self, form: Form, answer: IndexPart, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, form: TableForm, answer: IndexPart, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
         return super().batches(form, answer.rows, schema, number)
 

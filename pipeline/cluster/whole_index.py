@@ -16,7 +16,7 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.index.arrays import StoredIndex, arrays_of, open_index
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form
+from pipeline.tables.forms import TableForm
 from pipeline.tables.index_parts import read_labels
 
 
@@ -27,7 +27,9 @@ class WholeIndex(WholeGraph):
         """See `HeldGraph.index_reader`. The index has the external ids, so the graph is not opened."""
         return lambda: ShardAnswer(open_index(index), 0)
 
-    def batches(self, form: Form, answer: StoredIndex, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(
+        self, form: TableForm, answer: StoredIndex, schema: pa.Schema, number: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
         return in_files(form, answer, answer.index, schema, number)
 

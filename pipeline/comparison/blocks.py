@@ -18,7 +18,7 @@ KINDS = ("added", "removed", "changed")
 
 
 @dataclass(frozen=True)
-class Columns:
+class ComparedColumns:
     """The columns that both versions of a table have."""
 
     keys: list[str]
@@ -35,7 +35,7 @@ class BlockDifference:
     """
 
     blocks: tuple[pa.Table, pa.Table]
-    names: Columns
+    names: ComparedColumns
     places: tuple[Array, Array]
     kinds: Array
     columns: dict[str, int] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class BlockDifference:
 
 
 def compare_blocks(
-    old: pa.Table, new: pa.Table, names: Columns, examples: int, matched: Callable[[Array, Array], Matching] = match
+    old: pa.Table, new: pa.Table, names: ComparedColumns, examples: int, matched: Callable[[Array, Array], Matching] = match
 ) -> BlockDifference:
     """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind.
 

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
+from pipeline.comparison.blocks import KINDS, ComparedColumns, compare_blocks
 from pipeline.comparison.matching import Matchings, Unordered
-from pipeline.comparison.merging import Key, Side, aligned, ranges
-from pipeline.comparison.numbers import Numbers, numbers_of
+from pipeline.comparison.merging import Key, VersionReader, aligned, ranges
+from pipeline.comparison.numbers import CommonNumbers, numbers_of
 from pipeline.comparison.replay import replays
 from pipeline.comparison.versions import Version, of_run
 from pipeline.errors import Damaged, ProofFailed
@@ -93,7 +93,7 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
     )
 
 
-def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: Numbers | None = None) -> TableDifference:
+def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: CommonNumbers | None = None) -> TableDifference:
     """Compare two versions of a table; with `numbers` by the ids of the source, which are strings."""
     comparison = Comparison(name, old, new, numbers)
     for _, part in compared([comparison], examples):
@@ -120,16 +120,18 @@ class Comparison:
         columns: Those of both.
     """
 
-    def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None = None, tabulated: bool = False) -> None:
+    def __init__(
+        self, name: str, old: Version, new: Version, numbers: CommonNumbers | None = None, tabulated: bool = False
+    ) -> None:
         """`tabulated`: the rows of a change table are wanted."""
         self.name, self.numbers, self._versions, self._tabulated = name, numbers, (old, new), tabulated
         named = numbers is not None
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
         shared = [column for column in present[0] if column in present[1]]
         keys = changes.keys(name)
-        self.columns = Columns(keys, [column for column in shared if column not in keys], changes.ids(name))
+        self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
-        self._sides = [Side(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
+        self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
         same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]
         self._same, self._read = old.same(new) and same_ids, [0, 0]
         extra, lost = ([one for one in a if one not in b] for a, b in (present[::-1], present))

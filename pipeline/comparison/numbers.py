@@ -13,21 +13,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kernels.graph import Array
-from pipeline.comparison.merging import Side, aligned
+from pipeline.comparison.merging import VersionReader, aligned
 from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig
-from pipeline.store.names import UNKNOWN, Names, names_in
+from pipeline.store.names import UNKNOWN, VertexNames, names_in
 
 
 @dataclass(frozen=True)
-class Numbers:
+class CommonNumbers:
     """Common numbers of the vertices of two runs: for each run int64 [V], ascending, at the places of its own numbers."""
 
     of_runs: tuple[Array, Array]
     vertices: tuple[Version, Version]
 
     @cached_property
-    def _names(self) -> list[Names]:
+    def _names(self) -> list[VertexNames]:
         return [found for table in self.vertices if (found := names_in([*table.files])) is not None]
 
     def named(self, column: pa.Array) -> pa.Array:
@@ -52,7 +52,7 @@ class Numbers:
         return pc.coalesce(*found)
 
 
-def numbers_of(old: Mapping[str, Version], new: Mapping[str, Version]) -> Numbers | None:
+def numbers_of(old: Mapping[str, Version], new: Mapping[str, Version]) -> CommonNumbers | None:
     """The common numbers of two runs, by their tables; None if their ids are integers.
 
     Raises BadConfig if the ids of only one of them are strings.
@@ -66,17 +66,17 @@ def numbers_of(old: Mapping[str, Version], new: Mapping[str, Version]) -> Number
         return None
     if before.same(after):
         same = np.arange(after.rows)
-        return Numbers((same, same), (before, after))
+        return CommonNumbers((same, same), (before, after))
     found: tuple[list[Array], list[Array]] = ([np.empty(0, np.int64)], [np.empty(0, np.int64)])
     total = 0
-    for blocks in aligned([Side(table, ["id"], ["id"]) for table in (before, after)]):
+    for blocks in aligned([VersionReader(table, ["id"], ["id"]) for table in (before, after)]):
         names = pc.unique(pa.chunked_array([chunk for block in blocks if len(block) for chunk in block["id"].chunks]))
         names = names.take(pc.sort_indices(names))
         for numbers, block in zip(found, blocks, strict=True):
             if len(block):
                 numbers.append(pc.index_in(block["id"].combine_chunks(), names).to_numpy().astype(np.int64) + total)
         total += len(names)
-    return Numbers((np.concatenate(found[0]), np.concatenate(found[1])), (before, after))
+    return CommonNumbers((np.concatenate(found[0]), np.concatenate(found[1])), (before, after))
 
 
 def _nulls(column: pa.Array) -> pa.Array | None:

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.comparison.blocks import KINDS, Columns
+from pipeline.comparison.blocks import KINDS, ComparedColumns
 from pipeline.comparison.values import ascend, differing, key_numbers, same, valid, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 
-def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> bool:
+def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: ComparedColumns) -> bool:
     """Whether the keys of these rows ascend, each once, and they are all rows by which `new` differs from `old`, and no others.
 
     Args:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
-from pipeline.comparison.numbers import Numbers, numbers_of
+from pipeline.comparison.numbers import CommonNumbers, numbers_of
 from pipeline.comparison.replay import codes
 from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
@@ -90,14 +90,14 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     return make(path, STEP, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
 
 
-def _numbers(old: Versions, new: Versions) -> tuple[Numbers | None, str]:
+def _numbers(old: Versions, new: Versions) -> tuple[CommonNumbers | None, str]:
     try:
         return numbers_of(old, new), ""
     except BadConfig:
         return None, "the ids of only one of the sources are strings"
 
 
-def _why_not(name: str, old: Version, new: Version, numbers: Numbers | None) -> str:
+def _why_not(name: str, old: Version, new: Version, numbers: CommonNumbers | None) -> str:
     """Why two versions of a table cannot have a change table; empty if they can."""
     before, after = (
         {column: version.schema.field(column).type for column in changes.compared(name, version.schema, numbers is not None)}
@@ -127,7 +127,7 @@ class _Changes:
     """
 
     def __init__(
-        self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, writers: BoundedThreads
+        self, name: str, old: Version, new: Version, numbers: CommonNumbers | None, parent: Path, writers: BoundedThreads
     ) -> None:
         self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
         self._name, self._versions, self._numbers, self._writers = name, (old, new), numbers, writers
@@ -164,7 +164,7 @@ class _Changes:
         counts = {kind: getattr(found, kind) for kind in KINDS}
         return ChangedFacts(rows=[*found.rows], **counts, columns=found.columns, largest=largest)
 
-    def _ids(self, rows: pa.Table, replaced: Callable[[Numbers, pa.Array], pa.Array]) -> pa.Table:
+    def _ids(self, rows: pa.Table, replaced: Callable[[CommonNumbers, pa.Array], pa.Array]) -> pa.Table:
         """The rows with other values in the columns of ids, if these are strings in the source."""
         for place, name in enumerate(rows.schema.names if self._numbers else ()):
             if self._numbers and changes.plain(name) in changes.ids(self._name):
@@ -180,7 +180,7 @@ class _Changes:
 
     def _write(self, path: Path, rows: pa.Table) -> _File:
         rows = rows.select(self._schema.names).combine_chunks()
-        named = self._ids(rows, Numbers.named).cast(self._schema)
+        named = self._ids(rows, CommonNumbers.named).cast(self._schema)
         tables.write_rows(path, self._schema, changes.keys(self._name), named.to_batches())
         del named
         started = time.perf_counter()
@@ -194,7 +194,7 @@ class _Changes:
     def _has(self, path: Path, rows: pa.Table) -> bool:
         """Whether a file, read back, has these rows, whose ids are numbers."""
         with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=[KIND.name]) as file:
-            read = self._ids(file.read(use_threads=False), Numbers.numbered)
+            read = self._ids(file.read(use_threads=False), CommonNumbers.numbered)
         return (
             read.schema.names == rows.schema.names
             and np.array_equal(codes(read[KIND.name]), codes(rows[KIND.name]))

@@ -27,12 +27,12 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.nodes import coordinates_of, is_table, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
-from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
+from pipeline.ingest.writer import COORDINATES_SCHEMA, StoredEdges, check_each_once, edges_schema, store, write
 from pipeline.runtime.threads import ahead
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.sha256 import Sums
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
@@ -81,7 +81,7 @@ def ingest(
             sums.begin(inputs[name], source.local, source.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
-    reading = _Reading(graph, sources["source"], expected.get("source"), held, sums, copy)
+    reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
         begins()
@@ -112,7 +112,7 @@ def ingest(
 
 
 @dataclass
-class _Reading:
+class _EdgeReader:
     """Reads and stores the edges of a source; afterwards `arrays` has them, if they were reserved and fit."""
 
     graph: GraphConfig
@@ -171,7 +171,7 @@ class _Reading:
                     yield _Opened(name, content, entry.read(text, graph, weight), text)
             content.check(self.digest, graph.sha256)
 
-    def _facts(self, read: "_Opened", found: Found) -> EdgeFacts:
+    def _facts(self, read: "_Opened", found: StoredEdges) -> EdgeFacts:
         graph, edges = self.graph, read.edges
         facts = EdgeFacts(
             format=read.format,
@@ -191,7 +191,7 @@ class _Reading:
         optional = {"refers_to": read.refers_to, "measure": measure}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
-    def _store(self, read: "_Opened", folder: Path | None) -> Found:
+    def _store(self, read: "_Opened", folder: Path | None) -> StoredEdges:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
@@ -248,7 +248,7 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
         content.check(digest, None)
 
 
-def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts) -> int:
+def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: VertexNames | None, facts: EdgeFacts) -> int:
     """Write the coordinates, and return how many vertices have some."""
     url = content.source.url
     if is_table(url, content.peek(HEAD)):

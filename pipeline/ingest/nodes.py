@@ -30,7 +30,7 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
-from pipeline.store.names import UNKNOWN, Names
+from pipeline.store.names import UNKNOWN, VertexNames
 from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
@@ -49,7 +49,7 @@ def is_table(file: str, head: bytes) -> bool:
 
 
 def read_nodes(
-    content: Stored, limits: Limits, names: Names | None, columns: NodeColumns, wanted: Sequence[str] | None = None
+    content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns, wanted: Sequence[str] | None = None
 ) -> pa.Table:
     """Read a table of nodes.
 
@@ -82,7 +82,7 @@ def read_nodes(
     return joined
 
 
-def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns: NodeColumns) -> pa.Table:
+def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns) -> pa.Table:
     """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
 
     Raises BadInput as `read_nodes`, and for what is not a number of degrees.
@@ -212,7 +212,7 @@ def _suffix(file: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
 
 
-def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: VertexNames | None) -> pa.Array:
     """The numbers of the ids in column `vertex`; UNKNOWN for a string that is not a name."""
     ids = plain(ids)
     wanted = f"but the ids of the graph are {'integers' if names is None else 'strings'}"

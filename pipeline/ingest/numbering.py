@@ -15,17 +15,17 @@ from kernels.cpu.parallel import cores
 from pipeline.errors import Changed, ProofFailed
 from pipeline.ingest.writer import in_groups
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.names import UNKNOWN, Names, merge, names_of
+from pipeline.store.names import UNKNOWN, VertexNames, merge, names_of
 
 ENDS = ("src", "dst")
 
 
-def collect(tables: Iterator[pa.Table]) -> Names:
+def collect(tables: Iterator[pa.Table]) -> VertexNames:
     """All ids of an edge list."""
     return merge(map_in_order(lambda table: names_of(_ids(table)), in_groups(tables), cores()))
 
 
-def numbered(file: str, names: Names, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def numbered(file: str, names: VertexNames, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The edges with numbers for ids.
 
     Raises:
@@ -38,7 +38,7 @@ def numbered(file: str, names: Names, tables: Iterator[pa.Table]) -> Iterator[pa
     return map_in_order(partial(_number, file, names, of_all), in_groups(tables), cores())
 
 
-def _number(file: str, names: Names, of_all: pa.Array, table: pa.Table) -> pa.Table:
+def _number(file: str, names: VertexNames, of_all: pa.Array, table: pa.Table) -> pa.Table:
     ids = _ids(table)
     found = names.find(ids)
     if (found == UNKNOWN).any():

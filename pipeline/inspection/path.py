@@ -54,7 +54,7 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     name = _table_of(run, facts, table)
     described = Described(run, facts)
     source, end = described.numbers([src, dst])
-    rows = _Rows(run.path / name, ("vertex", "distance", "predecessor"), source)
+    rows = _SortedRows(run.path / name, ("vertex", "distance", "predecessor"), source)
     if not rows.groups:
         known = ", ".join(str(described.row(one).get("id", one)) for one in rows.sources[:_SHOWN]) + (
             ", ..." if len(rows.sources) > _SHOWN else ""
@@ -88,7 +88,7 @@ class Described:
         has = [column["name"] for column in facts.tables[name].columns] if name in facts.tables else []
         self._columns = [column for column in ("id", "x", "y") if column in has]
         self._folder = run.path / name
-        self._rows = _Rows(self._folder, ("vertex", *self._columns)) if self._columns else None
+        self._rows = _SortedRows(self._folder, ("vertex", *self._columns)) if self._columns else None
 
     def row(self, vertex: int) -> dict[str, Any]:
         """The known attributes of a vertex; null if there is none."""
@@ -129,7 +129,7 @@ def _table_of(run: Folder, facts: RunFacts, asked: str | None) -> str:
     return asked or present[-1]
 
 
-class _Group(NamedTuple):
+class _RowGroupRange(NamedTuple):
     """A row group: the smallest and the largest of its vertices, its file and its number there."""
 
     first: int
@@ -138,7 +138,7 @@ class _Group(NamedTuple):
     number: int
 
 
-class _Rows:
+class _SortedRows:
     """Rows of a table that is sorted by `vertex` (those of one source), found by vertex; some row groups are in memory."""
 
     def __init__(self, folder: Path, columns: tuple[str, ...], source: int | None = None) -> None:
@@ -148,7 +148,7 @@ class _Rows:
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{folder}: {error}") from None
         self._all = [
-            (_range(group, "source") if source is not None else (0, 0), _Group(*_range(group, "vertex"), file, number))
+            (_range(group, "source") if source is not None else (0, 0), _RowGroupRange(*_range(group, "vertex"), file, number))
             for file, footer in self._footers.items()
             for number, group in enumerate(map(footer.row_group, range(footer.num_row_groups)))
         ]

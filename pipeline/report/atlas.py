@@ -31,7 +31,7 @@ SMALL = 420  # pixels of the longer side of a picture for Prefect
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScaleBar:
     """A scale bar: `share` per cent of the map's width stand for the length `text`."""
 
     share: float
@@ -69,7 +69,7 @@ class Map:
     small: str  # on a light ground, for pages that are not ours
     width: int
     height: int
-    scale: Scale | None
+    scale: ScaleBar | None
     markers: Sequence[Marker] = ()
     bar: ColourBar | None = None
     values: Sequence[Any] = ()
@@ -232,7 +232,7 @@ def _short(value: float, integer: bool) -> float | int | str:
     return int(value) if integer else value
 
 
-def _scale(projection: maps.Projection) -> Scale | None:
+def _scale(projection: maps.Projection) -> ScaleBar | None:
     """A scale bar of a round length, at most a quarter of the map's width."""
     if projection.km_per_pixel is None:
         return None
@@ -240,7 +240,7 @@ def _scale(projection: maps.Projection) -> Scale | None:
     power = 10.0 ** np.floor(np.log10(quarter))
     length = max(step * power for step in (1, 2, 5) if step * power <= quarter)
     text = f"{length:g} km" if length >= 1 else f"{length * 1000:g} m"
-    return Scale(round(100 * length / projection.km_per_pixel / projection.width, 2), text)
+    return ScaleBar(round(100 * length / projection.km_per_pixel / projection.width, 2), text)
 
 
 def _colour_bar(highest: float, unit: str) -> ColourBar:

@@ -15,12 +15,12 @@ from kernels.graph import Array
 from kernels.registry import ALGORITHMS
 from pipeline.report.aggregates import bins, lower_median
 from pipeline.report.charts import Caption, Chart, histogram
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import changed_values, counted, in_unit, number, with_unit
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts import ChangesFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 
@@ -76,14 +76,14 @@ def note_of(found: ChangesFacts) -> str:
 
 
 def movement(
-    found: Folder, vertices: Vertices, names: Names | None, measure: str | None
+    found: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None
 ) -> tuple[Moved, Chart | None] | None:  # fmt: skip
     """How the vertices of the graph have changed, and its chart; None if none has."""
     moved = moved_vertices(found, vertices, names, measure)
     return None if moved is None else (moved, moved_chart(moved))
 
 
-def moved_vertices(found: Folder, vertices: Vertices, names: Names | None, measure: str | None) -> Moved | None:
+def moved_vertices(found: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None) -> Moved | None:
     """How the vertices of the graph have changed; None if none has."""
     tables_found = ChangesFacts.of(found).tables
     for algorithm in _PATHS:
@@ -113,7 +113,7 @@ def moved_chart(moved: Moved) -> Chart | None:
     return histogram(caption, edges, counts, moved.integer)
 
 
-def _largest(folders: Sequence[Path], columns: list[str], vertices: Vertices, names: Names | None) -> Array:
+def _largest(folders: Sequence[Path], columns: list[str], vertices: VertexColumns, names: VertexNames | None) -> Array:
     """The largest change of each vertex [V] in change tables, whose `columns` are an old and a new distance; NaN without one."""
     largest = np.full(len(vertices.ids), np.nan)
     files = [file for folder in folders for file in tables.files(folder)]

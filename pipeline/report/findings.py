@@ -40,7 +40,7 @@ MARKED_PLACES, NAMED_PLACES = 500, 12  # of a product, on its map
 
 
 @dataclass
-class _Found:
+class _TableFindings:
     """The findings from one table."""
 
     result: Result
@@ -83,7 +83,7 @@ class Findings:
         self._vertices = vertices = reading.vertices(graph)
         self.coordinates = reading.coordinates(edges)
         self._measure, self._names = EdgeFacts.of(edges).measure, open_names(edges)
-        degrees = _Found(Result("Degrees"))
+        degrees = _TableFindings(Result("Degrees"))
         moving = beside(partial(movement, changes, vertices, self._names, self._measure)) if changes else None
         degrees.add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
         self._mapped = _mapped(answers)
@@ -107,7 +107,7 @@ class Findings:
             moved, chart = found_moved
             degrees.maps += [self.atlas.changes(moved)] if self.atlas else []
             degrees.charts += [chart] if chart else []
-        found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
+        found = [degrees, *by_stage.values(), *(_TableFindings(of.result) for of in shown)]
         if self.atlas:
             found[0].maps += [
                 self.atlas.values(of.title, of.sentence, of.values, of.unit, self._markers(of.marked, of.what)) for of in drawn
@@ -144,7 +144,7 @@ class Findings:
             {int(one): f"{what} {self._shown(int(one))}" if few else "" for one in vertices[:MARKED_PLACES]}
         )
 
-    def _find(self, answered: tuple[str, Folder]) -> _Found:
+    def _find(self, answered: tuple[str, Folder]) -> _TableFindings:
         stage, answer = answered
         of_form = {
             Form.PATHS: self._paths,
@@ -156,11 +156,11 @@ class Findings:
             Form.LABELS: self._labels,
         }
         algorithm = BY_NAME[stage]
-        found = _Found(Result(algorithm.title))
+        found = _TableFindings(Result(algorithm.title))
         found.result.sentence = of_form[algorithm.form](algorithm, answer, found)
         return found
 
-    def _paths(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _paths(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         name, sources = algorithm.name, facts_of_answer(answer).sources or []
         hops = _counts_hops(algorithm)
         unit = "hops" if hops else self._measure or "sum of weights"
@@ -197,7 +197,7 @@ class Findings:
         pairs = [*zip(degrees, distance.chunks, strict=True)]
         return sum(of_parts(lambda pair: int(pair[0][pair[1].is_valid().to_numpy(zero_copy_only=False)].sum()), pairs))
 
-    def _forest(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _forest(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         table = tables.read(answer.path, columns=["src", "dst", "weight"])
         trees, total = len(self._vertices.ids) - table.num_rows, exact_sum(table["weight"])
         found.result.figures = {f"{algorithm.name}: {what}": value for what, value in (("total weight", total), ("trees", trees))}
@@ -211,7 +211,7 @@ class Findings:
             weight = f"{number(total)} {self._measure}" if self._measure else number(total)
         return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
-    def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _components(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         labels, sizes = component_sizes(answer)
         one, several = ("community", "communities") if algorithm.name == "communities" else ("component", "components")
         if not len(sizes):
@@ -227,7 +227,7 @@ class Findings:
             f"({largest / len(self._vertices.ids):.2%})" + (f"; {single:,} of one vertex" if single else "")
         )
 
-    def _values(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _values(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         table = tables.read(answer.path)
         if not table.num_rows:
             return "no value: the graph has no vertex"
@@ -245,7 +245,7 @@ class Findings:
                 found.result.figures[f"{algorithm.name}: vertex of it"] = vertex
         return "; ".join(sentences)
 
-    def _pairs(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _pairs(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         vertices = tables.read(answer.path, columns=["vertex"])["vertex"]
         reach = pc.value_counts(vertices)
         counts = pa.RecordBatch.from_arrays([reach.field("values"), reach.field("counts")], ["vertex", "reached"])
@@ -256,7 +256,7 @@ class Findings:
         found.result.tops.append(results.most_reached(algorithm.table_name, results.highest([counts], "reached", results.MOST)))
         return f"{counted(len(vertices), 'pair')} of {possible:,} ({len(vertices) / possible:.2%})"
 
-    def _flows(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _flows(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         table = tables.read(answer.path)
         if not table.num_rows:
             return "no pair was asked for"
@@ -266,7 +266,7 @@ class Findings:
         arcs = pc.sum(pc.list_value_length(table["cut_src"])).as_py()
         return f"{counted(len(table), 'pair')}, {none:,} without a flow; {counted(arcs, 'arc')} in the cuts"
 
-    def _labels(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
+    def _labels(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
         found.reaching = reaching(answer, self._vertices, self._shown)
         found.add(found.reaching.chart, f"{algorithm.title}: all components are on one level; no distribution to draw.")
         found.result.figures = {f"{algorithm.name}: {what}": value for what, value in found.reaching.sizes.items()}

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
@@ -42,7 +42,7 @@ class Isochrones:
     sources: Array
 
 
-def isochrones(products: Mapping[str, Folder], vertices: Vertices) -> Isochrones | None:
+def isochrones(products: Mapping[str, Folder], vertices: VertexColumns) -> Isochrones | None:
     """The isochrones among products by their steps; None if nothing says what is within, or if all vertices are sources."""
     table, reached, polygons = (products.get(f"isochrone{suffix}") for suffix in ("s", "_vertices", "_polygons"))
     if table is None or not (reached or polygons) or is_of_all(table, vertices):
@@ -60,7 +60,7 @@ def isochrones(products: Mapping[str, Folder], vertices: Vertices) -> Isochrones
     return Isochrones(sentence, thresholds, within, areas, sources)
 
 
-def is_of_all(table: Folder, vertices: Vertices) -> bool:
+def is_of_all(table: Folder, vertices: VertexColumns) -> bool:
     """Whether all vertices are sources."""
     return ProductFacts.of(table).sources == len(vertices.ids)
 
@@ -79,7 +79,7 @@ def rings_of(area: bytes) -> list[list[Array]]:
     return polygons
 
 
-def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertices: Vertices) -> Array:
+def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertices: VertexColumns) -> Array:
     least = np.full(len(vertices.ids), np.inf)
     for batch in _rows(reached, sources, ["source", "vertex", "distance"]):
         np.minimum.at(least, vertices.positions(batch["vertex"].to_numpy()), batch["distance"].to_numpy().astype(np.float64))

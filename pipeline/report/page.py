@@ -24,7 +24,7 @@ from pipeline.steps.publication.results import Results, proof_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.strict_json import written
 from pipeline.tables import files as tables
 from pipeline.tables.points import as_text
@@ -120,7 +120,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
     environment.policies["json.dumps_function"] = written
     environment.filters |= {"number": number, "utc": utc, "located": located, "degrees": "{:.10g}".format}
     environment.filters |= {
-        "written": markdown.Written,
+        "written": markdown.Markdown,
         "cells": markdown.cells,
         "code": markdown.code,
         "fenced": markdown.fenced,
@@ -180,7 +180,7 @@ class _Heads:
     """How the first rows of tables are shown: the unit of weights, and names instead of the numbers of vertices."""
 
     measure: str | None
-    names: Names | None
+    names: VertexNames | None
 
     def of(self, folder: Folder, table: str, total: int, dimensions: int = 0) -> dict[str, Any]:
         path = tables.files(folder.path)[0]

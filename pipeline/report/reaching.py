@@ -8,7 +8,7 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.report.charts import Caption, Chart
 from pipeline.report.charts.distributions import chart_of_levels
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS, reach_proved
 from pipeline.store.facts import LabelFacts
@@ -33,7 +33,7 @@ class Reaching:
     sizes: dict[str, int]  # of the index
 
 
-def reaching(answer: Folder, vertices: Vertices, shown: Callable[[int], str] = str) -> Reaching:
+def reaching(answer: Folder, vertices: VertexColumns, shown: Callable[[int], str] = str) -> Reaching:
     """Query the stored index of stage `reachability`; pairs are drawn with seed 0, so that every run shows the same numbers.
 
     `shown` gives the text by which a reader knows a vertex.
@@ -62,7 +62,7 @@ def reaching(answer: Folder, vertices: Vertices, shown: Callable[[int], str] = s
 
 
 def _ask(
-    index: StoredIndex, vertices: Vertices, shown: Callable[[int], str], random: np.random.Generator
+    index: StoredIndex, vertices: VertexColumns, shown: Callable[[int], str], random: np.random.Generator
 ) -> list[tuple[str, str]]:
     """Count the vertices that the vertex of highest out-degree reaches, and those that reach the one of highest in-degree."""
     most = [(int(degrees.argmax()), degrees.max()) for degrees in (vertices.out_degree, vertices.in_degree)]

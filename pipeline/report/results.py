@@ -12,7 +12,7 @@ from kernels.graph import Array
 from pipeline.report.aggregates import of_parts
 from pipeline.report.reading import Coordinates
 from pipeline.report.wording import in_unit, number
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 
 MOST = 10  # rows
 IDS = ("vertex", "labels", "src", "dst", "source", "facility")  # columns of external ids
@@ -42,7 +42,7 @@ class Known:
     folder: str = FOLDER  # of the tables
 
     @classmethod
-    def by(cls, vertex: int, names: Names | None) -> "Known":
+    def by(cls, vertex: int, names: VertexNames | None) -> "Known":
         """By its number where ids are integers, or in the run's own folder where the id is long or not printable."""
         if names is None:
             return cls(vertex)

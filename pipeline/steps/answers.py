@@ -40,7 +40,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
         asked |= {"backend": runtime.backend, "over_shards": ranks > 0}
 
     def write(folder: Path) -> dict[str, Any]:
-        request = Request(
+        request = AnswerRequest(
             graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else (), options=options
         )
         written = write_table(folder, request, runtime, ranks)
@@ -55,7 +55,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
 
 
 @dataclass(frozen=True)
-class Request:
+class AnswerRequest:
     """What all ranks are asked: an algorithm's answers from some sources, or from none, solved or read from an index."""
 
     graph: Folder
@@ -67,7 +67,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Written:
+class TableFiles:
     """Files of a table by their numbers; their rows, and the seconds in the kernel and supersteps of their answers."""
 
     files: dict[int, Path]
@@ -76,7 +76,7 @@ class Written:
     supersteps: int
 
 
-def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) -> Written:
+def write_table(folder: Path, request: AnswerRequest, runtime: Runtime, ranks: int) -> TableFiles:
     """Write all files of a table into `folder`; tasks are the answers of one file, or all answers for a larger group."""
     answers = len(request.sources) if request.algorithm.has_sources else 1
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
@@ -89,10 +89,10 @@ def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) ->
         rows += sum(part.rows for part in parts)
         seconds += max(part.seconds for part in parts)
         supersteps += parts[0].supersteps
-    return Written({}, rows, round(seconds, 6), supersteps)
+    return TableFiles({}, rows, round(seconds, 6), supersteps)
 
 
-def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> Written:
+def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> TableFiles:
     """Write this rank's files of some answers under names that no other attempt has."""
     algorithm, facts = request.algorithm, GraphFacts.of(request.graph)
     clock, form = Clock(place.backend), form_of(algorithm)
@@ -127,7 +127,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
         raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
     except AnswerTooLarge as error:
         raise TooLarge(f"{algorithm.name}: {error}") from error
-    return Written(files.paths, files.rows, clock.seconds, supersteps)
+    return TableFiles(files.paths, files.rows, clock.seconds, supersteps)
 
 
 def _within_memory(algorithm: Algorithm, options: Mapping[str, Any], backend: Backend) -> Mapping[str, Any]:

@@ -35,8 +35,8 @@ from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
-from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
-from pipeline.store.manifest import Folder, Written, make, unsealed
+from pipeline.store.graph_writing import RowArcs, WrittenDirection, save_direction, write_vertices
+from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
 from pipeline.store.vertices import compare_declared
 
 _SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more
@@ -75,7 +75,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
     opened: list[Graph] = []
 
-    def write(folder: Path) -> Written:
+    def write(folder: Path) -> WrittenStep:
         require_sources_in(edges, sources, held)
         if not cluster.shards:  # ranks hold a part each
             require_space(_shape_of(edges, layout), backend, folder, held=held is not None)
@@ -87,7 +87,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
-        return Written(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
+        return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
     graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
     if opened and isinstance(cluster, LocalThreads):
@@ -118,7 +118,7 @@ class StoredShard:
     """What was written of a shard: its first row and the one after its last, and its directions by name, `out` and `in`."""
 
     rows: list[int]
-    directions: dict[str, Direction]
+    directions: dict[str, WrittenDirection]
     parallel_arcs: int = 0  # that are kept
 
     @property
@@ -163,7 +163,7 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
                 background.finish()  # the next shard needs the memory
             rows, directions, parallel = part.rows(number), {}, 0
             for name in part.directions:
-                arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
+                arcs = RowArcs(part.take(number, name), rows.start, part.num_vertices)
                 directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, background.save)
                 if kept is not None:
                     kept[name] = arcs.csr
@@ -241,7 +241,7 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
     )
 
 
-def _summary(stored: list[Direction]) -> DirectionFacts:
+def _summary(stored: list[WrittenDirection]) -> DirectionFacts:
     """Facts of one direction of all shards."""
     groups = [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]
     if stored[0].sizes.slots is None:

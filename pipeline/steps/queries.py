@@ -24,7 +24,7 @@ Unknown = Literal["error", "null"]
 
 
 @dataclass
-class Found:
+class QueryCounts:
     """Counts of some pairs: rows, by what decided them, of searches whose answer was checked, and pairs compared with the oracle.
 
     `seconds` are those of the kernel, with its proof.
@@ -39,7 +39,7 @@ class Found:
     compared: int = 0
     seconds: float = 0.0
 
-    def add(self, other: "Found") -> None:
+    def add(self, other: "QueryCounts") -> None:
         """Add the counts of other pairs."""
         self.rows += other.rows
         self.reachable += other.reachable
@@ -80,10 +80,10 @@ class Queries:
         self._searched = searched
         self._backend = backend
         self._clock = Clock(backend)
-        self._found = Found()
+        self._found = QueryCounts()
 
     @property
-    def found(self) -> Found:
+    def found(self) -> QueryCounts:
         """Of all batches so far."""
         return replace(self._found, seconds=self._clock.seconds)
 
@@ -101,7 +101,7 @@ class Queries:
         compared = self._compare(to_host(src), to_host(dst), reachable) if self._searched else 0
         counts = np.bincount(decided, minlength=len(WORDS)).tolist()
         checked = proved.witnessed, proved.sampled, compared
-        self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
+        self._found.add(QueryCounts(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
         columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
         return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
 

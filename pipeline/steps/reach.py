@@ -17,10 +17,10 @@ from pipeline.ingest.again import steadily
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
-from pipeline.steps.pairs import Block, batches, blocks
+from pipeline.steps.pairs import PairBlock, batches, blocks
 from pipeline.steps.paths import STEP as PATHS
 from pipeline.steps.paths import find_paths, graph_of_index
-from pipeline.steps.queries import STEP, Found, Queries, Unknown
+from pipeline.steps.queries import STEP, Queries, QueryCounts, Unknown
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.index.arrays import open_index
@@ -61,7 +61,7 @@ def reach(
     path, inputs = source.require_local(), {"index": index.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
-        found = Found()
+        found = QueryCounts()
         asked = _Asked(index, path, pairs, unknown, oracle)
         tasks = blocks(path, pairs, tables.ROWS_PER_FILE)
         written = cluster.map(partial(_write_file, asked, attempts_beside(folder)), tasks, backend, one_at_a_time=True)
@@ -120,7 +120,7 @@ class _Asked:
     oracle: bool
 
 
-def _write_file(asked: _Asked, attempts: Path, place: Place, block: Block) -> tuple[Path, Found]:
+def _write_file(asked: _Asked, attempts: Path, place: Place, block: PairBlock) -> tuple[Path, QueryCounts]:
     """Write one file of answers under a name that no other attempt has."""
     require_visible(asked.path)
     stored = place.index(asked.index)

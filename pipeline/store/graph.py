@@ -24,7 +24,7 @@ from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array
 from pipeline.store.deltas import delta_of, merged
-from pipeline.store.facts import GraphFacts, ShardFacts, Sizes
+from pipeline.store.facts import ArrayLengths, GraphFacts, ShardFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of, open_vertices
 
@@ -34,7 +34,7 @@ Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
-class Shard(Generic[Arcs]):
+class StoredShard(Generic[Arcs]):
     """A contiguous range of rows with its arcs."""
 
     rows: range  # of the graph's rows
@@ -47,7 +47,7 @@ class Shard(Generic[Arcs]):
         return self.out if direction == "out" else self.into
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, save: Save = save_array) -> Sizes:
+def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, save: Save = save_array) -> ArrayLengths:
     """Save the arrays of one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
@@ -55,8 +55,8 @@ def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, sa
         if array is not None:
             save(shard / f"{direction}-{name}.npy", array)
     if isinstance(rows, Csr):
-        return Sizes(arcs=len(rows.indices))
-    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
+        return ArrayLengths(arcs=len(rows.indices))
+    return ArrayLengths(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
 
 
 def open_graph(
@@ -138,19 +138,19 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     return before
 
 
-def open_shard(folder: Folder, number: int) -> Shard[Csr]:
+def open_shard(folder: Folder, number: int) -> StoredShard[Csr]:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
     if GraphFacts.of(folder).delta:
         out, into = open_rows(folder, [rows])
-        return Shard(rows, out[0], into[0])
-    return Shard(rows, *_both(folder, partial(_open_stored, folder, number)))
+        return StoredShard(rows, out[0], into[0])
+    return StoredShard(rows, *_both(folder, partial(_open_stored, folder, number)))
 
 
-def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
+def open_extended_shard(folder: Folder, number: int) -> StoredShard[VectCsr]:
     """Open one shard of a graph that was stored with its vector extension. Raises as `open_shard`."""
     shard = open_shard(folder, number)
-    return Shard(shard.rows, *_both(folder, lambda of: _open_lanes(folder, number, of, shard)))
+    return StoredShard(shard.rows, *_both(folder, lambda of: _open_lanes(folder, number, of, shard)))
 
 
 def shard_rows(folder: Folder) -> list[range]:
@@ -200,7 +200,7 @@ def _open_stored(folder: Folder, number: int, direction: str) -> Csr:
     return Csr(offsets, load_array(path / f"{name}-indices.npy", index, arcs), weights)
 
 
-def _open_lanes(folder: Folder, number: int, direction: str, shard: Shard[Csr]) -> VectCsr:
+def _open_lanes(folder: Folder, number: int, direction: str, shard: StoredShard[Csr]) -> VectCsr:
     sizes = _stored(folder)[number].sizes(direction)
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     if sizes.segments is None or sizes.slots is None:

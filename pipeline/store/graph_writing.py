@@ -15,13 +15,13 @@ from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
 from pipeline.runtime.backend import fetch
-from pipeline.store.facts import Sizes
+from pipeline.store.facts import ArrayLengths
 from pipeline.store.graph import Save, save_rows
 from pipeline.store.vertices import ROWS_BY_ID, VERTICES, save_vertices
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowArcs:
     """The arcs of the rows from `first_row` on, of a graph of `num_vertices` vertices."""
 
     csr: Csr
@@ -30,24 +30,24 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Direction:
+class WrittenDirection:
     """What was written of one direction of a shard."""
 
-    sizes: Sizes  # with which it is opened
+    sizes: ArrayLengths  # with which it is opened
     groups: tuple[int, int, int]  # see `groups_of`
     lane_arcs: int  # arcs in the vector extension; 0 without one
     weight: str | None  # type of its weights
 
 
-def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool, save: Save) -> Direction:
+def save_direction(folder: Path, number: int, direction: str, part: RowArcs, extended: bool, save: Save) -> WrittenDirection:
     """Save one direction, `out` or `in`, of shard `number`; if `extended`, with its vector extension."""
     csr = part.csr
     weight = None if csr.weights is None else str(csr.weights.dtype)
     if extended:
         lanes: VectCsr = on_host(extend(csr, part.first_row))
         lanes.validate(part.num_vertices)
-        return Direction(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
-    return Direction(save_rows(folder, number, direction, csr, save), groups_of(csr), 0, weight)
+        return WrittenDirection(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
+    return WrittenDirection(save_rows(folder, number, direction, csr, save), groups_of(csr), 0, weight)
 
 
 def groups_of(csr: Csr) -> tuple[int, int, int]:

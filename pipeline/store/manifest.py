@@ -84,7 +84,7 @@ class Folder:
         return digest_of([self.manifest.key, files])
 
 
-class Written(NamedTuple):
+class WrittenStep(NamedTuple):
     """The facts of a step, and what is known of some of its files, by name."""
 
     facts: dict[str, Any]
@@ -173,7 +173,7 @@ def make(
     step: str,
     inputs: Mapping[str, str],
     parameters: Mapping[str, Any],
-    write: Callable[[Path], dict[str, Any] | Written],
+    write: Callable[[Path], dict[str, Any] | WrittenStep],
     code: Code | None = None,
 ) -> Folder:
     """Return the folder at `path`, written by `write` unless a valid one is there.
@@ -183,7 +183,7 @@ def make(
     Args:
         path: The folder; replaced if it is not valid for this key.
         step, inputs, parameters: Together with `code` they make the key (see Manifest).
-        write: Writes files into the empty folder it is given and returns the facts, or `Written`. If it raises, or a signal
+        write: Writes files into the empty folder it is given and returns the facts, or `WrittenStep`. If it raises, or a signal
             ends the process, nothing is left behind, and the folder that was at `path` stays.
         code: What the step uses; None takes the module that defines `write`.
 
@@ -200,7 +200,7 @@ def make(
         fresh = unfinished / "new"
         fresh.mkdir(0o700)
         written = write(fresh)
-        facts, digests, checked = written if isinstance(written, Written) else Written(written, {})
+        facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
         files = entries(fresh, checked)
         for name, digest in digests.items():
             if files[name].blake3 != digest:

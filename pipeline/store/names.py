@@ -28,7 +28,7 @@ SHOWN = 80  # characters of a name
 
 
 @dataclass(frozen=True)
-class Names:
+class VertexNames:
     """V different names, ascending."""
 
     offsets: Array  # int64 [V + 1]
@@ -72,7 +72,7 @@ class Names:
         save_array(folder / BYTES, self.content)
 
 
-def open_names(edges: Folder) -> Names | None:
+def open_names(edges: Folder) -> VertexNames | None:
     """Open the names of an edge list by memory map; None if its ids are integers. Raises Damaged."""
     facts = EdgeFacts.of(edges)
     if facts.name_bytes is None or facts.declared_vertices is None:
@@ -80,10 +80,10 @@ def open_names(edges: Folder) -> Names | None:
     offsets = load_array(edges.path / OFFSETS, OFFSET, facts.declared_vertices + 1)
     if len(offsets) and (offsets[0], offsets[-1]) != (0, facts.name_bytes):
         raise Damaged(f"{edges.path / OFFSETS}: offsets {offsets[0]}..{offsets[-1]}, the manifest says 0..{facts.name_bytes}")
-    return Names(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
+    return VertexNames(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
 
 
-def names_beside(folder: Folder) -> Names | None:
+def names_beside(folder: Folder) -> VertexNames | None:
     """The names of a graph, or of that of which a step was made: of the edge list, or of table `vertices` if it is published.
 
     None if its ids are integers. Raises Damaged.
@@ -103,7 +103,7 @@ def _readable(folders: Iterable[Path]) -> Iterator[Folder]:
             yield read(folder)
 
 
-def names_in(files: Sequence[Path]) -> Names | None:
+def names_in(files: Sequence[Path]) -> VertexNames | None:
     """The names in the files of a table `vertices`; None if its ids are integers. Raises Damaged."""
     try:
         if not files or "id" not in pq.read_schema(files[0]).names:
@@ -114,45 +114,45 @@ def names_in(files: Sequence[Path]) -> Names | None:
     return _as_names(pa.concat_arrays([part.cast(pa.large_string()) for chunk in chunks for part in chunk.chunks]))
 
 
-def names_of(values: pa.Array) -> Names:
+def names_of(values: pa.Array) -> VertexNames:
     """The different strings of an array."""
     return _sorted(pc.unique(values.cast(pa.large_string())))[0]
 
 
-def merge(runs: Iterable[Names]) -> Names:
+def merge(runs: Iterable[VertexNames]) -> VertexNames:
     """The different names of all runs. Runs of similar size are merged, so each name is copied a logarithmic number of times."""
-    waiting: list[Names] = []
+    waiting: list[VertexNames] = []
     for run in runs:
         waiting.append(run)
         while len(waiting) > 1 and len(waiting[-1]) * 2 > len(waiting[-2]):
             waiting.append(_merged(waiting.pop(), waiting.pop()))
     while len(waiting) > 1:
         waiting.append(_merged(waiting.pop(), waiting.pop()))
-    return waiting[0] if waiting else Names(np.zeros(1, OFFSET), np.empty(0, np.uint8))
+    return waiting[0] if waiting else VertexNames(np.zeros(1, OFFSET), np.empty(0, np.uint8))
 
 
-def _merged(left: Names, right: Names) -> Names:
+def _merged(left: VertexNames, right: VertexNames) -> VertexNames:
     most, needed = len(left) + len(right), len(left.content) + len(right.content)
     require_memory(f"numbering {most:,} names", 2 * (needed + OFFSET.itemsize * most), "cpu")
     offsets, content = np.zeros(most + 1, OFFSET), np.empty(needed, np.uint8)
     count = _merge(left.offsets, left.content, right.offsets, right.content, offsets, content)
-    return Names(offsets[: count + 1].copy(), content[: offsets[count]].copy())
+    return VertexNames(offsets[: count + 1].copy(), content[: offsets[count]].copy())
 
 
-def _sorted(values: pa.Array) -> tuple[Names, Array]:
+def _sorted(values: pa.Array) -> tuple[VertexNames, Array]:
     """Different strings without nulls in the order of their bytes, and the places that they had."""
     order = pc.sort_indices(values)
     return _as_names(values.take(order)), order.to_numpy()
 
 
-def _as_names(ascending: pa.Array) -> Names:
+def _as_names(ascending: pa.Array) -> VertexNames:
     _, ends, content = ascending.buffers()
     count, first = len(ascending), ascending.offset
     if not count:
-        return Names(np.zeros(1, OFFSET), np.empty(0, np.uint8))
+        return VertexNames(np.zeros(1, OFFSET), np.empty(0, np.uint8))
     offsets = np.frombuffer(ends, OFFSET, count + 1, first * OFFSET.itemsize)
     text = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]] if content else np.empty(0, np.uint8)
-    return Names(offsets - offsets[0], text)
+    return VertexNames(offsets - offsets[0], text)
 
 
 @njit(cache=True, nogil=True)

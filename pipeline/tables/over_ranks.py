@@ -21,8 +21,8 @@ from pipeline.tables.batches import NO_ID, as_arrays
 from pipeline.tables.forms import WRONG_VERTICES, require_known, require_one_label, weight_type
 
 
-class OwnVertices:
-    """The own rows of a rank; see `pipeline.tables.forms.Vertices`.
+class ShardVertices:
+    """The own rows of a rank; see `pipeline.tables.forms.RankVertices`.
 
     Attributes:
         ids: int64 [n].
@@ -93,7 +93,7 @@ class OwnVertices:
         return self._known
 
 
-def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
+def edge_places(vertices: ShardVertices, src: Array) -> tuple[Array, int]:
     """Places of the own edges in the table of all ranks' edges, int64, and the number of all edges. A collective.
 
     Args:
@@ -167,7 +167,7 @@ def _group(file: int, within: int, total: int) -> range:
     return range(min(begin + within, end), min(begin + within + tables.ROWS_PER_GROUP, end))
 
 
-def _to_owners(vertices: OwnVertices, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+def _to_owners(vertices: ShardVertices, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     """Send each row's entry of the columns to the row's owner; entries from one sender keep their order. A collective.
 
     Returns:
@@ -184,12 +184,12 @@ def _to_owners(vertices: OwnVertices, rows: Array, columns: Sequence[Array]) -> 
     return first - owners.start, received
 
 
-def _placed(vertices: OwnVertices, table: pa.Table) -> list[Array]:
+def _placed(vertices: ShardVertices, table: pa.Table) -> list[Array]:
     """The columns of a table where the vertices' arrays are."""
     return [np.asarray(column, like=vertices.ids) for column in as_arrays(table)]
 
 
-def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
+def own_rows(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
     """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed if it has other vertices."""
     columns: list[Array] = []
     for places, table in groups:
@@ -204,7 +204,7 @@ def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) ->
     return columns
 
 
-def own_edges(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
+def own_edges(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
     """Columns of a table of edges, of those whose `src` is an own row. Raises ProofFailed unless the table ascends."""
     received: list[list[Array]] = []
     last = (-1, -1)

@@ -15,7 +15,7 @@ _ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
 _FEW = 16  # if there is less than one id per this number of vertices, they are searched for: making the array would take longer
 
 
-class Ids(Protocol):
+class VertexRows(Protocol):
     """The vertices of a graph or of a stored index: `ids` and `rows_by_id` as `Graph` has them."""
 
     @property
@@ -35,7 +35,7 @@ class Ids(Protocol):
         """What was derived from these arrays."""
 
 
-def rows_of(graph: Ids, ids: Array) -> Array:
+def rows_of(graph: VertexRows, ids: Array) -> Array:
     """Rows [n] of external ids, int64 [n], where the graph's arrays are; NO_ROW for an id that the graph does not have."""
     ids = np.asarray(ids, like=graph.ids)
     find = partial(_search, graph) if _FEW * len(ids) < graph.num_vertices else finder(graph)
@@ -48,12 +48,12 @@ def places_in(ascending: Array, values: Array) -> tuple[Array, Array]:
     return places, ascending[places] == values if len(ascending) else np.zeros(len(values), np.bool_)
 
 
-def finder(graph: Ids) -> Callable[[Array], Array]:
+def finder(graph: VertexRows) -> Callable[[Array], Array]:
     """`rows_of` for many ids: by an array from each id in the graph's range to its row, where this stays small."""
     return graph.numbering.get(finder, lambda: _new_finder(graph))
 
 
-def _new_finder(graph: Ids) -> Callable[[Array], Array]:
+def _new_finder(graph: VertexRows) -> Callable[[Array], Array]:
     ids, rows_by_id = graph.ids, graph.rows_by_id
     low, high = (int(ids[rows_by_id[end]]) for end in (0, -1)) if graph.num_vertices else (0, -1)
     if not 0 < high - low + 1 <= _ENTRIES * graph.num_vertices:
@@ -70,7 +70,7 @@ def _new_finder(graph: Ids) -> Callable[[Array], Array]:
     return lambda ids: elementwise(find, ids, dtype=table.dtype)
 
 
-def _search(graph: Ids, ids: Array) -> Array:
+def _search(graph: VertexRows, ids: Array) -> Array:
     if not graph.num_vertices:
         return np.full_like(ids, NO_ROW, graph.rows_by_id.dtype)
     order = np.argsort(ids)  # consecutive searches share their path: four times as fast as in any order

@@ -11,7 +11,7 @@ import distributed
 from distributed import Client, KilledWorker
 
 from pipeline.cluster.dask.code_version import CodeVersion
-from pipeline.cluster.dask.groups import Groups
+from pipeline.cluster.dask.groups import RankGroups
 from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
 from pipeline.cluster.protocol import Place, Result, Task
@@ -33,7 +33,7 @@ class Workers:
         self._client, self._config = client, config
         self._address = config.scheduler
         self._deadline = config.deadline
-        self._groups = Groups(client, config)
+        self._groups = RankGroups(client, config)
 
     def map(
         self,

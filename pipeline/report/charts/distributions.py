@@ -8,7 +8,7 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.report.aggregates import bins, frequencies, lower_median, of_parts, values_of
 from pipeline.report.charts import Caption, Chart, histogram, log_log
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted, in_unit, number, with_unit
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -17,7 +17,7 @@ LEVEL_BARS = 170  # each two units of the chart wide
 DISTANCE_BARS = 60
 
 
-def degree_chart(vertices: Vertices) -> Chart | None:
+def degree_chart(vertices: VertexColumns) -> Chart | None:
     """Number of vertices of each degree; None if no vertex has an arc."""
     if not vertices.out_degree.any():
         return None

@@ -55,7 +55,7 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     def write(folder: Path) -> dict[str, Any]:
         started = time.perf_counter()
         backend, turn = _where(runtime, vertices)
-        edges = _Edges(graph, answer, backend)
+        edges = _ForestEdges(graph, answer, backend)
         with turn:
             forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
         facts = GraphFacts.of(graph)
@@ -79,7 +79,7 @@ def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextMan
     return "cpu", nullcontext()
 
 
-class _Edges:
+class _ForestEdges:
     """The edges of table `mst` between positions of the graph's vertices, whose arrays are those of `finder`."""
 
     def __init__(self, graph: Folder, answer: Folder, backend: Backend) -> None:
@@ -131,7 +131,7 @@ class _Edges:
         return found
 
 
-def _write_files(folder: Path, edges: _Edges, forest: RootedForest, schema: pa.Schema) -> None:
+def _write_files(folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema) -> None:
     rows = len(edges.ids)
 
     def batches(number: int) -> Iterator[pa.RecordBatch]:

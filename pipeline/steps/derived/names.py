@@ -15,7 +15,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import DerivedFacts
 from pipeline.store.manifest import Folder, make
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.tables import files as tables
 
 
@@ -68,7 +68,7 @@ def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
     return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
-def _with_names(rows: pa.Table, ids: list[str], names: Names) -> pa.Table:
+def _with_names(rows: pa.Table, ids: list[str], names: VertexNames) -> pa.Table:
     of_all = names.array()
     for column in ids:
         field, place = rows.schema.field(column), rows.schema.get_field_index(column)
@@ -86,7 +86,7 @@ def _with_names(rows: pa.Table, ids: list[str], names: Names) -> pa.Table:
     return rows
 
 
-def _check(original: Path, named: Path, ids: list[str], names: Names) -> None:
+def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> None:
     """Raise ProofFailed unless a file has the rows of another one, and with each id the name that has its number."""
     with pq.ParquetFile(original) as due, pq.ParquetFile(named, page_checksum_verification=True) as file:
         if due.num_row_groups != file.num_row_groups:

@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Asked:
+class PublishOptions:
     """How a run is published."""
 
     target: Target = field(default_factory=Target)
@@ -55,7 +55,7 @@ class Asked:
 def publish(
     output: Path,
     results: Results,
-    asked: Asked | None = None,
+    asked: PublishOptions | None = None,
     backend: Backend = "cpu",
     fallback: str | None = None,
 ) -> Folder:
@@ -65,7 +65,7 @@ def publish(
         output: The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest`, or the link of
             another name that `asked` has, a link to it.
         results: Coordinates of the edge list become a table, too.
-        asked: None is what `Asked()` is.
+        options: None is what `PublishOptions()` is.
         backend ({"cpu", "gpu"}): Where this run computed. The facts of each step state where the step was computed, maybe in an
             earlier run.
         fallback: Why a run whose backend is `auto` computed on the CPU.
@@ -83,7 +83,7 @@ def publish(
     """
     started, code = time.perf_counter(), Code((__name__,)).version()
     require_proofs(results)
-    asked = asked or Asked()
+    asked = asked or PublishOptions()
     target = asked.target
     require_ours(output / target.link)
     inputs = {step.manifest.step: step.digest for step in steps_of(results)}

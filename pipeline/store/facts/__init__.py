@@ -83,7 +83,7 @@ class EdgeFacts(Facts):
     coordinates: CoordinateFacts | None = None  # absent
 
 
-class Sizes(Facts):
+class ArrayLengths(Facts):
     """Lengths of the arrays of one direction of a shard; the last two are those of a vector extension."""
 
     arcs: int
@@ -95,10 +95,10 @@ class ShardFacts(Facts):
     """The first row of a shard and the one after its last, and the sizes of its directions."""
 
     rows: list[int]
-    out: Sizes
-    into: Sizes | None = Field(None, alias="in")  # absent
+    out: ArrayLengths
+    into: ArrayLengths | None = Field(None, alias="in")  # absent
 
-    def sizes(self, direction: str) -> Sizes:
+    def sizes(self, direction: str) -> ArrayLengths:
         """Sizes of direction "out" or "in", which is "out" in a symmetric graph."""
         return self.into if self.into and direction == "in" else self.out
 
