@@ -37,9 +37,9 @@ def _files(arguments: list[str]) -> tuple[Path, Path | None] | None:
     """The files of `deploy`: the deployments, and the address of notifications."""
     notify = None
     if "--notify" in arguments[:-1]:
-        place = arguments.index("--notify")
-        notify = Path(arguments[place + 1])
-        arguments = arguments[:place] + arguments[place + 2 :]
+        position = arguments.index("--notify")
+        notify = Path(arguments[position + 1])
+        arguments = arguments[:position] + arguments[position + 2 :]
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
         return None
     return Path(arguments[0] if arguments else "prefect.yaml"), notify

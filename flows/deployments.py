@@ -108,13 +108,13 @@ def _checked(file: Path, entry: dict[str, Any]) -> ListedDeployment:
     return one
 
 
-def _require_text(place: str, path: tuple[str, ...], entry: Any, as_written: Any) -> None:
+def _require_text(file: str, path: tuple[str, ...], entry: Any, as_written: Any) -> None:
     """Raise BadConfig for a value that YAML reads as a number, a truth value or nothing, such as `2024`, `on` or `null`."""
     for key in path:
         entry, as_written = entry[key], as_written[key]
     if not isinstance(entry, str):
         kind = "nothing" if entry is None else type(entry).__name__
-        raise BadConfig(f'{place}: {".".join(path)}: YAML reads {as_written} as {kind}, not as text; write it as "{as_written}"')
+        raise BadConfig(f'{file}: {".".join(path)}: YAML reads {as_written} as {kind}, not as text; write it as "{as_written}"')
 
 
 def _ready(client: SyncPrefectClient, pool: str) -> None:

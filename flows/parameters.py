@@ -41,7 +41,7 @@ def checked(origin: str, flow: Flow[..., Any], given: Mapping[str, Any]) -> dict
     return {name: _value(f"{origin}: {name}", TypeAdapter(types[name]), value) for name, value in given.items()}
 
 
-def _value(place: str, takes: TypeAdapter[Any], given: Any) -> Any:
+def _value(option: str, takes: TypeAdapter[Any], given: Any) -> Any:
     problems = []
     for reading in _readings(given):
         try:
@@ -52,7 +52,7 @@ def _value(place: str, takes: TypeAdapter[Any], given: Any) -> Any:
     inside = "".join(f"[{index}]" for index in problem["loc"] if isinstance(index, int))
     shown = str(problem["input"])
     shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
-    raise BadConfig(f"{place}{inside}: {problem['msg'].removeprefix('Value error, ')} (got {shown!r})")
+    raise BadConfig(f"{option}{inside}: {problem['msg'].removeprefix('Value error, ')} (got {shown!r})")
 
 
 def _readings(given: Any) -> list[Any]:

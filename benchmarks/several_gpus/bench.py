@@ -24,7 +24,7 @@ from benchmarks.several_gpus.shares import by_name, folder_of
 from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
-from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.protocol import Cluster, TaskContext
 from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
@@ -158,8 +158,8 @@ def on_ranks(cluster: Cluster, size: int, function: Callable[..., Any], item: An
     return first
 
 
-def _call(function: Callable[..., Any], place: Place, item: Any) -> Any:
-    return function(place.communicator, item)
+def _call(function: Callable[..., Any], context: TaskContext, item: Any) -> Any:
+    return function(context.communicator, item)
 
 
 def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:

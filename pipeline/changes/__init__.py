@@ -136,11 +136,11 @@ class _ReadByChanges:
                     digest = identify(source, None)
                     self._require_new(config, call, source, digest, edges, graph)
                 asked = FileOfChanges(source, digest, config.graph, self.counts, self.snapshot)
-                place = runtime if source is last else replace(runtime, work=between)
+                into = runtime if source is last else replace(runtime, work=between)
                 beside_edges, beside_graph = published if source is last else (edges, graph)
-                changed = call("graph", change_graph, graph, edges, asked, place, beside_graph)
+                changed = call("graph", change_graph, graph, edges, asked, into, beside_graph)
                 if NEW_NAMES in changed.manifest.files:
-                    edges = call("edges", number_names, edges, changed, place, beside_edges)
+                    edges = call("edges", number_names, edges, changed, into, beside_edges)
                 graph = changed
                 self.done.append(source.url)
             if earlier and edges.path.parent == between:

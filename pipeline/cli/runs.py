@@ -142,9 +142,9 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
     written = None
     if out:
-        place = checked(DiffOptions, "options", output=out).output
-        prepare(place, STEP)
-        written = flushed(tabulate_changes(place, of_run(old), of_run(new)))
+        folder = checked(DiffOptions, "options", output=out).output
+        prepare(folder, STEP)
+        written = flushed(tabulate_changes(folder, of_run(old), of_run(new)))
         accomplish("the change tables are written")
     found = difference(old, new, max(examples, 0))
     if as_json:

@@ -1,6 +1,6 @@
 """A stored graph as a group of ranks holds it, from the kernel to the table: whole on one rank, or in shards.
 
-Every step is written once, over this interface, and runs on each rank of a group. `Place.graph` chooses the implementation.
+Every step is written once, over this interface, and runs on each rank of a group. `TaskContext.graph` chooses the implementation.
 """
 
 from collections.abc import Callable, Iterator

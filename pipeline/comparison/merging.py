@@ -140,9 +140,9 @@ class VersionReader:
         """Rows, before which the table has others, with the column `ROW` if it is the key, and with other numbers of vertices."""
         if self.keys == [ROW]:
             rows = rows.append_column(ROW, pa.array(np.arange(before, before + len(rows))))
-        for place, name in enumerate(rows.schema.names):
+        for position, name in enumerate(rows.schema.names):
             if name in self._numbers:
-                rows = rows.set_column(place, name, _renumbered(rows[name].combine_chunks(), self._numbers[name]))
+                rows = rows.set_column(position, name, _renumbered(rows[name].combine_chunks(), self._numbers[name]))
         return rows
 
 

@@ -101,7 +101,7 @@ def ingest(
             found["nodes"] = _source_facts(content, sums)
         return facts.model_copy(update=found).stored()
 
-    shown = {name: source.place for name, source in sources.items()}  # what else identifies a source is among the inputs
+    shown = {name: source.location for name, source in sources.items()}  # what else identifies a source is among the inputs
     asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
     edges = make(work / "edges", "edges", inputs, asked, write_all)
     if held:
@@ -269,7 +269,7 @@ def _source_facts(content: Stored, sums: Sums) -> SourceFacts:
     """The facts of a source that was read and checked."""
     if content.sha256:
         sums.note(content.digest, content.sha256)
-    return SourceFacts(path=content.source.place, bytes=content.bytes, blake3=content.digest)
+    return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)
 
 
 def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, edges: int | None = None) -> Iterator[pa.Table]:

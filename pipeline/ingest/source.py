@@ -48,7 +48,7 @@ class Source:
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the file is, however the user wrote it: the absolute path without links of a local file, otherwise the URL."""
         return self.url if self.local is None else os.path.realpath(self.local)
 

@@ -163,16 +163,16 @@ class _SortedRows:
 
     def find(self, vertex: int) -> dict[str, Any] | None:
         """The row of a vertex; None if there is none."""
-        place = bisect_right(self.groups, vertex, key=lambda group: group.first) - 1
-        if place < 0 or vertex > self.groups[place].last:
+        number = bisect_right(self.groups, vertex, key=lambda group: group.first) - 1
+        if number < 0 or vertex > self.groups[number].last:
             return None
-        table = self._read(place)
+        table = self._read(number)
         row = int(np.searchsorted(table["vertex"].to_numpy(), vertex))
         found: dict[str, Any] = table.slice(row, 1).to_pylist()[0]
         return found if found["vertex"] == vertex else None
 
-    def _read_group(self, place: int) -> pa.Table:
-        group = self.groups[place]
+    def _read_group(self, number: int) -> pa.Table:
+        group = self.groups[number]
         try:
             with pq.ParquetFile(group.file, metadata=self._footers[group.file], page_checksum_verification=True) as file:
                 return file.read_row_group(group.number, [*self._columns]).combine_chunks()

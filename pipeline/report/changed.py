@@ -117,11 +117,11 @@ def _largest(folders: Sequence[Path], columns: list[str], vertices: VertexColumn
     """The largest change of each vertex [V] in change tables, whose `columns` are an old and a new distance; NaN without one."""
     largest = np.full(len(vertices.ids), np.nan)
     files = [file for folder in folders for file in tables.files(folder)]
-    places = [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
+    groups = [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
 
-    def read(place: tuple[Path, int]) -> tuple[Array, Array]:
-        with pq.ParquetFile(place[0], page_checksum_verification=True) as file:
-            rows = file.read_row_group(place[1], ["vertex", changes.KIND.name, *columns])
+    def read(group: tuple[Path, int]) -> tuple[Array, Array]:
+        with pq.ParquetFile(group[0], page_checksum_verification=True) as file:
+            rows = file.read_row_group(group[1], ["vertex", changes.KIND.name, *columns])
         rows = rows.filter(pc.not_equal(rows[changes.KIND.name], "removed"))
         ids = rows["vertex"].to_numpy() if names is None else names.find(rows["vertex"])
         if not columns:
@@ -130,6 +130,6 @@ def _largest(folders: Sequence[Path], columns: list[str], vertices: VertexColumn
         by = np.where(np.isnan(old) & np.isnan(new), 0, np.nan_to_num(np.abs(new - old), nan=np.inf))
         return vertices.positions(ids[by > 0]), by[by > 0]
 
-    for at, by in map_in_order(read, places, cores()):
+    for at, by in map_in_order(read, groups, cores()):
         np.fmax.at(largest, at, by)
     return largest

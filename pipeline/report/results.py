@@ -190,11 +190,11 @@ def with_names(top: Top, name: Callable[[int], str]) -> Top:
     """Add the ids of vertices in the source, if these are strings, to the rows and to the queries of lists of vertices."""
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in top.rows]
-    for place, column in enumerate(top.columns):
+    for position, column in enumerate(top.columns):
         named = {"vertex": "id"}.get(column, f"{column}_name") if column in IDS else None
         columns += [column, named] if named else [column]
         for row, old in zip(rows, top.rows, strict=True):
-            cell = old[place]
+            cell = old[position]
             row.extend([cell, name(int(cell)) if cell.isdigit() else ""] if named else [cell])
     sql = top.sql
     if top.columns[0] == "vertex":

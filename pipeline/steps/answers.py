@@ -15,7 +15,7 @@ from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadInput, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import free_memory
@@ -92,24 +92,24 @@ def write_table(folder: Path, request: AnswerRequest, runtime: Runtime, ranks: i
     return TableFiles({}, rows, round(seconds, 6), supersteps)
 
 
-def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> TableFiles:
+def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context: TaskContext, answers: range) -> TableFiles:
     """Write this rank's files of some answers under names that no other attempt has."""
     algorithm, facts = request.algorithm, GraphFacts.of(request.graph)
-    clock, form = Clock(place.backend), form_of(algorithm)
+    clock, form = Clock(context.backend), form_of(algorithm)
     if request.index:
-        indexed = place.graph_with_index(request.graph)
+        indexed = context.graph_with_index(request.graph)
         held: HeldGraph = indexed
         answer = indexed.index_reader(request.index)
     else:
-        held = place.graph(request.graph)
-        answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, place.backend))
+        held = context.graph(request.graph)
+        answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, context.backend))
     solve = clock.timed(answer)
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)
-    encoders = held.threads if place.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
+    encoders = held.threads if context.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        with place.turn():
+        with context.turn():
             part = solve(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 

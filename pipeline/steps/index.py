@@ -15,7 +15,7 @@ import numpy as np
 
 from kernels.gpu.loader import to_host
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Clock
@@ -77,10 +77,10 @@ class _Built:
     supersteps: int
 
 
-def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: range) -> _Built:
+def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, context: TaskContext, dimensions: range) -> _Built:
     """Label some dimensions, and write them, the first ones with all else, to a folder that the ranks of this attempt share."""
-    held, clock, ranks = place.graph_with_index(graph), Clock(place.backend), place.communicator
-    with place.turn():
+    held, clock, ranks = context.graph_with_index(graph), Clock(context.backend), context.communicator
+    with context.turn():
         what, needed, where = held.index_memory(asked, dimensions)
         require_memory(f"reachability: {what}", needed, where)
         found = clock.timed(held.index_builder(asked, dimensions))()
@@ -102,7 +102,7 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     facts = IndexFacts(
         format=FORMAT, vertices=GraphFacts.of(graph).vertices, components=components, arcs=arcs, levels=levels,
         **asked.model_dump(), compared_paths=list(index.labels.compared_paths), bytes_needed=needed,
-        backend=place.backend, seconds=clock.seconds,
+        backend=context.backend, seconds=clock.seconds,
     )  # fmt: skip
     return _Built(path, facts, found.supersteps)
 

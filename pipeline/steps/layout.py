@@ -22,7 +22,7 @@ from kernels.layout.laid_out import LaidOut
 from kernels.layout.rows import parallel_arcs
 from kernels.layout.rules import Edges, Rules
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
@@ -140,14 +140,14 @@ class StoredPart:
     graph: Graph | None  # all of it, on the GPU of a single rank
 
 
-def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place: Place, attempts: Path) -> StoredPart:
+def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, context: TaskContext, attempts: Path) -> StoredPart:
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
     A collective. `held` are all edges, if a single rank has them in memory.
     """
-    ranks = place.communicator
+    ranks = context.communicator
     progress.phase("reading the edges")
-    source = as_edges(held or read_edges(edges, place.backend, ranks.rank, ranks.size), place.backend)
+    source = as_edges(held or read_edges(edges, context.backend, ranks.rank, ranks.size), context.backend)
     progress.phase("ordering the rows")
     part = lay_out_part(source, edges, layout, ranks)
     progress.phase("storing")
@@ -155,7 +155,7 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     if ranks.rank == 0:
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
-    kept: dict[str, Csr] | None = {} if place.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
+    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
     stored = []
     with Background() as background:
         for number in part.parts:
@@ -178,11 +178,11 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
         shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
         # From here on the files of all ranks are complete, except those that are saved in the background.
         of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
-        facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
+        facts = _facts_of(edges, layout, of_all, self_loops, context.backend)
         found = Folder(folder, unsealed("graph", facts.stored()))
-        graph = open_graph(found, place.backend, kept) if ranks.size == 1 else None
+        graph = open_graph(found, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
-        proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), place)
+        proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), context)
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
     complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
     return StoredPart(complete, digests, graph if kept else None)

@@ -16,7 +16,7 @@ from kernels.graph import Graph
 from kernels.reachability.paths import first_wrong_path, memory_of_paths, shortest_paths
 from pipeline import progress
 from pipeline.cluster.open_graphs import require_visible
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadConfig, ProofFailed, TooLarge
 from pipeline.runtime.backend import Clock, bring
 from pipeline.runtime.memory import require_memory
@@ -110,14 +110,14 @@ class _PathCounts:
             )
 
 
-def _write_file(graph: Folder, attempts: Path, place: Place, task: tuple[Path, int]) -> tuple[Path, _PathCounts]:
+def _write_file(graph: Folder, attempts: Path, context: TaskContext, task: tuple[Path, int]) -> tuple[Path, _PathCounts]:
     """Write the paths of a file of `reached`, whose first row is that of query `task[1]`."""
     file, first = task
     require_visible(file)
-    vertices, needed = GraphFacts.of(graph).vertices, memory_of_paths(GraphFacts.of(graph).vertices, gpu=place.backend == "gpu")
-    require_memory(f"paths: searching in a graph of {vertices:,} vertices", needed, place.backend)
-    found, attempt, clock = _PathCounts(), new_attempt(attempts), Clock(place.backend)
-    opened = place.open_graphs.graph(graph, place.backend)
+    vertices, needed = GraphFacts.of(graph).vertices, memory_of_paths(GraphFacts.of(graph).vertices, gpu=context.backend == "gpu")
+    require_memory(f"paths: searching in a graph of {vertices:,} vertices", needed, context.backend)
+    found, attempt, clock = _PathCounts(), new_attempt(attempts), Clock(context.backend)
+    opened = context.open_graphs.graph(graph, context.backend)
     tables.write_file(attempt, STEP, None, _row_groups(_paths(opened, file, first, clock, found)))
     found.seconds = clock.seconds
     return attempt, found

@@ -114,8 +114,8 @@ class Queries:
         sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
         searched = reach_by_search(self._searched.index, src[sample], dst[sample])
         if (wrong := searched != reachable[sample]).any():
-            place = sample[wrong.argmax()]
-            ends = [int(self._searched.ids[rows[place]]) for rows in (src, dst)]
+            pair = sample[wrong.argmax()]
+            ends = [int(self._searched.ids[rows[pair]]) for rows in (src, dst)]
             raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} differs from the result of a search")
         return len(sample)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline import progress
 from pipeline.cluster.open_graphs import require_visible
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked
 from pipeline.config.stages import QueriesConfig, QueryOptions
@@ -120,12 +120,12 @@ class _Asked:
     oracle: bool
 
 
-def _write_file(asked: _Asked, attempts: Path, place: Place, block: PairBlock) -> tuple[Path, QueryCounts]:
+def _write_file(asked: _Asked, attempts: Path, context: TaskContext, block: PairBlock) -> tuple[Path, QueryCounts]:
     """Write one file of answers under a name that no other attempt has."""
     require_visible(asked.path)
-    stored = place.index(asked.index)
-    searched = (stored if place.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
-    queries = Queries(stored, place.backend, asked.name, block.first, asked.unknown, searched)
+    stored = context.index(asked.index)
+    searched = (stored if context.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
+    queries = Queries(stored, context.backend, asked.name, block.first, asked.unknown, searched)
     attempt = new_attempt(attempts)
     pairs = batches(asked.path, asked.name, block, asked.index, asked.unknown == "error")
     tables.write_file(attempt, STEP, None, map(queries.answer, pairs))

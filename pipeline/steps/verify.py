@@ -16,7 +16,7 @@ from kernels.preparing import measured
 from kernels.registry import BY_NAME
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
@@ -74,7 +74,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
     return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, code)
 
 
-Prove = Callable[[Folder, AnswerTable, Place, range], tuple[str, ...]]
+Prove = Callable[[Folder, AnswerTable, TaskContext, range], tuple[str, ...]]
 
 
 def _require(
@@ -107,28 +107,28 @@ def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code)
     return _require(_compare, graph, table, where, code).model_copy(update={"solver": solver})
 
 
-def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
-    held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), place, answers)
+def _certify(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
+    held = context.graph_with_index(graph) if table.index else context.graph(graph)
+    return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), context, answers)
 
 
-def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
+def _compare(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
     """Solve again with the oracle, on the whole graph."""
     from kernels.oracle import oracle
 
-    held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    compare = partial(oracle, place.whole_graph(graph).graph, table.algorithm.name, **(table.facts.options or {}))
-    return _check_all(held, table, compare, place, answers)
+    held = context.graph_with_index(graph) if table.index else context.graph(graph)
+    compare = partial(oracle, context.whole_graph(graph).graph, table.algorithm.name, **(table.facts.options or {}))
+    return _check_all(held, table, compare, context, answers)
 
 
 def _check_all(
-    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], place: Place, answers: range
+    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], context: TaskContext, answers: range
 ) -> tuple[str, ...]:  # fmt: skip
     """The rules by which some answers hold; none where there are no answers. Raises ProofFailed."""
 
     def check_one(number: int) -> Certificate:
         answer = held.read(table, number)
-        with place.turn():
+        with context.turn():
             return certify(answer)
 
     rules: tuple[str, ...] = ()

@@ -159,8 +159,8 @@ def _as_names(ascending: pa.Array) -> VertexNames:
 def _compare(left: Array, begin: int, end: int, right: Array, first: int, last: int) -> int:
     """Below, equal to or above 0, as the bytes `left[begin:end]` are to `right[first:last]`."""
     length = min(end - begin, last - first)
-    for place in range(length):
-        one, other = left[begin + place], right[first + place]
+    for at in range(length):
+        one, other = left[begin + at], right[first + at]
         if one != other:
             return -1 if one < other else 1
     return (end - begin) - (last - first)
@@ -206,15 +206,15 @@ def _merge(left: Array, content: Array, right: Array, text: Array, offsets: Arra
         else:
             order = _compare(content, left[one], left[one + 1], text, right[other], right[other + 1])
         if order <= 0:
-            for place in range(left[one], left[one + 1]):
-                merged[end] = content[place]
+            for at in range(left[one], left[one + 1]):
+                merged[end] = content[at]
                 end += 1
             one += 1
             if order == 0:
                 other += 1
         else:
-            for place in range(right[other], right[other + 1]):
-                merged[end] = text[place]
+            for at in range(right[other], right[other + 1]):
+                merged[end] = text[at]
                 end += 1
             other += 1
         count += 1

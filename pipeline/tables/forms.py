@@ -137,20 +137,20 @@ class AllVertices:
         self.ids, self.weight = graph.ids if rows is None else graph.ids[rows], weight
 
     def ids_of(self, rows: Array) -> Array:
-        """See `Vertices.ids_of`."""
+        """See `RankVertices.ids_of`."""
         ids: Array = self._graph.ids.take(rows)  # the last one for NO_ROW
         ids[rows == NO_ROW] = NO_ID
         return ids
 
     def rows_of(self, ids: Array) -> Array:
-        """See `Vertices.rows_of`."""
+        """See `RankVertices.rows_of`."""
         ids = np.asarray(ids, like=self.ids)  # of a table that is `beside`
         rows = rows_of(self._graph, ids)
         require_known(ids, rows)
         return rows
 
     def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
-        """See `Vertices.labelled`."""
+        """See `RankVertices.labelled`."""
         rows_by_id = self._graph.rows_by_id
         own = np.arange(len(rows_by_id), dtype=rows_by_id.dtype, like=rows_by_id)
         for rows in ends:

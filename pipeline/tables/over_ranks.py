@@ -43,15 +43,15 @@ class ShardVertices:
         return self.owners.communicator
 
     def ids_of(self, rows: Array) -> Array:
-        """See `Vertices.ids_of`."""
+        """See `RankVertices.ids_of`."""
         ids, known = np.full_like(rows, NO_ID, ID), rows != NO_ROW
         (ids[known],) = self.owners.request(rows[known].astype(OFFSET), self.ids)
         return ids
 
     def rows_of(self, ids: Array) -> Array:
-        """See `Vertices.rows_of`. Every rank stores the ids of an even range of positions."""
+        """See `RankVertices.rows_of`. Every rank stores the ids of an even range of positions."""
         first, own_ids, own_rows = self._directory()
-        wanted, place = np.unique(ids, return_inverse=True)
+        wanted, of_wanted = np.unique(ids, return_inverse=True)
         cuts = np.searchsorted(wanted, first[1:]).tolist()
         parts = [wanted[begin:end] for begin, end in pairwise([0, *cuts, len(wanted)])]
         answers = []
@@ -64,11 +64,11 @@ class ShardVertices:
             answers.append(rows)
         rows = np.concatenate(self.communicator.exchange(answers))
         require_known(wanted, rows)
-        found: Array = rows[place]
+        found: Array = rows[of_wanted]
         return found
 
     def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
-        """See `Vertices.labelled`."""
+        """See `RankVertices.labelled`."""
         rows, labels = np.concatenate(ends), np.concatenate([labels] * len(ends))
         order = np.argsort(rows, kind="stable")
         here, given = self.owners.send(rows[order].astype(OFFSET), labels[order])
@@ -101,18 +101,18 @@ def edge_places(vertices: ShardVertices, src: Array) -> tuple[Array, int]:
             endpoint's id.
     """
     communicator = vertices.communicator
-    places = Owners.evenly(len(vertices.rows_by_id), communicator)
+    owners = Owners.evenly(len(vertices.rows_by_id), communicator)
     ranks = vertices.positions[src - vertices.first_row].astype(OFFSET)
     begins = np.ones_like(ranks, np.bool_)
     begins[1:] = ranks[1:] != ranks[:-1]
     first, of_edge, numbers = np.flatnonzero(begins), np.cumsum(begins) - 1, np.arange(len(src), like=ranks)
     count = np.diff(np.concatenate([first, np.asarray(np.array([len(src)]), like=first)]))
-    here, of_row = places.send(ranks[first], count)
-    edges = np.zeros(len(places.own), OFFSET, like=ranks)
+    here, of_row = owners.send(ranks[first], count)
+    edges = np.zeros(len(owners.own), OFFSET, like=ranks)
     edges[here] = of_row
     totals = np.concatenate(communicator.gather(np.array([int(edges.sum())], OFFSET)))
     before = int(totals[: communicator.rank].sum())
-    (start,) = places.request(ranks[first], np.cumsum(edges) - edges + before)
+    (start,) = owners.request(ranks[first], np.cumsum(edges) - edges + before)
     return (start - first)[of_edge] + numbers, int(totals.sum())
 
 

@@ -106,9 +106,9 @@ def _ids(file: str, batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
     return pa.array(values.astype(ID, copy=False))
 
 
-def _numbers(file: str, ids: pa.Array, place: tuple[str, int], names: VertexNames | None, strict: bool) -> pa.Array:
-    """The numbers of names; `place` is the column, and the number of its first row. Raises BadInput."""
-    column, first = place
+def _numbers(file: str, ids: pa.Array, origin: tuple[str, int], names: VertexNames | None, strict: bool) -> pa.Array:
+    """The numbers of names; `origin` is the column, and the number of its first row. Raises BadInput."""
+    column, first = origin
     if names is None:
         raise BadInput(file, f"column {column!r} is string, but the ids of this graph are integers")
     numbers = names.find(ids)

@@ -12,7 +12,7 @@ from kernels.algorithm import Algorithm
 from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import BadInput
 from pipeline.ingest.source import identify, locate, require_same
@@ -81,11 +81,11 @@ def read_pairs(path: Path, name: str, graph: Folder) -> Array:
     return ids
 
 
-def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: tuple[int, Array]) -> _Solved:
+def _solve(graph: Folder, algorithm: Algorithm, name: str, context: TaskContext, task: tuple[int, Array]) -> _Solved:
     """Solve for some pairs, from row `first` of the file on."""
     first, ids = task
-    clock, vertices = Clock(place.backend), place.whole_graph(graph).graph
-    with place.turn():
+    clock, vertices = Clock(context.backend), context.whole_graph(graph).graph
+    with context.turn():
         rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
         require_pairs_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
         try:

@@ -49,12 +49,12 @@ def reasons_to_keep(
         found = created(run) if stated and stated > now else stated
         return found if found and found <= now else None
 
-    def reason(place: int, run: str) -> str:
-        if place >= len(runs) - keep:
+    def reason(position: int, run: str) -> str:
+        if position >= len(runs) - keep:
             return "it is the newest" if keep == 1 else f"it is one of the newest {keep}"
         if run in links:
             return f"{links[run]} names it"
-        replaced = next(filter(None, map(known, runs[place + 1 :])), None)
+        replaced = next(filter(None, map(known, runs[position + 1 :])), None)
         if replaced is None:
             return (
                 "when it was replaced is not known, because the names and manifests of all later runs state times in the future"
@@ -62,7 +62,7 @@ def reasons_to_keep(
         short = now - replaced < at_least
         return f"it was replaced {duration((now - replaced).total_seconds())} ago, and readers may still use it" if short else ""
 
-    return {run: reason(place, run) for place, run in enumerate(runs)}
+    return {run: reason(position, run) for position, run in enumerate(runs)}
 
 
 def created_at(content: Mapping[str, Any]) -> dt.datetime | None:

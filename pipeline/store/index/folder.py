@@ -29,10 +29,10 @@ def find_index(path: Path) -> Folder:
         Damaged: A file differs from the manifest, or the index is not the one that the run was published with.
     """
     latest = path / "latest"
-    place = Path(os.path.realpath(latest if latest.is_symlink() else path))  # `latest` may move on meanwhile
-    if not place.is_dir():
+    target = Path(os.path.realpath(latest if latest.is_symlink() else path))  # `latest` may move on meanwhile
+    if not target.is_dir():
         raise BadConfig(f"{path}: no such folder of a run or an index")
-    folder = manifest.read(place)
+    folder = manifest.read(target)
     if folder.manifest.step == "run":
         folder = _index_of_run(folder)
     if folder.manifest.step != STEP:
