@@ -22,10 +22,10 @@ USAGE = f"""usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]
 def main(arguments: list[str]) -> None:
     """Do what USAGE says, and end the process; of several runs, with code 1 at the first that fails."""
     names, runs = arguments[::2], arguments[1::2]
-    if arguments[:1] == ["deploy"] and (found := _files(arguments[1:])):
-        run_command("flows", partial(_deploy, *found))
-    elif arguments[:1] == ["pause"] and (found := _files(arguments[1:])) and not found[1]:
-        run_command("flows", partial(_pause, found[0]))
+    if arguments[:1] == ["deploy"] and (files := _files(arguments[1:])):
+        run_command("flows", partial(_deploy, *files))
+    elif arguments[:1] == ["pause"] and (files := _files(arguments[1:])) and not files[1]:
+        run_command("flows", partial(_pause, files[0]))
     elif arguments[:1] == ["start"] and len(arguments) > 1 and "/" in arguments[1]:
         run_command("flows", partial(_start, arguments[1], arguments[2:]))
     elif runs and len(names) == len(runs) and set(names) <= set(NAMES):

@@ -20,15 +20,15 @@ class ParameterText(str):
 
 def parameters_of(arguments: list[str]) -> dict[str, ParameterText]:
     """Parameters written as NAME=VALUE. Raises BadConfig for an argument of another form, and for a name that is given twice."""
-    found: dict[str, ParameterText] = {}
+    parameters: dict[str, ParameterText] = {}
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals:
             raise BadConfig(f"{argument}: is not NAME=VALUE")
-        if name in found:
+        if name in parameters:
             raise BadConfig(f"{name}: is given twice")
-        found[name] = ParameterText(value)
-    return found
+        parameters[name] = ParameterText(value)
+    return parameters
 
 
 def checked(origin: str, flow: Flow[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:

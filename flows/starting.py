@@ -109,10 +109,10 @@ def _lines(client: SyncPrefectClient, number: UUID, shown: dict[UUID, Log]) -> I
     """The lines of a run's log, from shortly before the newest one that was shown."""
     newest = max((line.timestamp for line in shown.values()), default=None)
     since = {"timestamp": {"after_": newest - SPREAD}} if newest else {}
-    asked = LogFilter.model_validate({"flow_run_id": {"any_": [number]}, **since}).model_dump(mode="json")
+    log_filter = LogFilter.model_validate({"flow_run_id": {"any_": [number]}, **since}).model_dump(mode="json")
     page, offset = None, 0
     while page is None or page:
-        body = {"logs": asked, "offset": offset, "limit": PAGE, "sort": "TIMESTAMP_ASC"}
+        body = {"logs": log_filter, "offset": offset, "limit": PAGE, "sort": "TIMESTAMP_ASC"}
         page = [Log.model_validate(line) for line in client.request("POST", "/logs/filter", json=body).json()]
         yield from page
         offset += len(page)

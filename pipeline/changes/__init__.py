@@ -135,10 +135,10 @@ class _ReadByChanges:
                 if source is not self.sources[0]:
                     digest = identify(source, None)
                     self._require_new(config, call, source, digest, edges, graph)
-                asked = FileOfChanges(source, digest, config.graph, self.counts, self.snapshot)
+                file = FileOfChanges(source, digest, config.graph, self.counts, self.snapshot)
                 into = runtime if source is last else replace(runtime, work=between)
                 beside_edges, beside_graph = published if source is last else (edges, graph)
-                changed = call("graph", change_graph, graph, edges, asked, into, beside_graph)
+                changed = call("graph", change_graph, graph, edges, file, into, beside_graph)
                 if NEW_NAMES in changed.manifest.files:
                     edges = call("edges", number_names, edges, changed, into, beside_edges)
                 graph = changed

@@ -50,7 +50,7 @@ class FileOfChanges:
     snapshot: bool = False  # it is a new snapshot of the source, from which the changes are computed
 
 
-def change_graph(before: Folder, edges: Folder, asked: FileOfChanges, runtime: Runtime, stays: Folder) -> Folder:
+def change_graph(before: Folder, edges: Folder, file: FileOfChanges, runtime: Runtime, stays: Folder) -> Folder:
     """Apply a file of changes to a stored graph, and prove the result.
 
     Args:
@@ -72,12 +72,12 @@ def change_graph(before: Folder, edges: Folder, asked: FileOfChanges, runtime: R
     opened: list[Graph] = []
 
     def write(folder: Path) -> WrittenStep:
-        facts, graph = _Applied(before, edges, asked, layout, runtime.backend).write(folder)
+        facts, graph = _Applied(before, edges, file, layout, runtime.backend).write(folder)
         opened.append(graph)
         return WrittenStep(facts.stored(), {}, _linked(folder, before))
 
-    parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot, "file": asked.source.name}
-    inputs = {"before": before.digest, "changes": asked.digest, "edges": edges.digest}
+    parameters = before.manifest.parameters | {"counts": file.counts, "snapshot": file.snapshot, "file": file.source.name}
+    inputs = {"before": before.digest, "changes": file.digest, "edges": edges.digest}
     path = runtime.work / in_turn(stays, GRAPHS)
     changed = make(path, "graph", inputs, parameters, write)
     if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
@@ -101,29 +101,29 @@ def layout_of(graph: Folder) -> LayoutConfig:
 class _Applied:
     """The changes of a graph, in memory."""
 
-    def __init__(self, before: Folder, edges: Folder, asked: FileOfChanges, layout: LayoutConfig, backend: Backend) -> None:
-        self._before, self._facts, self._asked, self._backend = before, GraphFacts.of(before), asked, backend
+    def __init__(self, before: Folder, edges: Folder, file: FileOfChanges, layout: LayoutConfig, backend: Backend) -> None:
+        self._before, self._facts, self._file, self._backend = before, GraphFacts.of(before), file, backend
         self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
         self._bases: dict[str, Csr] = {}  # the arcs of the files that both states have
         progress.phase("reading the changes")
         names = open_names(edges)
-        if asked.snapshot:
-            snapshot = Snapshot(asked.source, asked.graph, layout, before.path.parent, backend)
+        if file.snapshot:
+            snapshot = Snapshot(file.source, file.graph, layout, before.path.parent, backend)
             graph, numbering = self._numbered(self._open(), names, snapshot.strings(names))
             listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
-            digest = asked.digest if asked.source.local else None  # that of a remote file is not that of its bytes
-            reading = beside(partial(read_changes, asked.source, digest, asked.graph, self._facts.weight, names is not None))
+            digest = file.digest if file.source.local else None  # that of a remote file is not that of its bytes
+            reading = beside(partial(read_changes, file.source, digest, file.graph, self._facts.weight, names is not None))
             opened = self._open()
             listed = reading.result()
             graph, numbering = self._numbered(opened, names, None if names is None else listed.inserted())
             ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
-        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
-        self._found = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
+        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts)
+        self._resolved = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
         if numbering:
-            self._found, used = without_unused(self._found, numbering)
+            self._resolved, used = without_unused(self._resolved, numbering)
             graph = graph if used is numbering else self._numbered(self._open(), names, used.added())[0]
             numbering = used
         # The previous graph, with the numbers that its names have now, which `_new_names` gives if there are new names.
@@ -146,36 +146,36 @@ class _Applied:
 
     def write(self, folder: Path) -> tuple[GraphFacts, Graph]:
         """Write the files of the changed graph, and prove it."""
-        facts, found = self._facts, self._found
+        facts, resolved = self._facts, self._resolved
         for name in self._before.manifest.files.keys() - {NEW_NAMES, HISTORY}:
             (folder / name).parent.mkdir(exist_ok=True)
             link_or_copy(self._before.path / name, folder / name)
-        write_history(folder, [*history_of(self._before), Applied(self._asked.source.name, self._asked.digest)])
+        write_history(folder, [*history_of(self._before), Applied(self._file.source.name, self._file.digest)])
         none = [0] * len(facts.shards)
         delta = facts.delta or DeltaFacts(
             vertices=facts.vertices, shards=facts.shards, applied=none, weight=facts.stored_weight, batches=[]
         )
-        delta = delta.model_copy(update={"batches": [*delta.batches, len(found.pairs.src)]})
-        save_batch(folder, len(delta.batches), found.pairs)
-        vertices = facts.vertices + len(found.new_ids)
-        if len(found.new_ids):
+        delta = delta.model_copy(update={"batches": [*delta.batches, len(resolved.pairs.src)]})
+        save_batch(folder, len(delta.batches), resolved.pairs)
+        vertices = facts.vertices + len(resolved.new_ids)
+        if len(resolved.new_ids):
             known = np.load(folder / NEW_VERTICES) if facts.vertices > delta.vertices else np.empty(0, ID)
             if self._new_names:
                 pq.write_table(pa.table({"id": self._new_names.added()}), folder / NEW_NAMES)
                 renumber_vertices(folder, self._new_names.numbers)
                 known = self._new_names.numbers(known)
-            save_new_vertices(folder, np.concatenate([known, found.new_ids]))
+            save_new_vertices(folder, np.concatenate([known, resolved.new_ids]))
         state = StateFacts(
             number=facts.state.number + 1 if facts.state else 1,
             parent=self._before.digest,
-            file=self._asked.source.name,
-            inserted=found.counts["insert"],
-            deleted=found.counts["delete"],
-            updated=found.counts["update"],
-            vertices=len(found.new_ids),
-            violations={name: count for name, count in found.violations.items() if count},
+            file=self._file.source.name,
+            inserted=resolved.counts["insert"],
+            deleted=resolved.counts["delete"],
+            updated=resolved.counts["update"],
+            vertices=len(resolved.new_ids),
+            violations={name: count for name, count in resolved.violations.items() if count},
         )
-        weights = found.pairs.weights
+        weights = resolved.pairs.weights
         wide = facts.stored_weight if weights is None else str(weights.dtype)
         unproved = {
             "stored_weight": wide,
@@ -199,10 +199,10 @@ class _Applied:
         return final.model_copy(update={"proof": self._prove(complete, graph)}), graph
 
     def _prove(self, folder: Folder, graph: Graph) -> CheckFacts:
-        started, found = time.perf_counter(), self._found
+        started, resolved = time.perf_counter(), self._resolved
         stated = self._rules, *open_vertices(folder)[2:]
-        removed, put = copied_by(partial(bring, backend=self._backend), (found.removed, found.put))
-        verdict = certify_changes(graph, self._graph, removed, put, found.new_ids, stated)
+        removed, put = copied_by(partial(bring, backend=self._backend), (resolved.removed, resolved.put))
+        verdict = certify_changes(graph, self._graph, removed, put, resolved.new_ids, stated)
         if not verdict.holds:
             raise ProofFailed(f"changes: {verdict.reason}")
         return CheckFacts(rules=list(verdict.rules), seconds=round(time.perf_counter() - started, 6))

@@ -155,8 +155,8 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: 
 def _require_columns(file: str, names: Sequence[str]) -> None:
     for name in _NAMES:
         if names.count(name) > 1 or (name != "weight" and name not in names):
-            found = ", ".join(map(repr, names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {found}: a file of changes has {', '.join(_NAMES)}")
+            present = ", ".join(map(repr, names))[:200]
+            raise BadInput(file, f"no column {name!r}, or several, among {present}: a file of changes has {', '.join(_NAMES)}")
 
 
 def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -> ChangeRows:
@@ -165,9 +165,9 @@ def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -
     numbers = pc.index_in(ops, pa.array(OPERATIONS, ops.type))
     listed = ChangeRows(file, line, np.empty(0, np.uint8), src, dst, None)
     _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()[:40]!r} is not one of {', '.join(OPERATIONS)}")
-    found = numbers.to_numpy().astype(np.uint8)
-    weights = _weights(listed, table, found, pa.type_for_alias(weight)) if weight else None
-    return replace(listed, ops=found, weights=weights)
+    operations = numbers.to_numpy().astype(np.uint8)
+    weights = _weights(listed, table, operations, pa.type_for_alias(weight)) if weight else None
+    return replace(listed, ops=operations, weights=weights)
 
 
 def _weights(listed: ChangeRows, table: pa.Table, ops: Array, kind: pa.DataType) -> Array:

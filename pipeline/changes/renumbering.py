@@ -64,11 +64,11 @@ class NameNumbering:
             raise ProofFailed("changes: the names are not the previous and the new ones, in ascending order")
 
 
-def without_unused(found: Resolved, numbering: NameNumbering) -> tuple[Resolved, NameNumbering]:
+def without_unused(resolved: Resolved, numbering: NameNumbering) -> tuple[Resolved, NameNumbering]:
     """The same without new names that occur only in rows that were left out."""
-    unused = np.setdiff1d(numbering.new, found.new_ids)
+    unused = np.setdiff1d(numbering.new, resolved.new_ids)
     if not len(unused):
-        return found, numbering
+        return resolved, numbering
 
     def number(numbers: Array) -> Array:
         return numbers - np.searchsorted(unused, numbers)
@@ -76,9 +76,9 @@ def without_unused(found: Resolved, numbering: NameNumbering) -> tuple[Resolved,
     def edges(of: Edges) -> Edges:
         return Edges(number(of.src), number(of.dst), of.weights)
 
-    used = NameNumbering.of(numbering.former, numbering.names.array().take(pa.array(found.new_ids)))
-    found = replace(found, new_ids=number(found.new_ids), removed=edges(found.removed), put=edges(found.put))
-    return found, used
+    used = NameNumbering.of(numbering.former, numbering.names.array().take(pa.array(resolved.new_ids)))
+    resolved = replace(resolved, new_ids=number(resolved.new_ids), removed=edges(resolved.removed), put=edges(resolved.put))
+    return resolved, used
 
 
 def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) -> Folder:

@@ -32,9 +32,9 @@ class Snapshot:
         Raises BadInput if the file is not a graph.
         """
         self.file = source.url
-        asked = {"source": source.path if source.local else source.url, "sha256": None, "coordinates": None, "nodes": None}
+        replaced = {"source": source.path if source.local else source.url, "sha256": None, "coordinates": None, "nodes": None}
         with scratch(work) as unfinished:
-            edges = ingest(config.model_copy(update=asked), unfinished)
+            edges = ingest(config.model_copy(update=replaced), unfinished)
             rules, self._names, self._facts = rules_of(edges, layout), open_names(edges), EdgeFacts.of(edges)
             read = as_edges(read_edges(edges, backend), backend)
             ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
@@ -91,8 +91,8 @@ class Snapshot:
         """The ids in the graph's numbering, which ascends with that of the snapshot."""
         if names is None or self._names is None:
             return self._ids
-        found: Array = names.find(self._names.array())[self._ids]
-        return found
+        numbers: Array = names.find(self._names.array())[self._ids]
+        return numbers
 
 
 def _keys(arcs: Csr, numbers: Array, most: int, both: bool) -> tuple[Array, Array | None]:
@@ -122,8 +122,8 @@ def _find(wanted: Array, ascending: Array) -> tuple[Array, Array]:
         return np.zeros_like(wanted, OFFSET), np.zeros_like(wanted, np.bool_)
 
     def find(some: Array) -> Array:
-        found: Array = np.searchsorted(ascending, some)
-        return found
+        places: Array = np.searchsorted(ascending, some)
+        return places
 
     places = np.minimum(elementwise(find, wanted, dtype=OFFSET), len(ascending) - 1)
     known: Array = ascending[places] == wanted

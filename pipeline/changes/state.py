@@ -41,8 +41,8 @@ class PublishedState:
         try:
             return RunConfig.model_validate(given)
         except ValidationError as error:
-            asked = error.errors()[0]["loc"][0] in options
-        return checked(RunConfig, "options" if asked else f"{self.run.path}: its configuration cannot be used again", **given)
+            by_option = error.errors()[0]["loc"][0] in options
+        return checked(RunConfig, "options" if by_option else f"{self.run.path}: its configuration cannot be used again", **given)
 
     def steps(self) -> tuple[Folder, Folder]:
         """The edge list and the stored graph, whose files are not read. Raises BadConfig if a later run has replaced them."""

@@ -61,10 +61,10 @@ class HeldIndex(HeldGraph, Protocol):
     def index_reader(self, index: Folder) -> Callable[[], ShardAnswer[Any]]:
         """A solver that reads this rank's part of a stored index."""
 
-    def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
+    def index_memory(self, config: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
         """What an index in these dimensions is called, how many bytes building it takes here, and in which memory."""
 
-    def index_builder(self, asked: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[Any]]:
+    def index_builder(self, config: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[Any]]:
         """A solver that builds this rank's part of an index in some of its dimensions."""
 
     def index_slices(self, part: Any) -> Iterator[Slice]:

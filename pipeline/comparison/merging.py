@@ -74,15 +74,15 @@ class VersionReader:
         """The first key by the statistics of a row group; None if they do not state it."""
         about = self._version.footers[group.path].row_group(group.number)
         columns = {column.path_in_schema: column.statistics for column in map(about.column, range(about.num_columns))}
-        found = list[Any]()
+        smallest = list[Any]()
         for key in self.keys:  # a column ascends within a row group where all keys before it are the same
             stated = columns.get(key)
             if not (stated and stated.has_min_max) or key in self._numbers:
                 return None
-            found.append(stated.min)
-            if stated.min != stated.max and len(found) < len(self.keys):
+            smallest.append(stated.min)
+            if stated.min != stated.max and len(smallest) < len(self.keys):
                 return None
-        return tuple(found)
+        return tuple(smallest)
 
     def _read_first(self, group: _RowGroup) -> tuple[Any, ...]:
         with self._opened(group) as file:

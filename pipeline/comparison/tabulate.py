@@ -77,12 +77,12 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
                 made[one.name].take(part)
             for of_table in made.values():
                 of_table.end()
-            found = {name: of_table.finished() for name, of_table in made.items()}
+            tabulated = {name: of_table.finished() for name, of_table in made.items()}
         seconds = sum(one.seconds for one in made.values())
         if placed:
             shutil.rmtree(placed)
         proof = CheckFacts(rules=[*RULES], seconds=round(seconds, 6))
-        return ChangesFacts(tables=found, not_compared=dict(sorted(reasons.items())), proof=proof).stored()
+        return ChangesFacts(tables=tabulated, not_compared=dict(sorted(reasons.items())), proof=proof).stored()
 
     inputs = {
         f"{side} {name}": table.digest for side, versions in (("old", old), ("new", new)) for name, table in versions.items()
@@ -151,8 +151,8 @@ class _Changes:
 
     def finished(self) -> ChangedFacts:
         """Wait for the files, and name them. Raises ProofFailed unless they make the new table of the old one."""
-        found, files = self.comparison.result(), [file.result() for file in self._files]
-        self._require(found, files)
+        difference, files = self.comparison.result(), [file.result() for file in self._files]
+        self._require(difference, files)
         self.seconds += sum(file.seconds for file in files)
         # The files of several are named as by `pipeline.tables.files.published_names`.
         mark = f"-{digest_of([[*side.files.values()] for side in self._versions])[:16]}" if len(files) > 1 else ""
@@ -160,9 +160,9 @@ class _Changes:
             file.path.rename(self._folder / tables.file_name(number).replace(".parquet", f"{mark}.parquet"))
         if not files:
             tables.write_rows(self._folder / tables.file_name(0), self._schema, changes.keys(self._name), [])
-        largest = {name: value for name, value in found.largest.items() if isfinite(value)}
-        counts = {kind: getattr(found, kind) for kind in KINDS}
-        return ChangedFacts(rows=[*found.rows], **counts, columns=found.columns, largest=largest)
+        largest = {name: value for name, value in difference.largest.items() if isfinite(value)}
+        counts = {kind: getattr(difference, kind) for kind in KINDS}
+        return ChangedFacts(rows=[*difference.rows], **counts, columns=difference.columns, largest=largest)
 
     def _ids(self, rows: pa.Table, replaced: Callable[[CommonNumbers, pa.Array], pa.Array]) -> pa.Table:
         """The rows with other values in the columns of ids, if these are strings in the source."""
@@ -201,10 +201,10 @@ class _Changes:
             and all(same(whole(read[name]), whole(rows[name])) for name in rows.schema.names if name != KIND.name)
         )
 
-    def _require(self, found: TableDifference, files: list[_File]) -> None:
+    def _require(self, difference: TableDifference, files: list[_File]) -> None:
         """Raise ProofFailed unless the files together have the proved rows of all ranges, each once."""
         ends = [end for file in files for end in (file.ends if file.rows > 1 else file.ends[:1])]
         if not all(below < above for below, above in pairwise(ends)) or (
-            sum(file.rows for file in files) != found.added + found.removed + found.changed
+            sum(file.rows for file in files) != difference.added + difference.removed + difference.changed
         ):
             raise ProofFailed(f"{self._folder.name}: its keys do not ascend, or its rows are not those of the two tables")

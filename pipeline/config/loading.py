@@ -66,9 +66,9 @@ def load_cluster(path: Path) -> ClusterConfig:
     table = read_toml(path).get("cluster", {})
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: cluster: is not a table")
-    found = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
-    require_effect_of_cluster(f"{path}: cluster", found)
-    return found
+    config = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
+    require_effect_of_cluster(f"{path}: cluster", config)
+    return config
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:

@@ -86,24 +86,24 @@ def ingest(
     def write_all(folder: Path) -> dict[str, Any]:
         begins()
         facts = reading.write(folder)
-        names, found = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
+        names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in sources:
             with _checked(sources["coordinates"], expected.get("coordinates")) as content:
                 vertices = _write_coordinates(graph, content, folder, names, facts)
             read = _source_facts(content, sums)
-            found["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
+            facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
                 table = read_nodes(content, graph.limits, names, graph.node_columns)
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
-            found["nodes"] = _source_facts(content, sums)
-        return facts.model_copy(update=found).stored()
+            facts_of_files["nodes"] = _source_facts(content, sums)
+        return facts.model_copy(update=facts_of_files).stored()
 
     shown = {name: source.location for name, source in sources.items()}  # what else identifies a source is among the inputs
-    asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
-    edges = make(work / "edges", "edges", inputs, asked, write_all)
+    parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
+    edges = make(work / "edges", "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = sources["source"].unwritten
     if held and reading.arrays:
@@ -132,12 +132,12 @@ class _EdgeReader:
             part.unlink()
         with self._opened(folder, graph, weight) as read:
             if not read.edges.named:
-                found = self._store(read, None if read.refers_to else folder)
+                stored = self._store(read, None if read.refers_to else folder)
             else:
                 names = collect(self._watched(read))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
-            return self._facts(read, found)
+            return self._facts(read, stored)
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
         first = read.content.digest
@@ -145,10 +145,10 @@ class _EdgeReader:
             most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))
             edges = numbered(self.source.url, names, read.edges.tables)
             read.edges = replace(read.edges, tables=edges, largest=most, first_id=0, declared_vertices=len(names))
-            found = self._store(read, folder)
+            stored = self._store(read, folder)
         if read.content.digest != first:  # of a remote file, which has no other digest
             raise Changed(self.source.url, "changed while it was read")
-        return self._facts(read, found).model_copy(update={"name_bytes": len(names.content)})
+        return self._facts(read, stored).model_copy(update={"name_bytes": len(names.content)})
 
     @contextmanager
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator["_Opened"]:
@@ -171,7 +171,7 @@ class _EdgeReader:
                     yield _Opened(name, content, entry.read(text, graph, weight), text)
             content.check(self.digest, graph.sha256)
 
-    def _facts(self, read: "_Opened", found: StoredEdges) -> EdgeFacts:
+    def _facts(self, read: "_Opened", stored: StoredEdges) -> EdgeFacts:
         graph, edges = self.graph, read.edges
         facts = EdgeFacts(
             format=read.format,
@@ -180,8 +180,8 @@ class _EdgeReader:
             columns=dict(edges.columns.names) if edges.columns else None,
             ignored_columns=[*edges.columns.ignored] if edges.columns else [],
             weight=None if edges.weight is None else str(edges.weight),
-            edges=found.edges,
-            largest=found.largest,
+            edges=stored.edges,
+            largest=stored.largest,
             first_id=edges.first_id,
             declared_vertices=edges.declared_vertices,
             source=_source_facts(read.content, self.sums),
@@ -195,9 +195,9 @@ class _EdgeReader:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        found = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
-        self.arrays = self.arrays if found.held else None
-        return found
+        stored = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
+        self.arrays = self.arrays if stored.held else None
+        return stored
 
     def _watched(self, read: "_Opened") -> Iterator[pa.Table]:
         return _watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)

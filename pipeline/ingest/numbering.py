@@ -40,12 +40,12 @@ def numbered(file: str, names: VertexNames, tables: Iterator[pa.Table]) -> Itera
 
 def _number(file: str, names: VertexNames, of_all: pa.Array, table: pa.Table) -> pa.Table:
     ids = _ids(table)
-    found = names.find(ids)
-    if (found == UNKNOWN).any():
+    numbers = names.find(ids)
+    if (numbers == UNKNOWN).any():
         raise Changed(file, "changed while it was read")
-    if not of_all.take(pa.array(found)).equals(ids):
+    if not of_all.take(pa.array(numbers)).equals(ids):
         raise ProofFailed(f"{file}: a vertex has another number than its id")
-    columns = dict(zip(ENDS, np.split(found, 2), strict=True))
+    columns = dict(zip(ENDS, np.split(numbers, 2), strict=True))
     return pa.table(columns | {name: table[name] for name in table.schema.names if name not in ENDS})
 
 

@@ -81,8 +81,8 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int]:
     except BadInput:  # fewer edges than the header declares, because there are more blocks
         if not tables:
             raise
-    found = pa.concat_tables(tables)
-    return pc.unique(pa.chunked_array([*found["src"].chunks, *found["dst"].chunks], found["src"].type)), len(found)
+    edges = pa.concat_tables(tables)
+    return pc.unique(pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges["src"].type)), len(edges)
 
 
 def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> GraphSizes:

@@ -166,20 +166,20 @@ class Atlas:
             title, sentence, levels, maps.distance_colours, markers=markers, bar=_colour_bar(highest, unit), values=shown
         )
 
-    def isochrones(self, found: Isochrones, unit: str, markers: Sequence[Marker]) -> Map:
+    def isochrones(self, isochrones: Isochrones, unit: str, markers: Sequence[Marker]) -> Map:
         """Each vertex in the colour of the smallest threshold that it is within, over the areas of the thresholds."""
-        steps = max(len(found.thresholds) - 1, 1)
+        steps = max(len(isochrones.thresholds) - 1, 1)
         values = np.full(len(self._projection.ids), np.nan)
-        values[self._entry[self._known]] = found.within[self._known]
-        colours = maps.by_value(np.arange(len(found.thresholds), dtype=np.float64), steps)
+        values[self._entry[self._known]] = isochrones.within[self._known]
+        colours = maps.by_value(np.arange(len(isochrones.thresholds), dtype=np.float64), steps)
         ground = np.full((self._projection.height, self._projection.width), maps.NOTHING, np.uint8)
-        for level, areas in reversed([*zip(colours, found.areas, strict=False)]):
+        for level, areas in reversed([*zip(colours, isochrones.areas, strict=False)]):
             ground[maps.covered(self._projection, [rings_of(area) for area in areas if area])] = level
         levels = self._network.levels(maps.by_value(values, steps))
-        shown = [None if math.isnan(value) else found.thresholds[int(value)] for value in values[self._named].tolist()]
+        shown = [None if math.isnan(value) else isochrones.thresholds[int(value)] for value in values[self._named].tolist()]
         return self._map(
-            "Isochrones", found.sentence, levels, maps.distance_colours, ground, markers=markers,
-            bar=_steps(found.thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
+            "Isochrones", isochrones.sentence, levels, maps.distance_colours, ground, markers=markers,
+            bar=_steps(isochrones.thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
         )  # fmt: skip
 
     def changes(self, moved: Moved) -> Map:

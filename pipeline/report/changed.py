@@ -48,54 +48,54 @@ class Moved:
     @property
     def sentence(self) -> str:
         """The numbers."""
-        found = self.by[~np.isnan(self.by)]
+        known = self.by[~np.isnan(self.by)]
         if not self.stage:
-            return f"{counted(len(found), 'vertex', 'vertices')} with a change in a table of vertices."
-        finite = found[np.isfinite(found)]
+            return f"{counted(len(known), 'vertex', 'vertices')} with a change in a table of vertices."
+        finite = known[np.isfinite(known)]
         vertices = counted(len(finite), "vertex", "vertices")
         most = f" by up to {with_unit(int(finite.max()) if self.integer else finite.max(), self.unit)}" if len(finite) else ""
-        others = counted(len(found) - len(finite), "vertex", "vertices")
+        others = counted(len(known) - len(finite), "vertex", "vertices")
         return f"{vertices} at a different distance{most}; {others} reached only before or only now."
 
 
-def rows_of(found: ChangesFacts) -> list[tuple[str, ...]]:
+def rows_of(facts: ChangesFacts) -> list[tuple[str, ...]]:
     """The rows of a table with columns HEADS, of the tables that have changed."""
     return [
         (name, *(f"{count:,}" for count in (*table.rows, *differ)), ", ".join(changed_values(table.columns, table.largest)))
-        for name, table in found.tables.items()
+        for name, table in facts.tables.items()
         if any(differ := (table.added, table.removed, table.changed))
     ]
 
 
-def note_of(found: ChangesFacts) -> str:
+def note_of(facts: ChangesFacts) -> str:
     """The tables that the list of changed rows leaves out."""
-    same = [name for name, table in found.tables.items() if not (table.added or table.removed or table.changed)]
+    same = [name for name, table in facts.tables.items() if not (table.added or table.removed or table.changed)]
     said = [f"Without a change: {', '.join(same)}."] if same else []
-    said += [f"Not compared: {name}, {why}." for name, why in found.not_compared.items()]
+    said += [f"Not compared: {name}, {why}." for name, why in facts.not_compared.items()]
     return " ".join(said)
 
 
 def movement(
-    found: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None
+    tabulated: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None
 ) -> tuple[Moved, Chart | None] | None:  # fmt: skip
     """How the vertices of the graph have changed, and its chart; None if none has."""
-    moved = moved_vertices(found, vertices, names, measure)
+    moved = moved_vertices(tabulated, vertices, names, measure)
     return None if moved is None else (moved, moved_chart(moved))
 
 
-def moved_vertices(found: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None) -> Moved | None:
+def moved_vertices(tabulated: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None) -> Moved | None:
     """How the vertices of the graph have changed; None if none has."""
-    tables_found = ChangesFacts.of(found).tables
+    tables_of_changes = ChangesFacts.of(tabulated).tables
     for algorithm in _PATHS:
-        table = tables_found.get(algorithm.table_name)
+        table = tables_of_changes.get(algorithm.table_name)
         if table and (table.added or table.removed or table.columns.get("distance")):
-            folder = found.path / f"{algorithm.table_name}{changes.SUFFIX}"
+            folder = tabulated.path / f"{algorithm.table_name}{changes.SUFFIX}"
             hops = any(column.unit == "hops" for column in algorithm.columns)
             integer = pa.types.is_integer(pq.read_schema(tables.files(folder)[0]).field("new_distance").type)
             by = _largest([folder], ["old_distance", "new_distance"], vertices, names)
             unit = "hops" if hops else measure or "sum of weights"
             return Moved(by, algorithm.name, unit, integer) if not np.isnan(by).all() else None
-    keyed = [found.path / f"{name}{changes.SUFFIX}" for name in tables_found if changes.keys(name) == ["vertex"]]
+    keyed = [tabulated.path / f"{name}{changes.SUFFIX}" for name in tables_of_changes if changes.keys(name) == ["vertex"]]
     by = _largest(keyed, [], vertices, names)
     return None if np.isnan(by).all() else Moved(by)
 

@@ -156,36 +156,36 @@ class Findings:
             Form.LABELS: self._labels,
         }
         algorithm = BY_NAME[stage]
-        found = _TableFindings(Result(algorithm.title))
-        found.result.sentence = of_form[algorithm.form](algorithm, answer, found)
-        return found
+        findings = _TableFindings(Result(algorithm.title))
+        findings.result.sentence = of_form[algorithm.form](algorithm, answer, findings)
+        return findings
 
-    def _paths(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
+    def _paths(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
         name, sources = algorithm.name, facts_of_answer(answer).sources or []
         hops = _counts_hops(algorithm)
         unit = "hops" if hops else self._measure or "sum of weights"
-        reached = found.arcs_traversed = 0
+        reached = of_table.arcs_traversed = 0
         for position, distance in enumerate(reading.distances(answer, len(self._vertices.ids))):
             source, near = sources[position], len(distance) - distance.null_count
             shown = self._shown(source)
             reached += near
-            found.arcs_traversed += self._arcs_of(distance)
+            of_table.arcs_traversed += self._arcs_of(distance)
             if position < COMPARED_SOURCES:
                 compared = {"vertices reached": near, "farthest": pc.max(distance).as_py()}
-                found.result.figures |= {f"{name} from {shown}: {what}": value for what, value in compared.items()}
+                of_table.result.figures |= {f"{name} from {shown}: {what}": value for what, value in compared.items()}
             if position < DRAWN_SOURCES:
-                found.charts.append(level_chart(shown, distance) if hops else distance_chart(shown, distance, unit))
+                of_table.charts.append(level_chart(shown, distance) if hops else distance_chart(shown, distance, unit))
                 known = results.Known.by(source, self._names)
-                asked = (algorithm.table_name, unit), known, distance, self._vertices.ids, len(sources) > 1, self.coordinates
-                found.result.tops.append(replace(results.farthest(*asked), title=f"Farthest from {shown}"))
+                of_source = (algorithm.table_name, unit), known, distance, self._vertices.ids, len(sources) > 1, self.coordinates
+                of_table.result.tops.append(replace(results.farthest(*of_source), title=f"Farthest from {shown}"))
             if self.atlas and name in self._mapped and position < MAPPED_SOURCES:
-                found.maps.append(self.atlas.distances(source, shown, distance, unit))
+                of_table.maps.append(self.atlas.distances(source, shown, distance, unit))
         if len(sources) > DRAWN_SOURCES:
-            found.not_drawn.append(
+            of_table.not_drawn.append(
                 f"{name}: the first {DRAWN_SOURCES} of {len(sources):,} sources have charts; the table has all."
             )
-        if found.maps and len(sources) > MAPPED_SOURCES:
-            found.not_drawn.append(f"{name}: the first {MAPPED_SOURCES} of {len(sources):,} sources have maps.")
+        if of_table.maps and len(sources) > MAPPED_SOURCES:
+            of_table.not_drawn.append(f"{name}: the first {MAPPED_SOURCES} of {len(sources):,} sources have maps.")
         total = len(sources) * len(self._vertices.ids)
         rest = f"; {total - reached:,} unreached" if reached < total else ""
         return f"{counted(len(sources), 'source')}; {counted(reached, 'distance')}{rest}"
@@ -197,37 +197,39 @@ class Findings:
         pairs = [*zip(degrees, distance.chunks, strict=True)]
         return sum(of_parts(lambda pair: int(pair[0][pair[1].is_valid().to_numpy(zero_copy_only=False)].sum()), pairs))
 
-    def _forest(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
+    def _forest(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
         table = tables.read(answer.path, columns=["src", "dst", "weight"])
         trees, total = len(self._vertices.ids) - table.num_rows, exact_sum(table["weight"])
-        found.result.figures = {f"{algorithm.name}: {what}": value for what, value in (("total weight", total), ("trees", trees))}
+        of_table.result.figures = {
+            f"{algorithm.name}: {what}": value for what, value in (("total weight", total), ("trees", trees))
+        }
         if table.num_rows:
-            found.result.tops.append(results.heaviest(algorithm.table_name, table))
+            of_table.result.tops.append(results.heaviest(algorithm.table_name, table))
         if self.atlas:
-            found.maps.append(self.atlas.forest(answer))
+            of_table.maps.append(self.atlas.forest(answer))
         if isinf(total):
             weight = "beyond 1.8e308, the largest float64"
         else:
             weight = f"{number(total)} {self._measure}" if self._measure else number(total)
         return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
-    def _components(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
+    def _components(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
         labels, sizes = component_sizes(answer)
         one, several = ("community", "communities") if algorithm.name == "communities" else ("component", "components")
         if not len(sizes):
             return f"no {one}: the graph has no vertex"
         equal = f"{counted(len(sizes), one, several)} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
-        found.add(component_chart(algorithm.title, sizes, several), f"{algorithm.title}: {equal}; no distribution to draw.")
+        of_table.add(component_chart(algorithm.title, sizes, several), f"{algorithm.title}: {equal}; no distribution to draw.")
         largest, single = int(sizes.max()), int((sizes == 1).sum())
         compared = {several: len(sizes), "vertices of the largest": largest}
-        found.result.figures = {f"{algorithm.name}: {what}": value for what, value in compared.items()}
-        found.result.tops.append(results.largest(algorithm.table_name, labels, sizes, len(self._vertices.ids), several))
+        of_table.result.figures = {f"{algorithm.name}: {what}": value for what, value in compared.items()}
+        of_table.result.tops.append(results.largest(algorithm.table_name, labels, sizes, len(self._vertices.ids), several))
         return (
             f"{counted(len(sizes), one, several)}; the largest has {counted(largest, 'vertex', 'vertices')} "
             f"({largest / len(self._vertices.ids):.2%})" + (f"; {single:,} of one vertex" if single else "")
         )
 
-    def _values(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
+    def _values(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
         table = tables.read(answer.path)
         if not table.num_rows:
             return "no value: the graph has no vertex"
@@ -239,38 +241,40 @@ class Findings:
             total = pc.sum(table[name]).as_py()
             share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
             sentences.append(f"vertex {self._shown(vertex)} has the highest {name}, {number(highest)}{share}")
-            found.result.tops.append(results.best(algorithm.table_name, name, first))
-            found.result.figures[f"{algorithm.name}: highest {name}"] = highest
+            of_table.result.tops.append(results.best(algorithm.table_name, name, first))
+            of_table.result.figures[f"{algorithm.name}: highest {name}"] = highest
             if not self._names:  # the number of a name changes when others are added
-                found.result.figures[f"{algorithm.name}: vertex of it"] = vertex
+                of_table.result.figures[f"{algorithm.name}: vertex of it"] = vertex
         return "; ".join(sentences)
 
-    def _pairs(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
+    def _pairs(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
         vertices = tables.read(answer.path, columns=["vertex"])["vertex"]
         reach = pc.value_counts(vertices)
         counts = pa.RecordBatch.from_arrays([reach.field("values"), reach.field("counts")], ["vertex", "reached"])
         possible = len(self._vertices.ids) ** 2
-        found.result.figures = {f"{algorithm.name}: pairs": len(vertices)}
+        of_table.result.figures = {f"{algorithm.name}: pairs": len(vertices)}
         if not len(vertices):
             return "no pair: no vertex reaches another one"
-        found.result.tops.append(results.most_reached(algorithm.table_name, results.highest([counts], "reached", results.MOST)))
+        of_table.result.tops.append(
+            results.most_reached(algorithm.table_name, results.highest([counts], "reached", results.MOST))
+        )
         return f"{counted(len(vertices), 'pair')} of {possible:,} ({len(vertices) / possible:.2%})"
 
-    def _flows(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
+    def _flows(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
         table = tables.read(answer.path)
         if not table.num_rows:
             return "no pair was asked for"
         total, none = pc.sum(table["flow"]).as_py(), pc.sum(pc.equal(table["flow"], 0)).as_py()
-        found.result.figures = {f"{algorithm.name}: {what}": value for what, value in (("pairs", len(table)), ("flow", total))}
-        found.result.tops.append(results.first_flows(algorithm.table_name, table.slice(0, results.MOST).to_pylist()))
+        of_table.result.figures = {f"{algorithm.name}: {what}": value for what, value in (("pairs", len(table)), ("flow", total))}
+        of_table.result.tops.append(results.first_flows(algorithm.table_name, table.slice(0, results.MOST).to_pylist()))
         arcs = pc.sum(pc.list_value_length(table["cut_src"])).as_py()
         return f"{counted(len(table), 'pair')}, {none:,} without a flow; {counted(arcs, 'arc')} in the cuts"
 
-    def _labels(self, algorithm: Algorithm, answer: Folder, found: _TableFindings) -> str:
-        found.reaching = reaching(answer, self._vertices, self._shown)
-        found.add(found.reaching.chart, f"{algorithm.title}: all components are on one level; no distribution to draw.")
-        found.result.figures = {f"{algorithm.name}: {what}": value for what, value in found.reaching.sizes.items()}
-        return found.reaching.sentence
+    def _labels(self, algorithm: Algorithm, answer: Folder, of_table: _TableFindings) -> str:
+        of_table.reaching = reaching(answer, self._vertices, self._shown)
+        of_table.add(of_table.reaching.chart, f"{algorithm.title}: all components are on one level; no distribution to draw.")
+        of_table.result.figures = {f"{algorithm.name}: {what}": value for what, value in of_table.reaching.sizes.items()}
+        return of_table.reaching.sentence
 
 
 def _counts_hops(algorithm: Algorithm) -> bool:

@@ -83,17 +83,17 @@ def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertic
     least = np.full(len(vertices.ids), np.inf)
     for batch in _rows(reached, sources, ["source", "vertex", "distance"]):
         np.minimum.at(least, vertices.positions(batch["vertex"].to_numpy()), batch["distance"].to_numpy().astype(np.float64))
-    found = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)
-    found[np.isinf(least)] = np.nan
-    return found
+    levels = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)
+    levels[np.isinf(least)] = np.nan
+    return levels
 
 
 def _areas(polygons: Folder, sources: Array, thresholds: Sequence[float]) -> list[list[bytes | None]]:
-    found: list[list[bytes | None]] = [[] for _ in thresholds]
+    areas: list[list[bytes | None]] = [[] for _ in thresholds]
     for batch in _rows(polygons, sources, ["source", "threshold", "geometry"]):
         for threshold, area in zip(batch["threshold"].to_pylist(), batch["geometry"].to_pylist(), strict=True):
-            found[thresholds.index(threshold)].append(area)
-    return found
+            areas[thresholds.index(threshold)].append(area)
+    return areas
 
 
 def _rows(folder: Folder, sources: Array, columns: list[str]) -> Iterator[Any]:

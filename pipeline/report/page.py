@@ -45,7 +45,10 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
     findings = Findings(edges, graph, ordered, results.products, results.changes)
-    found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
+    listed, facts = (
+        [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))],
+        GraphFacts.of(graph),
+    )
     read_from = input_of(edges, graph, answers, results.sha256)
     heads = list(_heads(results, ordered, findings.coordinates))
     proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
@@ -67,7 +70,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         ],
         "changed_arcs": facts.arcs - _arcs_read(edges, facts),
         "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
-        "results": found,
+        "results": listed,
         "maps": findings.maps,
         "atlas": findings.atlas,
         "charts": findings.charts,
@@ -85,7 +88,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     files = {name: template.render(content) for name, template in compiled_templates().items()}
     files["tops.json"] = _tops(findings)
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
-    for result in found:
+    for result in listed:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
 
@@ -106,8 +109,8 @@ def _arcs_read(edges: Folder, graph: GraphFacts) -> int:
     return read - graph.self_loops_dropped + graph.arcs_added - graph.parallel_arcs_dropped
 
 
-def _changed(found: ChangesFacts) -> dict[str, Any]:
-    return {"heads": changed.HEADS, "rows": changed.rows_of(found), "note": changed.note_of(found)}
+def _changed(facts: ChangesFacts) -> dict[str, Any]:
+    return {"heads": changed.HEADS, "rows": changed.rows_of(facts), "note": changed.note_of(facts)}
 
 
 @cache

@@ -93,8 +93,8 @@ class Background:
 
     def finish(self) -> dict[Path, str]:
         """Wait for all files, and return the digests of CuPy arrays. Raises what saving them raised."""
-        found = {path: saving.result() for path, saving in self._saving.items()}
-        return {path: digest for path, digest in found.items() if digest}
+        digests = {path: saving.result() for path, saving in self._saving.items()}
+        return {path: digest for path, digest in digests.items() if digest}
 
 
 def _fetch_from(device: Any) -> Callable[[Array], Array]:

@@ -151,9 +151,9 @@ def check(folder: Folder, unread: str = "") -> None:
     """Compare every file with its manifest: names, sizes, digests unless the name matches `unread`. Raises Damaged."""
     path = folder.path
     try:
-        found = set(_names(folder.path)) - {file_of(folder.path).name}
-        for name in sorted(found ^ set(folder.manifest.files)):
-            raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
+        names = set(_names(folder.path)) - {file_of(folder.path).name}
+        for name in sorted(names ^ set(folder.manifest.files)):
+            raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in names else 'missing'}")
         for name, entry in folder.manifest.files.items():
             path = folder.path / name
             if not S_ISREG((status := path.lstat()).st_mode):
@@ -161,8 +161,8 @@ def check(folder: Folder, unread: str = "") -> None:
             if status.st_size != entry.bytes:
                 raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
         read = {folder.path / name: entry for name, entry in folder.manifest.files.items() if not fnmatch(name, unread)}
-        for (path, entry), found_now in zip(read.items(), digests_of_files([*read]), strict=True):
-            if found_now != entry.blake3:
+        for (path, entry), digest in zip(read.items(), digests_of_files([*read]), strict=True):
+            if digest != entry.blake3:
                 raise Damaged(f"{path}: its BLAKE3 digest differs from the manifest's")
     except OSError as error:
         raise Damaged(f"{error.filename or path}: {error.strerror}") from None
@@ -220,8 +220,8 @@ def entries(folder: Path, known: Mapping[str, FileEntry] = MappingProxyType({}))
     """Sizes and digests of all files below `folder`, by names in their order; those that are known are not read."""
     names = sorted(_names(folder))
     paths = {name: folder / name for name in names if name not in known}
-    found = dict(zip(paths, digests_of_files([*paths.values()]), strict=True))
-    return {name: FileEntry(paths[name].stat().st_size, found[name]) if name in paths else known[name] for name in names}
+    digests = dict(zip(paths, digests_of_files([*paths.values()]), strict=True))
+    return {name: FileEntry(paths[name].stat().st_size, digests[name]) if name in paths else known[name] for name in names}
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:

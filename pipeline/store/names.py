@@ -58,12 +58,12 @@ class VertexNames:
         """The numbers of strings, int64 [n]; UNKNOWN for one that is not a name, or null."""
         encoded = pa.chunked_array(values).combine_chunks() if isinstance(values, pa.Array) else values.combine_chunks()
         encoded = encoded.cast(pa.large_string()).dictionary_encode()
-        asked, order = _sorted(encoded.dictionary)
-        found = np.empty(len(asked) + 1, ID)
-        _find(self.offsets, self.content, asked.offsets, asked.content, found)
-        numbers = np.empty_like(found)
-        numbers[order], numbers[-1] = found[:-1], UNKNOWN  # the last one is for nulls
-        places: Array = numbers[encoded.indices.fill_null(len(asked)).to_numpy()]
+        wanted, order = _sorted(encoded.dictionary)
+        numbers_of_wanted = np.empty(len(wanted) + 1, ID)
+        _find(self.offsets, self.content, wanted.offsets, wanted.content, numbers_of_wanted)
+        numbers = np.empty_like(numbers_of_wanted)
+        numbers[order], numbers[-1] = numbers_of_wanted[:-1], UNKNOWN  # the last one is for nulls
+        places: Array = numbers[encoded.indices.fill_null(len(wanted)).to_numpy()]
         return places
 
     def save(self, folder: Path) -> None:
@@ -167,12 +167,12 @@ def _compare(left: Array, begin: int, end: int, right: Array, first: int, last: 
 
 
 @njit(cache=True, nogil=True)
-def _find(offsets: Array, content: Array, asked: Array, text: Array, found: Array) -> None:
+def _find(offsets: Array, content: Array, text_offsets: Array, text: Array, numbers: Array) -> None:
     """Look up strings by a search that gallops from the previous one: fast if they ascend."""
     count, last = len(offsets) - 1, 0
-    for number in range(len(asked) - 1):
-        begin, end = asked[number], asked[number + 1]
-        found[number] = -1
+    for number in range(len(text_offsets) - 1):
+        begin, end = text_offsets[number], text_offsets[number + 1]
+        numbers[number] = -1
         if count == 0:
             continue
         if _compare(content, offsets[last], offsets[last + 1], text, begin, end) > 0:
@@ -190,7 +190,7 @@ def _find(offsets: Array, content: Array, asked: Array, text: Array, found: Arra
                 high = middle
         last = low
         if _compare(content, offsets[low], offsets[low + 1], text, begin, end) == 0:
-            found[number] = low
+            numbers[number] = low
 
 
 @njit(cache=True, nogil=True)

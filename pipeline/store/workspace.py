@@ -35,7 +35,7 @@ def workspace(output: Path) -> Iterator[Path]:
         BadConfig: The folder cannot be made, something in it that no run made is in the way, or as `require_outside`.
     """
     require_outside(output)
-    steps, runs, found = output / "steps", output / "runs", output.exists()
+    steps, runs, existed = output / "steps", output / "runs", output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
         lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
@@ -49,7 +49,7 @@ def workspace(output: Path) -> Iterator[Path]:
             remove_dead(folder)
         require_ours(output / "latest")
         # While this run holds the lock: a refused run must not remove the lock of its holder.
-        with contextlib.nullcontext() if found else cleaned(partial(_remove_empty, output)):
+        with contextlib.nullcontext() if existed else cleaned(partial(_remove_empty, output)):
             yield steps
     finally:
         os.close(lock)

@@ -50,16 +50,16 @@ def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | N
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
         for column in columns(table, dimensions)
     )
-    found = of_fields(fields, "MultiPolygon" if table == "isochrone_polygons" else "Point")
+    arrow_schema = of_fields(fields, "MultiPolygon" if table == "isochrone_polygons" else "Point")
     units = {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
     stated = {UNITS: json.dumps(units, ensure_ascii=False).encode()} if units else {}
-    return found.with_metadata({**(found.metadata or {}), **stated}) if stated else found
+    return arrow_schema.with_metadata({**(arrow_schema.metadata or {}), **stated}) if stated else arrow_schema
 
 
 def of_fields(fields: Iterable[pa.Field], geometry: str = "Point") -> pa.Schema:
     """The schema of a table with these columns; with a geometry, of type `geometry`, it has the metadata of GeoParquet."""
-    found = pa.schema(fields)
-    return found.with_metadata(metadata(geometry)) if GEOMETRY in found.names else found
+    columns = pa.schema(fields)
+    return columns.with_metadata(metadata(geometry)) if GEOMETRY in columns.names else columns
 
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:

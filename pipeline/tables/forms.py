@@ -108,8 +108,8 @@ def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
     """An answer, a dataclass or an array, with its arrays converted."""
     if hasattr(answer, "dtype"):
         return convert(answer)
-    found = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return replace(answer, **{name: convert(array) for name, array in found.items() if hasattr(array, "dtype")})
+    parts = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    return replace(answer, **{name: convert(array) for name, array in parts.items() if hasattr(array, "dtype")})
 
 
 def _of_rows(answer: Any, rows: Array) -> Any:
@@ -178,10 +178,10 @@ def _path_columns(vertices: RankVertices, paths: Paths) -> list[Array]:
 
 
 def _paths(vertices: RankVertices, columns: Sequence[Array], source: int | None) -> Paths:
-    asked, _, distance, predecessor = columns
-    if not (asked == source).all():
+    sources, _, distance, predecessor = columns
+    if not (sources == source).all():
         raise ProofFailed(f"source {source}: rows of another source among its own")
-    row = vertices.rows_of(np.full_like(asked, source, shape=(1,)))
+    row = vertices.rows_of(np.full_like(sources, source, shape=(1,)))
     return Paths(int(row[0]), distance, vertices.rows_of(predecessor))
 
 
@@ -223,8 +223,8 @@ def _flow_columns(vertices: RankVertices, flows: Flows) -> list[Any]:
 
 
 def _flows(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Flows:
-    query, src, dst, value, count, cut_src, cut_dst, asked, *flow = columns  # in the host's memory
-    if not (np.array_equal(query, np.arange(len(query))) and np.array_equal(np.stack([src, dst]), asked)):
+    query, src, dst, value, count, cut_src, cut_dst, pairs, *flow = columns  # in the host's memory
+    if not (np.array_equal(query, np.arange(len(query))) and np.array_equal(np.stack([src, dst]), pairs)):
         raise ProofFailed("max_flow: the pairs are not those that were asked for, in their order")
     cuts = cut_src, cut_dst
     lengths = [np.array([len(one) for one in lists], np.int64) for lists in cuts]
@@ -257,10 +257,10 @@ def _row_labels(vertices: RankVertices, columns: Sequence[Array], _: int | None)
 
 
 def _narrowed(column: Array, dtype: Any) -> Array:
-    found = column.astype(dtype)
-    if not (found == column).all():
+    narrowed = column.astype(dtype)
+    if not (narrowed == column).all():
         raise ProofFailed("reachability: a number in the table is larger than any label")
-    return found
+    return narrowed
 
 
 PATHS = TableForm(_path_columns, _paths)

@@ -55,17 +55,17 @@ class ShardVertices:
         cuts = np.searchsorted(wanted, first[1:]).tolist()
         parts = [wanted[begin:end] for begin, end in pairwise([0, *cuts, len(wanted)])]
         answers = []
-        for asked in self.communicator.exchange(parts):
-            places: Array = np.searchsorted(own_ids, asked)
+        for requested in self.communicator.exchange(parts):
+            places: Array = np.searchsorted(own_ids, requested)
             inside: Array = places < len(own_ids)
-            inside[inside] = own_ids[places[inside]] == asked[inside]
-            rows = np.full_like(asked, NO_ROW, self.positions.dtype)
+            inside[inside] = own_ids[places[inside]] == requested[inside]
+            rows = np.full_like(requested, NO_ROW, self.positions.dtype)
             rows[inside] = own_rows[places[inside]]
             answers.append(rows)
         rows = np.concatenate(self.communicator.exchange(answers))
         require_known(wanted, rows)
-        found: Array = rows[of_wanted]
-        return found
+        own: Array = rows[of_wanted]
+        return own
 
     def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
         """See `RankVertices.labelled`."""

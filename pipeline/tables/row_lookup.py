@@ -64,8 +64,8 @@ def _new_finder(graph: VertexRows) -> Callable[[Array], Array]:
 
     def find(ids: Array) -> Array:
         places = np.subtract(ids, low, dtype=np.int64).view(np.uint64)  # below `low`, also where it overflows: at least `last`
-        found: Array = table.take(np.minimum(places, last, out=places).view(np.int64))
-        return found
+        rows: Array = table.take(np.minimum(places, last, out=places).view(np.int64))
+        return rows
 
     return lambda ids: elementwise(find, ids, dtype=table.dtype)
 
@@ -76,10 +76,10 @@ def _search(graph: VertexRows, ids: Array) -> Array:
     order = np.argsort(ids)  # consecutive searches share their path: four times as fast as in any order
     ascending = ids[order]
     places = np.searchsorted(graph.ids, ascending, sorter=graph.rows_by_id)
-    found = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
-    found[graph.ids[found] != ascending] = NO_ROW
-    rows = np.empty_like(found)
-    rows[order] = found
+    nearest_rows = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
+    nearest_rows[graph.ids[nearest_rows] != ascending] = NO_ROW
+    rows = np.empty_like(nearest_rows)
+    rows[order] = nearest_rows
     return rows
 
 

@@ -55,8 +55,8 @@ async def run_group(request: GroupRequest, dask_scheduler: Scheduler) -> Outcome
     request.version.require()
     dask_scheduler.add_plugin(Coordinator(dask_scheduler), name=Coordinator.name, idempotent=True)
     coordinator: Any = dask_scheduler.plugins[Coordinator.name]
-    found: Outcome | None = await coordinator.run(request)
-    return found
+    outcome: Outcome | None = await coordinator.run(request)
+    return outcome
 
 
 @dataclass(eq=False)

@@ -73,18 +73,18 @@ class RankGroups:
     def _await_workers(self, poll: Poll) -> None:
         """Wait for as many workers as the last group had, or after a while for at least one."""
         began = time.monotonic()
-        while len(found := poll()) < len(self._workers) and not (found and time.monotonic() - began > _RETURN):
+        while len(workers := poll()) < len(self._workers) and not (workers and time.monotonic() - began > _RETURN):
             time.sleep(_POLL)
 
     def _call(self, request: GroupRequest, poll: Poll) -> Outcome:
         async def ask() -> Outcome | None:
             return await self._client.run_on_scheduler(run_group, request)  # type: ignore[no-any-return]
 
-        asked = asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
-        while not wait([asked], _POLL).done:
+        outcome = asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
+        while not wait([outcome], _POLL).done:
             poll()
         try:
-            return asked.result() or Outcome(lost="the scheduler lost this run")
+            return outcome.result() or Outcome(lost="the scheduler lost this run")
         except ImportError as error:
             raise BadConfig(f"cluster: the scheduler does not have this run's code: {error}") from None
         except (OSError, CancelledError) as error:

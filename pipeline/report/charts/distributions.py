@@ -24,12 +24,12 @@ def degree_chart(vertices: VertexColumns) -> Chart | None:
     columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
     if np.array_equal(vertices.out_degree, vertices.in_degree):
         columns = [("out-degree = in-degree", vertices.out_degree)]
-    found = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
-    sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in found) + "."
-    zeros = found[0][1][0], found[-1][1][0]
+    counts_by_degree = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
+    sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in counts_by_degree) + "."
+    zeros = counts_by_degree[0][1][0], counts_by_degree[-1][1][0]
     if any(zeros):
         sentence += f" Not on the axes: {zeros[0]:,} vertices of out-degree 0, {zeros[1]:,} of in-degree 0."
-    points = [(name, *_present(counts[1:], first=1)) for name, counts in found]
+    points = [(name, *_present(counts[1:], first=1)) for name, counts in counts_by_degree]
     return log_log(Caption("Degrees", "degree (arcs)", "vertices", sentence), points)
 
 
@@ -59,11 +59,11 @@ def level_bins(sizes: Array) -> tuple[Array, Array, int]:
 def distance_chart(source: int | str, distance: pa.ChunkedArray, unit: str = "sum of weights") -> Chart:
     """Number of vertices by shortest distance from a source."""
     reached = values_of(distance)
-    edges, counts, width = found = bins(reached, DISTANCE_BARS)
+    edges, counts, width = binned = bins(reached, DISTANCE_BARS)
     farthest = max(part.max() for part in reached if len(part))
     sentence = (
         f"{int(counts.sum()):,} of {len(distance):,} vertices reached; "
-        f"median {number(lower_median(reached, found))}, farthest {with_unit(farthest, unit)}."
+        f"median {number(lower_median(reached, binned))}, farthest {with_unit(farthest, unit)}."
     )
     integer = reached[0].dtype.kind == "i"
     per = "vertices" if integer and width == 1 else f"vertices per {number(width)}"

@@ -20,8 +20,8 @@ class Facts(BaseModel):
     def of(cls, folder: Folder) -> Self:
         """Read the facts of a folder. Raises Damaged if a field is missing, unknown or of another type."""
         try:
-            found: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
-            return found
+            facts: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
+            return facts
         except ValidationError as error:
             field = ".".join(map(str, (first := error.errors()[0])["loc"]))
             raise Damaged(f"{folder.path}: its manifest's fact {field!r} is invalid: {first['msg']}") from None

@@ -37,9 +37,8 @@ def find_index(path: Path) -> Folder:
         folder = _index_of_run(folder)
     if folder.manifest.step != STEP:
         raise BadConfig(f"{path}: is not a reachability index, but the folder of step {folder.manifest.step}")
-    if folder.facts.get("format") != FORMAT:
-        found = folder.facts.get("format")
-        raise BadConfig(f"{path}: the index has format {found}, this version reads {FORMAT}; run stage reachability again")
+    if (stored := folder.facts.get("format")) != FORMAT:
+        raise BadConfig(f"{path}: the index has format {stored}, this version reads {FORMAT}; run stage reachability again")
     manifest.check(folder)
     return folder
 
