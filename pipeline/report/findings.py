@@ -103,8 +103,8 @@ class Findings:
 
             self.atlas = atlas.Atlas(graph, self.coordinates, vertices.ids, count, self._shown)
         by_stage = dict(zip(answers, over_items(answers.items(), self._find, parallel=len(answers) > 1), strict=True))
-        if moving and (found_moved := moving.result()):
-            moved, chart = found_moved
+        if moving and (movement_and_chart := moving.result()):
+            moved, chart = movement_and_chart
             degrees.maps += [self.atlas.changes(moved)] if self.atlas else []
             degrees.charts += [chart] if chart else []
         found = [degrees, *by_stage.values(), *(_TableFindings(of.result) for of in shown)]

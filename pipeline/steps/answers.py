@@ -33,25 +33,25 @@ from pipeline.tables.forms import form_of
 def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: Runtime, options: Mapping[str, Any]) -> Folder:
     """Solve, and write the table: the step of an algorithm without an index; see `pipeline.steps.stages.run_stage`."""
     name, code = algorithm.name, Code.of(__name__, algorithm=algorithm, functions=("solver", "sharded_solver", "answer"))
-    asked: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
-    asked |= {"options": dict(options)} if algorithm.options else {}
+    parameters: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
+    parameters |= {"options": dict(options)} if algorithm.options else {}
     ranks = runtime.ranks_of(graph)
     if not algorithm.exact:
-        asked |= {"backend": runtime.backend, "over_shards": ranks > 0}
+        parameters |= {"backend": runtime.backend, "over_shards": ranks > 0}
 
     def write(folder: Path) -> dict[str, Any]:
         request = AnswerRequest(
-            graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else (), options=options
+            graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options
         )
         written = write_table(folder, request, runtime, ranks)
-        given = {key: value for key, value in asked.items() if key == "options"}
+        given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
         return StageFacts(
             backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
             **given, **over_ranks(ranks, written.supersteps),
         ).stored()  # fmt: skip
 
-    return make(runtime.work / name, name, {"graph": graph.digest}, asked, write, code)
+    return make(runtime.work / name, name, {"graph": graph.digest}, parameters, write, code)
 
 
 @dataclass(frozen=True)

@@ -179,10 +179,10 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, contex
         # From here on the files of all ranks are complete, except those that are saved in the background.
         of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
         facts = _facts_of(edges, layout, of_all, self_loops, context.backend)
-        found = Folder(folder, unsealed("graph", facts.stored()))
-        graph = open_graph(found, context.backend, kept) if ranks.size == 1 else None
+        laid_out = Folder(folder, unsealed("graph", facts.stored()))
+        graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
-        proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), context)
+        proof = prove_layout(laid_out, graph, source, dropped, rules_of(edges, layout), context)
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
     complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
     return StoredPart(complete, digests, graph if kept else None)
@@ -215,11 +215,12 @@ def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
 
 def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], self_loops: int, backend: Backend) -> GraphFacts:
     """Facts of a graph, from all of its shards in order, and the number of self-loops among its edges."""
-    found, rules = EdgeFacts.of(edges).edges, rules_of(edges, layout)
+    edge_count, rules = EdgeFacts.of(edges).edges, rules_of(edges, layout)
     names = list(stored[0].directions)
     arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
-    added = found - self_loops if rules.both else 0
+    added = edge_count - self_loops if rules.both else 0
+    missing = edge_count - dropped + added - arcs
     optional: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
     if (read := EdgeFacts.of(edges)).weight and read.measure:
         optional["measure"] = read.measure
@@ -233,8 +234,8 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
         self_loops=self_loops,
         self_loops_dropped=dropped,
         arcs_added=added,
-        parallel_arcs=sum(shard.parallel_arcs for shard in stored) if rules.keep_parallel else found - dropped + added - arcs,
-        parallel_arcs_dropped=found - dropped + added - arcs,
+        parallel_arcs=sum(shard.parallel_arcs for shard in stored) if rules.keep_parallel else missing,
+        parallel_arcs_dropped=missing,
         shards=[shard.facts for shard in stored],
         backend=backend,
         **optional,

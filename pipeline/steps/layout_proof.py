@@ -47,7 +47,7 @@ def prove_layout(
     else:
         dealing = Dealing.contiguous(np.array([0, *(rows.stop for rows in shard_rows(graph))], OFFSET))
         held = load_shard(graph, dealing, ranks.rank, context.backend, context.ranks_here)
-    found = certify_layout(edges, rules, claim, held, ranks)
-    if not found.holds:
-        raise ProofFailed(f"layout: {found.reason}")
-    return CheckFacts(rules=list(found.rules), seconds=round(time.perf_counter() - started, 6))
+    certificate = certify_layout(edges, rules, claim, held, ranks)
+    if not certificate.holds:
+        raise ProofFailed(f"layout: {certificate.reason}")
+    return CheckFacts(rules=list(certificate.rules), seconds=round(time.perf_counter() - started, 6))

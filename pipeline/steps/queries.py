@@ -67,7 +67,7 @@ class QueryCounts:
 
 
 class Queries:
-    """Batches of pairs, answered one after the other from row `first` of a file; `found` counts."""
+    """Batches of pairs, answered one after the other from row `first` of a file, and counted."""
 
     def __init__(
         self, stored: StoredIndex, backend: Backend, file: str, first: int, unknown: Unknown, searched: StoredIndex | None
@@ -80,12 +80,12 @@ class Queries:
         self._searched = searched
         self._backend = backend
         self._clock = Clock(backend)
-        self._found = QueryCounts()
+        self._counts = QueryCounts()
 
     @property
-    def found(self) -> QueryCounts:
+    def counts(self) -> QueryCounts:
         """Of all batches so far."""
-        return replace(self._found, seconds=self._clock.seconds)
+        return replace(self._counts, seconds=self._clock.seconds)
 
     def answer(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
         """The same rows with `reachable` and `decided`. Raises as `reach`."""
@@ -93,15 +93,15 @@ class Queries:
         known = (src != NO_ROW) & (dst != NO_ROW)
         if self._unknown == "error" and not known.all():
             each = np.stack([to_host(rows) != NO_ROW for rows in (src, dst)])
-            require_pairs_known(self._file, self._first + self._found.rows, pairs.columns, each, self._stored.num_vertices)
+            require_pairs_known(self._file, self._first + self._counts.rows, pairs.columns, each, self._stored.num_vertices)
         src, dst = src[known], dst[known]
-        first = self._first + self._found.rows
+        first = self._first + self._counts.rows
         proved = self._clock.timed(reach_proved)(self._stored, src, dst, first)
         reachable, decided = to_host(proved.answers.reachable), to_host(proved.answers.decided)
         compared = self._compare(to_host(src), to_host(dst), reachable) if self._searched else 0
         counts = np.bincount(decided, minlength=len(WORDS)).tolist()
         checked = proved.witnessed, proved.sampled, compared
-        self._found.add(QueryCounts(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
+        self._counts.add(QueryCounts(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
         columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
         return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
 

@@ -43,8 +43,8 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
     if isinstance(options, MaxFlowConfig):
         return solve_pairs(graph, algorithm, options.pairs, runtime)
     if algorithm.has_index:
-        asked = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
-        return tabulate_index(graph, algorithm, build_index(graph, asked, runtime), runtime)
+        config = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
+        return tabulate_index(graph, algorithm, build_index(graph, config, runtime), runtime)
     return solve(graph, algorithm, sources, runtime, options.model_dump() if options else {})
 
 

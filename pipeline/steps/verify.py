@@ -59,14 +59,14 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             check(index)
         table = open_table(answer, GraphFacts.of(graph).vertices, index)
         ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.ranks_of(graph)
-        found, compared = _require(_certify, graph, table, runtime, code, ranks), None
+        proof, compared = _require(_certify, graph, table, runtime, code, ranks), None
         if oracle and algorithm.oracle:
             compared = _ask_oracle(graph, table, runtime, code)
         elif oracle:
             log.warning("%s: no oracle: there is no second solver for this stage", stage)
         over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return ProofFacts(
-            stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *found.rules], seconds=found.seconds,
+            stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *proof.rules], seconds=proof.seconds,
             oracle=compared, **over_ranks,
         ).stored()  # fmt: skip
 
@@ -87,8 +87,8 @@ def _require(
     rules: tuple[str, ...] = ()
     with measured() as prepared:
         checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
-        for found in progress.counted(checked, list(map(len, tasks)), "sources"):
-            rules = found[0] or rules
+        for of_ranks in progress.counted(checked, list(map(len, tasks)), "sources"):
+            rules = of_ranks[0] or rules
     return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started - prepared.seconds, 6))
 
 

@@ -123,12 +123,12 @@ class _ForestEdges:
 
     def _edges_to(self, above: Array) -> Array:
         """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
-        found = np.full_like(above, NO_ROW)
+        edges = np.full_like(above, NO_ROW)
         for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
             joined = elementwise(lambda lower, upper: above[lower] == upper, lower, upper, dtype=np.bool_)
-            numbers = np.flatnonzero(joined).astype(found.dtype)
-            assign(found, lower[numbers], numbers)
-        return found
+            numbers = np.flatnonzero(joined).astype(edges.dtype)
+            assign(edges, lower[numbers], numbers)
+        return edges
 
 
 def _write_files(folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema) -> None:

@@ -55,17 +55,17 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
 
 def stored_steps(work: Path) -> list[Folder]:
     """The steps `hierarchy_order` and `hierarchy` that earlier calls have stored, of this graph or of others."""
-    found = []
+    stored = []
     for name in (ORDER, STEP):
         with suppress(Damaged):
-            found.append(read(work / name))
-    return found
+            stored.append(read(work / name))
+    return stored
 
 
 def steps_of(graph: Folder, work: Path) -> list[Folder]:
     """The steps `hierarchy_order` and `hierarchy` of this graph, if an earlier call has stored them."""
-    found = stored_steps(work)
-    return found if len(found) == 2 and found[-1].manifest.inputs["graph"] == graph.digest else []
+    stored = stored_steps(work)
+    return stored if len(stored) == 2 and stored[-1].manifest.inputs["graph"] == graph.digest else []
 
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:
@@ -105,10 +105,10 @@ def _on_order(graph: Folder, order: Folder, path: Path, context: TaskContext) ->
 
     def build(held: Graph) -> Hierarchy:
         try:
-            found = kernel.customise(open_order(order, context.backend), held)
+            hierarchy = kernel.customise(open_order(order, context.backend), held)
         except kernel.NotRoadLike:
             return kernel.build_hierarchy(held)
-        return found if _arcs(found) <= most else kernel.build_hierarchy(held)
+        return hierarchy if _arcs(hierarchy) <= most else kernel.build_hierarchy(held)
 
     hierarchy, facts = _built(graph, context, build)
     for name, array in arrays_of(hierarchy):
@@ -125,13 +125,13 @@ def _built(graph: Folder, context: TaskContext, build: Callable[[Graph], Hierarc
     needed = kernel.memory(facts.vertices, facts.arcs, context.backend == "gpu")
     require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, context.backend)
     try:
-        found = clock.timed(build)(context.whole_graph(graph).graph)
+        hierarchy = clock.timed(build)(context.whole_graph(graph).graph)
     except kernel.NotRoadLike as error:
         raise NotRoadLike(f"{graph.path}: {error}") from None
-    return found, HierarchyFacts(
-        vertices=facts.vertices, levels=found.num_levels, up_arcs=len(found.up.others), weights=str(found.up.weights.dtype),
-        down_arcs=None if found.symmetric else len(found.down.others), shortcuts=_shortcuts(found), exact=found.exact,
-        backend=context.backend, seconds=clock.seconds,
+    return hierarchy, HierarchyFacts(
+        vertices=facts.vertices, levels=hierarchy.num_levels, up_arcs=len(hierarchy.up.others),
+        weights=str(hierarchy.up.weights.dtype), down_arcs=None if hierarchy.symmetric else len(hierarchy.down.others),
+        shortcuts=_shortcuts(hierarchy), exact=hierarchy.exact, backend=context.backend, seconds=clock.seconds,
     )  # fmt: skip
 
 

@@ -75,9 +75,9 @@ def _with_names(rows: pa.Table, ids: list[str], names: VertexNames) -> pa.Table:
         values = rows[column].combine_chunks()
         values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
         if pa.types.is_list(field.type):
-            found = of_all.take(values.flatten()).cast(pa.string())
+            texts = of_all.take(values.flatten()).cast(pa.string())
             element = pa.list_(pa.field("element", pa.string(), nullable=False))
-            added: pa.Array = pa.ListArray.from_arrays(values.offsets, found, element)
+            added: pa.Array = pa.ListArray.from_arrays(values.offsets, texts, element)
         else:
             known = pc.if_else(pc.less(values, 0), pa.scalar(None, values.type), values)  # a query may name no vertex
             added = of_all.take(known).cast(pa.string())
@@ -91,11 +91,11 @@ def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> N
     with pq.ParquetFile(original) as due, pq.ParquetFile(named, page_checksum_verification=True) as file:
         if due.num_row_groups != file.num_row_groups:
             raise ProofFailed(f"{named}: has {file.num_row_groups} row groups, expected {due.num_row_groups}")
-        for rows, found in zip(_groups(due), _groups(file), strict=True):
-            if not found.select(rows.schema.names).equals(rows):
+        for rows, named_rows in zip(_groups(due), _groups(file), strict=True):
+            if not named_rows.select(rows.schema.names).equals(rows):
                 raise ProofFailed(f"{named}: a column of {original} has changed")
             for column in ids:
-                numbers, text = (found[name].combine_chunks() for name in (column, f"{column}_name"))
+                numbers, text = (named_rows[name].combine_chunks() for name in (column, f"{column}_name"))
                 if pa.types.is_list(numbers.type):
                     numbers, text = numbers.flatten(), text.flatten()
                 if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):

@@ -40,22 +40,22 @@ def blocks(path: Path, file: str, rows: int) -> list[PairBlock]:
 
     Error messages call the file `file`. Raises BadInput.
     """
-    found: list[PairBlock] = []
+    cut: list[PairBlock] = []
     first = 0
     with reading(file), open_file(path, file, Limits()) as parquet:
         _check_columns(file, parquet.schema_arrow)
         footer = Footer(path, parquet.schema, ("src", "dst"), Limits())
         footer.check_all_pages()
-        found.append(PairBlock(range(0), 0, 0, footer.nulls))
+        cut.append(PairBlock(range(0), 0, 0, footer.nulls))
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows
-            last = found[-1]
+            last = cut[-1]
             if end - last.first <= rows or not last.groups:
-                found[-1] = PairBlock(range(last.groups.start, group + 1), last.first, end, footer.nulls)
+                cut[-1] = PairBlock(range(last.groups.start, group + 1), last.first, end, footer.nulls)
             else:
-                found.append(PairBlock(range(group, group + 1), first, end, footer.nulls))
+                cut.append(PairBlock(range(group, group + 1), first, end, footer.nulls))
             first = end
-    return found
+    return cut
 
 
 def batches(

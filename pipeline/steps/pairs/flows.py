@@ -45,24 +45,24 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
     inputs = {"graph": graph.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
-        asked = read_pairs(path, pairs, graph)
+        ends = read_pairs(path, pairs, graph)
         require_same(source, inputs["pairs"])
         together = isinstance(runtime.cluster, LocalThreads) or runtime.backend == "gpu"
-        count = 1 if together else max(1, min(len(asked[0]), _TASKS))
-        cuts = [len(asked[0]) * number // count for number in range(count + 1)]
-        tasks = [(begin, asked[:, begin:end]) for begin, end in pairwise(cuts)]
+        count = 1 if together else max(1, min(len(ends[0]), _TASKS))
+        cuts = [len(ends[0]) * number // count for number in range(count + 1)]
+        tasks = [(begin, ends[:, begin:end]) for begin, end in pairwise(cuts)]
         run = partial(_solve, graph, algorithm, pairs)
-        found = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=code)
-        solved = [parts[0] for parts in progress.counted(found, [ids.shape[1] for _, ids in tasks], "pairs")]
+        answers = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=code)
+        solved = [parts[0] for parts in progress.counted(answers, [ids.shape[1] for _, ids in tasks], "pairs")]
         schema = tables.schema(algorithm.table_name, facts.weight, measure=facts.measure)
         rows = pa.Table.from_batches([batch for batch, _, _ in solved]).combine_chunks()  # row groups do not depend on tasks
         tables.write_rows(folder / tables.file_name(0), schema, tables.keys(algorithm.table_name), rows.to_batches())
         begins, arcs, amounts = zip(*(flows for _, flows, _ in solved), strict=True)
         counts = np.concatenate([[0], *map(np.diff, begins)])
-        for name, array in zip(FLOWS.beside, (asked, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):
+        for name, array in zip(FLOWS.beside, (ends, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):
             save_array(folder / f"{name}.npy", array)
         seconds = round(sum(seconds for *_, seconds in solved), 6)
-        return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(asked[0]), seconds=seconds).stored()
+        return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(ends[0]), seconds=seconds).stored()
 
     return make(runtime.work / algorithm.name, algorithm.name, inputs, {}, write, code)
 

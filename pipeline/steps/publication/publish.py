@@ -100,8 +100,8 @@ def publish(
         marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
-        require_tables(tables_found, options.expect, target)
+        table_facts = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
+        require_tables(table_facts, options.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         if results.places:
             optional["places"] = [*results.places]
@@ -113,7 +113,7 @@ def publish(
             configuration=target.configuration,
             input=input_of(results.edges, results.graph, results.answers, results.sha256),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
-            tables=tables_found,
+            tables=table_facts,
             proofs={proof.stage: proof for proof in [*map(ProofFacts.of, results.proofs), *map(proof_of, results.products)]},
             steps=steps,
             reached=QueryFacts.of(results.reached) if results.reached else None,
