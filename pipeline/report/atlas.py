@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 
 from kernels.graph import Array
 from pipeline.report import maps
-from pipeline.report.changed import Moved
+from pipeline.report.change_tables import Moved
 from pipeline.report.charts import ticks
 from pipeline.report.isochrones import Isochrones, rings_of
 from pipeline.report.reading import Coordinates, arcs

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline import markdown
-from pipeline.report import changed, charts, reading, wording
-from pipeline.report.findings import Findings
+from pipeline.report import change_tables, charts, reading, wording
+from pipeline.report.findings import Findings, read_and_draw
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.publication.inputs import input_of
@@ -44,13 +44,11 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = Findings(edges, graph, ordered, results.products, results.changes)
-    listed, facts = (
-        [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))],
-        GraphFacts.of(graph),
-    )
+    findings = read_and_draw(edges, graph, ordered, results.products, results.changes)
+    facts = GraphFacts.of(graph)
+    listed = [*findings.results.values(), *findings.products, *map(findings.graph.named, _queries(results))]
     read_from = input_of(edges, graph, answers, results.sha256)
-    heads = list(_heads(results, ordered, findings.coordinates))
+    heads = list(_heads(results, ordered, findings.graph.coordinates))
     proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
@@ -110,7 +108,7 @@ def _arcs_read(edges: Folder, graph: GraphFacts) -> int:
 
 
 def _changed(facts: ChangesFacts) -> dict[str, Any]:
-    return {"heads": changed.HEADS, "rows": changed.rows_of(facts), "note": changed.note_of(facts)}
+    return {"heads": change_tables.HEADS, "rows": change_tables.rows_of(facts), "note": change_tables.left_out(facts)}
 
 
 @cache

@@ -34,7 +34,7 @@ Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
-class StoredShard(Generic[Arcs]):
+class OpenedShard(Generic[Arcs]):
     """A contiguous range of rows with its arcs."""
 
     rows: range  # of the graph's rows
@@ -138,19 +138,19 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     return before
 
 
-def open_shard(folder: Folder, number: int) -> StoredShard[Csr]:
+def open_shard(folder: Folder, number: int) -> OpenedShard[Csr]:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
     if GraphFacts.of(folder).delta:
         out, into = open_rows(folder, [rows])
-        return StoredShard(rows, out[0], into[0])
-    return StoredShard(rows, *_both(folder, partial(_open_stored, folder, number)))
+        return OpenedShard(rows, out[0], into[0])
+    return OpenedShard(rows, *_both(folder, partial(_open_stored, folder, number)))
 
 
-def open_extended_shard(folder: Folder, number: int) -> StoredShard[VectCsr]:
+def open_extended_shard(folder: Folder, number: int) -> OpenedShard[VectCsr]:
     """Open one shard of a graph that was stored with its vector extension. Raises as `open_shard`."""
     shard = open_shard(folder, number)
-    return StoredShard(shard.rows, *_both(folder, lambda of: _open_lanes(folder, number, of, shard)))
+    return OpenedShard(shard.rows, *_both(folder, lambda of: _open_lanes(folder, number, of, shard)))
 
 
 def shard_rows(folder: Folder) -> list[range]:
@@ -200,7 +200,7 @@ def _open_stored(folder: Folder, number: int, direction: str) -> Csr:
     return Csr(offsets, load_array(path / f"{name}-indices.npy", index, arcs), weights)
 
 
-def _open_lanes(folder: Folder, number: int, direction: str, shard: StoredShard[Csr]) -> VectCsr:
+def _open_lanes(folder: Folder, number: int, direction: str, shard: OpenedShard[Csr]) -> VectCsr:
     sizes = _stored(folder)[number].sizes(direction)
     path, (index, weight) = shard_path(folder.path, number), _types(folder)
     if sizes.segments is None or sizes.slots is None:

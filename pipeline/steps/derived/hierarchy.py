@@ -14,7 +14,7 @@ from kernels import hierarchy as kernel
 from kernels.answers import Hierarchy
 from kernels.graph import Graph
 from pipeline.cluster.protocol import TaskContext
-from pipeline.errors import Damaged, NotRoadLike
+from pipeline.errors import Damaged, TooManyShortcuts
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
@@ -40,7 +40,7 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
         Read by `open_hierarchy`. Facts: `HierarchyFacts`. The bytes are the same on every backend and cluster.
 
     Raises:
-        NotRoadLike: It would need too many shortcuts: use plain searches.
+        TooManyShortcuts: It would need too many shortcuts: use plain searches.
         TooLarge: Building it may take more memory than is free.
         ClusterLost: As `cluster.map`.
     """
@@ -127,7 +127,7 @@ def _built(graph: Folder, context: TaskContext, build: Callable[[Graph], Hierarc
     try:
         hierarchy = clock.timed(build)(context.whole_graph(graph).graph)
     except kernel.NotRoadLike as error:
-        raise NotRoadLike(f"{graph.path}: {error}") from None
+        raise TooManyShortcuts(f"{graph.path}: {error}") from None
     return hierarchy, HierarchyFacts(
         vertices=facts.vertices, levels=hierarchy.num_levels, up_arcs=len(hierarchy.up.others),
         weights=str(hierarchy.up.weights.dtype), down_arcs=None if hierarchy.symmetric else len(hierarchy.down.others),

@@ -99,7 +99,7 @@ def test_names_in_a_wrong_order_are_not_published(named, monkeypatch):
         monkeypatch.undo()
         VertexNames(names.offsets, names.content[::-1].copy()).save(where)
 
-    monkeypatch.setattr(renumbering.Names, "save", save)
+    monkeypatch.setattr(renumbering.VertexNames, "save", save)
     with pytest.raises(ProofFailed, match="the names are not the previous and the new ones"):
         change(folder / "out", folder / "more.csv")
     assert (folder / "out" / "latest").resolve() == published.path

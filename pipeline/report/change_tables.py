@@ -67,7 +67,7 @@ def rows_of(facts: ChangesFacts) -> list[tuple[str, ...]]:
     ]
 
 
-def note_of(facts: ChangesFacts) -> str:
+def left_out(facts: ChangesFacts) -> str:
     """The tables that the list of changed rows leaves out."""
     same = [name for name, table in facts.tables.items() if not (table.added or table.removed or table.changed)]
     said = [f"Without a change: {', '.join(same)}."] if same else []
