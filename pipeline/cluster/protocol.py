@@ -75,6 +75,10 @@ class Cluster(Protocol):
     def shards(self) -> int:
         """How many ranks hold a graph together; 0: every worker holds all of it."""
 
+    @property
+    def open_graphs(self) -> OpenGraphs | None:
+        """What tasks have open, if they run on threads of this process; None if other processes run them."""
+
     def map(
         self,
         function: Callable[[Place, Task], Result],

@@ -26,7 +26,7 @@ class LocalThreads:
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self.open_graphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
+        self.open_graphs: OpenGraphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""

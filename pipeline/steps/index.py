@@ -16,7 +16,6 @@ import numpy as np
 from kernels.gpu.loader import to_host
 from pipeline import progress
 from pipeline.cluster.protocol import Place
-from pipeline.cluster.threads import LocalThreads
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
@@ -53,7 +52,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
     ranks = runtime.ranks_of(graph) if asked.method == "tree" else 0
 
     def write(folder: Path) -> dict[str, Any]:
-        one_task = ranks or isinstance(cluster, LocalThreads) or backend == "gpu"
+        one_task = ranks or runtime.in_this_process or backend == "gpu"
         count = 1 if one_task else min(asked.dimensions, _TASKS)
         cuts = [asked.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]

@@ -44,7 +44,7 @@ LAYERS = (
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "inspection"},
+    {"run", "reading", "inspection"},
     {"changes"},
     {"cli"},
 )

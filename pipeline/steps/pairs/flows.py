@@ -13,7 +13,6 @@ from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array
 from pipeline import progress
 from pipeline.cluster.protocol import Place
-from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import BadInput
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import Clock
@@ -47,7 +46,7 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
     def write(folder: Path) -> dict[str, Any]:
         asked = read_pairs(path, pairs, graph)
         require_same(source, inputs["pairs"])
-        together = isinstance(runtime.cluster, LocalThreads) or runtime.backend == "gpu"
+        together = runtime.in_this_process or runtime.backend == "gpu"
         count = 1 if together else max(1, min(len(asked[0]), _TASKS))
         cuts = [len(asked[0]) * number // count for number in range(count + 1)]
         tasks = [(begin, asked[:, begin:end]) for begin, end in pairwise(cuts)]
