@@ -74,7 +74,7 @@ class StartedLater:
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Raises as `prepare`, too."""
         self.prepare(backend)
         assert self._starting

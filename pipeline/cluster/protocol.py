@@ -87,8 +87,8 @@ class Cluster(Protocol):
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
-        """Yield the results of `function(place, task)` of the ranks of the task's group, task by task.
+    ) -> Iterator[Sequence[Result]]:
+        """The results of `function(place, task)` of the ranks of the task's group, task by task.
 
         The first exception ends the iteration. A task may run more than once.
 

@@ -82,7 +82,9 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     with place.turn():
         what, needed, where = held.index_memory(asked, dimensions)
         require_memory(f"reachability: {what}", needed, where)
-        found = clock.timed(held.index_builder(asked, dimensions))()
+        build = held.index_builder(asked, dimensions)
+        with clock.timed():
+            found = build()
     path = shared_attempt(attempts, ranks)
     slices = [own for own in held.index_slices(found.answer) if dimensions.start == 0 or own.name in NUMBERS]
     if ranks.rank == 0:

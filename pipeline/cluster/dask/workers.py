@@ -43,7 +43,7 @@ class Workers:
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Results wait on their workers, so they have to be small; a worker runs one task on each thread.
 
         Raises:

@@ -127,7 +127,9 @@ def _built(graph: Folder, place: Place, build: Callable[[Graph], Hierarchy]) -> 
     needed = kernel.memory(facts.vertices, facts.arcs, place.backend == "gpu")
     require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, place.backend)
     try:
-        found = clock.timed(build)(place.whole_graph(graph).graph)
+        held = place.whole_graph(graph).graph
+        with clock.timed():
+            found = build(held)
     except kernel.NotRoadLike as error:
         raise NotRoadLike(f"{graph.path}: {error}") from None
     return found, HierarchyFacts(

@@ -88,7 +88,7 @@ def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: t
         rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
         require_pairs_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
         try:
-            flows = clock.timed(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
+            flows = clock.timed()(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
         except OverflowError as error:
             raise BadInput(graph.path, f"{algorithm.name}: {error}") from error
         facts = GraphFacts.of(graph)
