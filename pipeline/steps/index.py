@@ -16,7 +16,6 @@ import numpy as np
 from kernels.gpu.loader import to_host
 from pipeline import progress
 from pipeline.cluster.protocol import Place
-from pipeline.cluster.threads import LocalThreads
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
@@ -53,7 +52,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
     ranks = runtime.ranks_of(graph) if asked.method == "tree" else 0
 
     def write(folder: Path) -> dict[str, Any]:
-        one_task = ranks or isinstance(cluster, LocalThreads) or backend == "gpu"
+        one_task = ranks or runtime.in_this_process or backend == "gpu"
         count = 1 if one_task else min(asked.dimensions, _TASKS)
         cuts = [asked.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]
@@ -83,7 +82,9 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     with place.turn():
         what, needed, where = held.index_memory(asked, dimensions)
         require_memory(f"reachability: {what}", needed, where)
-        found = clock.timed(held.index_builder(asked, dimensions))()
+        build = held.index_builder(asked, dimensions)
+        with clock.timed():
+            found = build()
     path = shared_attempt(attempts, ranks)
     slices = [own for own in held.index_slices(found.answer) if dimensions.start == 0 or own.name in NUMBERS]
     if ranks.rank == 0:

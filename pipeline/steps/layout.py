@@ -71,7 +71,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     if cluster.shards:
         layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    elif not isinstance(cluster, LocalThreads):
+    elif not runtime.in_this_process:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
     opened: list[Graph] = []
 
@@ -90,7 +90,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         return Written(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
     graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
-    if opened and isinstance(cluster, LocalThreads):
+    if opened and cluster.open_graphs:
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 

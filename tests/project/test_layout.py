@@ -45,7 +45,7 @@ LAYERS = (
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "inspection"},
+    {"run", "reading", "inspection"},
     {"changes"},
     {"cli"},
 )

@@ -4,8 +4,9 @@ They run where something asks for many trees. The order is that of the first wei
 search for shortcuts on this order, which takes a fraction of the time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,11 @@ def stored_steps(work: Path) -> list[Folder]:
     return found
 
 
-def steps_of(graph: Folder, work: Path) -> list[Folder]:
-    """The steps `hierarchy_order` and `hierarchy` of this graph, if an earlier call has stored them."""
-    found = stored_steps(work)
-    return found if len(found) == 2 and found[-1].manifest.inputs["graph"] == graph.digest else []
+def steps_of(graph: Folder, work: Path, before: Sequence[Folder]) -> list[Folder]:
+    """The steps `hierarchy_order` and `hierarchy` of this graph, if a call has stored them; those of `before` are reused."""
+    stored = stored_steps(work)
+    ours = len(stored) == 2 and stored[-1].manifest.inputs["graph"] == graph.digest
+    return [replace(step, reused=step in before) for step in stored] if ours else []
 
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:
@@ -125,7 +127,9 @@ def _built(graph: Folder, place: Place, build: Callable[[Graph], Hierarchy]) -> 
     needed = kernel.memory(facts.vertices, facts.arcs, place.backend == "gpu")
     require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, place.backend)
     try:
-        found = clock.timed(build)(place.whole_graph(graph).graph)
+        held = place.whole_graph(graph).graph
+        with clock.timed():
+            found = build(held)
     except kernel.NotRoadLike as error:
         raise NotRoadLike(f"{graph.path}: {error}") from None
     return found, HierarchyFacts(
