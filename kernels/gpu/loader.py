@@ -78,14 +78,14 @@ def options(source: str, **macros: Macro) -> tuple[str, ...]:
 def constants_of(source: str) -> tuple[tuple[str, int], ...]:
     """Constants that `kernels/SOURCE` shares with Python, by name.
 
-    They are the upper-case integers of `constants.py` in the folder of the source and of every header that it includes. Python
-    imports them from there, so each value is written once.
+    They are the upper-case integers of `constants.py` in the folders of the source and of every header that it includes, and in
+    the folders around these. Python imports them from there, so each value is written once.
 
     Raises:
         ValueError: Two folders give one name different values.
     """
     found: dict[str, int] = {}
-    for folder in sorted({Path(file).parent for file in _files_of(source)}):
+    for folder in sorted({folder for file in _files_of(source) for folder in Path(file).parents}):
         if not (ROOT / folder / "constants.py").exists():
             continue
         module = import_module(".".join(["kernels", *folder.parts, "constants"]))

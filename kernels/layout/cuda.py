@@ -16,7 +16,7 @@ from kernels.gpu.constants import STATUS_FLAG_BITS
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
-from kernels.layout.constants import LANES, LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
+from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
 from kernels.layout.rules import Edges, Rules
 
@@ -199,14 +199,6 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
     _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
-
-
-def fill_lanes(csr: Csr, segments: Array, indices: Array, weights: Array | None, first_lane: int, first_row: int) -> None:
-    """Fill the vector extension, whose weights are zero before (`kernels.layout.vect_csr.extend`)."""
-    num_segments = len(segments) - 1
-    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
-    lanes = (segments, np.int64(num_segments), np.int64(first_lane), np.int64(first_row), indices, pointer(weights))
-    _launch("fill_lanes", _streaming(num_segments * LANES), *rows, *lanes, source=_ROWS, ROW=csr.indices.dtype)
 
 
 def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:

@@ -5,7 +5,8 @@ import math
 import cupy
 import numpy as np
 
-from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, THREADS, WORDS
+from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, WORDS
+from kernels.betweenness.constants import DEEP_THREADS, MOST_THREADS
 from kernels.bfs import bfs
 from kernels.certificate.rules import Broken, name_of
 from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer
@@ -50,7 +51,7 @@ def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float
     arcs = graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices
     memory = cupy.empty((blocks, num_rows, 4)), cupy.empty((blocks, num_rows), row)
     asked = drawn, sources, np.int64(count), np.int64(num_rows), *memory, weights, logarithms, levels
-    source, threads = "betweenness/certificate/follow_deep.cu", THREADS if blocks > processors else MOST_THREADS
+    source, threads = "betweenness/certificate/follow_deep.cu", DEEP_THREADS if blocks > processors else MOST_THREADS
     launch(source, "follow_from_each", threads, None, *arcs, *asked, blocks=blocks, plain=True, ROW=row)
     return float(weights.sum()), int(levels.max()), float(logarithms.max())
 

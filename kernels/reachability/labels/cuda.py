@@ -5,8 +5,8 @@ import numpy as np
 
 from kernels.answers import Condensation, Labels
 from kernels.graph import Array
+from kernels.reachability.constants import FUSED_DIMENSIONS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS
 from kernels.reachability.labels.cuda_passes import (
     Direction,
     Forests,

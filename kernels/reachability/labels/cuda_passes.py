@@ -11,9 +11,7 @@ import numpy as np
 from kernels.answers import Condensation
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import NO_ROW, Array, Csr
-from kernels.reachability.constants import NUM_SUPPORTS
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS, SUPPORT_THREADS
-from kernels.reachability.order.constants import SWEEP_THREADS
+from kernels.reachability.constants import FUSED_DIMENSIONS, NUM_SUPPORTS, SUPPORT_THREADS, SWEEP_THREADS
 
 TREE, INTERVALS = "reachability/labels/tree.cu", "reachability/labels/intervals.cu"
 

@@ -6,10 +6,9 @@ import numpy as np
 from kernels.answers import Condensation, Labels
 from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, Array, Csr
+from kernels.reachability.constants import LARGEST_PATH_SUM, SWEEP_THREADS
 from kernels.reachability.keys import salt_of
 from kernels.reachability.labels.cuda_passes import Direction, Forests, choose_supports, measure, place_below_roots, widen
-from kernels.reachability.labels.dfs.constants import LARGEST_PATH_SUM
-from kernels.reachability.order.constants import SWEEP_THREADS
 from kernels.reachability.order.cuda import order_of
 
 _SOURCE = "reachability/labels/dfs/dfs.cu"
