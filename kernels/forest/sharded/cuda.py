@@ -4,8 +4,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.components.sharded.cuda_naming import name_own
 from kernels.components.sharded.joining import Edges, join
+from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.forest import minimum_spanning_forest
 from kernels.gpu.loader import launch, to_host

@@ -57,7 +57,7 @@ def find_schedule(halo: Halo, into: Csr, out: Csr) -> tuple[Schedule, Array]:
 def _peeler(out: Csr, waiting: Array, depth: Array, order: Array) -> Callable[[Array], int]:
     """A function that continues from nodes that wait for no other node, and returns the length of the order."""
     if is_cupy(out):
-        from kernels.reachability.sharded.cuda_sweeps import Peeler
+        from kernels.reachability.sharded.sweeps_cuda import Peeler
 
         return Peeler(out, waiting, depth, order)
     rows, done = (frozen(out.offsets), frozen(out.indices)), 0

@@ -7,11 +7,11 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.components.sharded.cuda_naming import name_own
+from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.graph import Array
-from kernels.scc.sharded.cuda_reach import OwnArcs, first_reaching, trim
 from kernels.scc.sharded.pivot_first import PivotFirst
+from kernels.scc.sharded.reach_cuda import OwnArcs, first_reaching, trim
 
 _FOUND = np.uint32(0)
 

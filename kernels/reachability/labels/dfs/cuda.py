@@ -8,7 +8,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, Array, Csr
 from kernels.reachability.constants import LARGEST_PATH_SUM, SWEEP_THREADS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.cuda_passes import Direction, Forests, choose_supports, measure, place_below_roots, widen
+from kernels.reachability.labels.passes_cuda import Direction, Forests, choose_supports, measure, place_below_roots, widen
 from kernels.reachability.order.cuda import order_of
 
 _SOURCE = "reachability/labels/dfs/dfs.cu"

@@ -14,7 +14,7 @@ from kernels.distributed.gpu.levels import Levels
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array, Csr
 from kernels.reachability.constants import FUSED_DIMENSIONS, SWEEP_THREADS
-from kernels.reachability.labels.cuda_passes import INTERVALS, TREE, padded
+from kernels.reachability.labels.passes_cuda import INTERVALS, TREE, padded
 from kernels.reachability.sharded.forest import Forest
 from kernels.reachability.sharded.schedule import Direction, Work
 
