@@ -107,12 +107,12 @@ def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -
 
 def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
     """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
-    keys, found = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
+    keys, counts = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
     source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
     blocks = _streaming(-(-len(edges.src) // PACK_EDGES))
-    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
-    length, self_loops = map(int, found.get())
+    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), counts)
+    length, self_loops = map(int, counts.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
     if weights is not None and edges.rules.keep_parallel:
         keys, weights = _lightest_first(keys, weights)

@@ -39,7 +39,7 @@ def find_schedule(halo: Halo, into: Csr, out: Csr) -> tuple[Schedule, Array]:
         done = peel(starts)
         is_new = np.zeros_like(waiting, np.bool_)
         is_new[order[ends[-1] : done]] = True
-        finished = [asked[is_new[asked]] for asked in halo.asked]
+        finished = [rows[is_new[rows]] for rows in halo.mirrored]
         ends.append(done)
         if not halo.communicator.any(sum(map(len, finished))):
             return Schedule(order, ends, np.concatenate(sent), cuts, np.concatenate(received), received_ends), depth

@@ -77,8 +77,8 @@ def first_parents(way: Direction, level: Array, salt: np.uint64, ascending: bool
     ancestors, depth = cupy.full((jumps, num_nodes + 1), num_nodes, row), cupy.zeros(num_nodes + 1, np.int32)
     parent: Array = cupy.empty(num_nodes, row)
     sweep = way.into.offsets, way.into.indices, way.order, np.int64(num_nodes)
-    found = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
-    launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *found, ROW=row)
+    inputs = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
+    launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *inputs, ROW=row)
     return parent
 
 

@@ -77,15 +77,15 @@ def tiled_sweep(roles: dict[str, Function | None], defined: dict[str, Any], tota
     """The sweep of these functions; None if it has to have another order, or reads and changes nothing of the neighbours."""
     edge = roles["edge"]
     assert edge is not None
-    found = held_arrays(edge)
-    if not found or how in ("first", "product") or ordered(how, total):
+    held = held_arrays(edge)
+    if not held or how in ("first", "product") or ordered(how, total):
         return None
-    names = sorted(found, key=lambda name: -edge.arrays[name].itemsize)  # so that each array is aligned
+    names = sorted(held, key=lambda name: -edge.arrays[name].itemsize)  # so that each array is aligned
     ends = np.cumsum([edge.arrays[name].itemsize for name in names]).tolist()
     places = zip(names, [0, *ends], strict=False)
     more: dict[str, Any] = {
         "HELD_ARRAYS(DO)": " ".join(f"DO({name}, {cuda_element(edge, name)}, {before})" for name, before in places),
-        "CHANGED_ARRAYS(DO)": " ".join(f"DO({name}, {update})" for name, update in found.items() if update),
+        "CHANGED_ARRAYS(DO)": " ".join(f"DO({name}, {update})" for name, update in held.items() if update),
         "HELD_BYTES": ends[-1],
         "TAKES_ROW": int(bool({"row", "own"} & {*edge.parameters}) or any(site.kind == "steps" for site in edge.sites)),
         "CAN_FAIL": int(bool(edge.sites)),
