@@ -24,7 +24,7 @@ from pipeline.steps.products.registry import products_of, require_products
 from pipeline.steps.publication.inputs import files_read
 from pipeline.steps.publication.lookup import linked_run
 from pipeline.steps.publication.places import places_of
-from pipeline.steps.publication.publish import Asked, flush_tables, publish
+from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
@@ -141,8 +141,8 @@ def _with_changes(config: RunConfig, results: Results, target: Target, runtime: 
 
 def _publish(config: RunConfig, results: Results, target: Target, backend: Backend, steps: Steps) -> Folder:
     fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
-    asked = Asked(target, config.expect, config.keep, config.publish_to)
-    published = steps("publish", publish, config.output, results, asked, backend, fallback)
+    options = PublishOptions(target, config.expect, config.keep, config.publish_to)
+    published = steps("publish", publish, config.output, results, options, backend, fallback)
     if config.publish_to:
         from pipeline.steps.publication.remote import upload
 

@@ -29,7 +29,7 @@ from kernels.sssp.certificate import sharded as sssp_certificate
 from kernels.sssp.sharded import sssp
 from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import as_edges, lay_out_part, rules_of
 from pipeline.store.edges import read_edges as read_columns
@@ -162,17 +162,17 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
     return found
 
 
-def prove_one(folder: Folder, place: Place, asked: tuple[str, int]) -> str:
+def prove_one(folder: Folder, context: TaskContext, asked: tuple[str, int]) -> str:
     """Prove one of many answers on a worker that has the whole graph; return the reason if it does not hold, or ""."""
     solve, certify = SINGLE_RANK[asked[0]]
-    graph = place.whole_graph(folder).graph
+    graph = context.whole_graph(folder).graph
     return certify(graph, solve(graph, asked[1])).reason
 
 
-def search_all(folder: Folder, place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
+def search_all(folder: Folder, context: TaskContext, asked: tuple[str, list[int]]) -> tuple[int, float]:
     """Answer a task of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
     solve, _ = SINGLE_RANK[asked[0]]
-    graph = place.whole_graph(folder).graph
+    graph = context.whole_graph(folder).graph
     started, total = time.perf_counter(), cp.zeros((), OFFSET)
     for row in asked[1]:
         distance = solve(graph, row).distance

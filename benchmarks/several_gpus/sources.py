@@ -23,7 +23,7 @@ from benchmarks.several_gpus.edge_lists import edge_list, on_ranks
 from benchmarks.several_gpus.shares import by_name
 from benchmarks.several_gpus.table import Row, add
 from kernels.reachability import reach_by_search
-from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.protocol import Cluster, TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -58,7 +58,7 @@ class Job:
     what: str
     count: int
     stored: Folder
-    function: Callable[[Folder, Place, Any], tuple[int, float]]
+    function: Callable[[Folder, TaskContext, Any], tuple[int, float]]
     pieces: Sequence[Any]
     note: str = ""
 
@@ -157,7 +157,7 @@ def _proved_index(asked: Any, cluster: Cluster, graph: Folder) -> Folder:
     return index
 
 
-def results(cluster: Cluster, function: Callable[[Place, Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+def results(cluster: Cluster, function: Callable[[TaskContext, Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
     """What the tasks return, each on a GPU of its own."""
     return (result for (result,) in cluster.map(function, tasks, "gpu"))
 

@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pipeline.changes.apply import Asked, change_graph
+from pipeline.changes.apply import FileOfChanges, change_graph
 from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
-from pipeline.changes.state import State, newest
+from pipeline.changes.state import PublishedState, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
 from pipeline.ingest.source import Source, identify, locate
@@ -88,15 +88,15 @@ def change(
     """
     before = newest(out, options.get("publish_as") or LATEST)
     backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
-    reading = _Reading(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
+    reading = _ReadByChanges(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
     return run(before.config(**options), call, reading, before.target())
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _ReadByChanges:
     """How a run of changes gets its graph."""
 
-    before: State
+    before: PublishedState
     sources: list[Source]
     done: list[str]
     counts: bool
@@ -145,12 +145,12 @@ class _Reading:
                 if source is not self.sources[0]:
                     digest = identify(source, None)
                     self._require_new(config, steps, source, digest, edges, graph)
-                asked = Asked(source, digest, config.graph, self.counts, self.snapshot)
-                place = runtime if source is last else replace(runtime, work=between)
+                file = FileOfChanges(source, digest, config.graph, self.counts, self.snapshot)
+                into = runtime if source is last else replace(runtime, work=between)
                 beside_edges, beside_graph = published if source is last else (edges, graph)
-                changed = steps("graph", change_graph, graph, edges, asked, place, beside_graph)
+                changed = steps("graph", change_graph, graph, edges, file, into, beside_graph)
                 if NEW_NAMES in changed.manifest.files:
-                    edges = steps("edges", number_names, edges, changed, place, beside_edges)
+                    edges = steps("edges", number_names, edges, changed, into, beside_edges)
                 graph = changed
                 self.done.append(source.url)
             if earlier and edges.path.parent == between:

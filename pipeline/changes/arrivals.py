@@ -157,12 +157,12 @@ def arrived(folder: str) -> list[Source]:
             if fs.async_impl and fs.exists(root.split("/")[0]) and not fs.exists(root):
                 return []  # an object store has no empty folders
             raise BadConfig(f"changes.arrivals: {folder} is not a folder")
-        found = [  # links to files are files
+        files = [  # links to files are files
             one
             for one in fs.ls(root, detail=True)
             if one["type"] == "file" or (one["type"] != "directory" and fs.isfile(one["name"]))
         ]
-    names = sorted(one["name"].rpartition("/")[2] for one in found)
+    names = sorted(one["name"].rpartition("/")[2] for one in files)
     complete = [name for name in names if not name.startswith(".") and not name.endswith(UNFINISHED)]
     if wrong := next((name for name in complete if not is_utf8(name)), None):
         raise Stopped(f"{folder}: the name {wrong!a} is not UTF-8{_ADVICE}")

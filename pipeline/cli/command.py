@@ -106,14 +106,14 @@ def change(
 
     if snapshot and count_violations:
         raise BadConfig("--count-violations has no effect with --snapshot, whose changes can all be applied; leave one out")
-    place = output_folder(out).absolute()
+    output = output_folder(out).absolute()
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
     flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(place, changes, **flags, **given)
-    summarise(published, place)
+        published = apply(output, changes, **flags, **given)
+    summarise(published, output)
 
 
 for command in (

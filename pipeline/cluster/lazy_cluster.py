@@ -10,7 +10,7 @@ from typing import Protocol
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
 from pipeline.cluster.loading import load, loaded_modules
-from pipeline.cluster.protocol import Cluster, Place, Result, Task
+from pipeline.cluster.protocol import Cluster, Result, Task, TaskContext
 from pipeline.cluster.start import require_startable, started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
@@ -68,7 +68,7 @@ class StartedLater:
 
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
@@ -116,5 +116,5 @@ class StartedLater:
             self._open.close()
 
 
-def _load(place: Place, modules: Sequence[str]) -> None:
-    load(place.backend, modules)
+def _load(context: TaskContext, modules: Sequence[str]) -> None:
+    load(context.backend, modules)

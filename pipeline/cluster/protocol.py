@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Place:
+class TaskContext:
     """Where a task runs: one rank of a group."""
 
     backend: Backend  # {"cpu", "gpu"}
@@ -81,14 +81,14 @@ class Cluster(Protocol):
 
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
     ) -> Iterator[Sequence[Result]]:
-        """The results of `function(place, task)` of the ranks of the task's group, task by task.
+        """The results of `function(context, task)` of the ranks of the task's group, task by task.
 
         The first exception ends the iteration. A task may run more than once.
 

@@ -9,7 +9,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.distributed.threads import on_daemon_thread
 from kernels.gpu.devices import device_count
 from pipeline.cluster.open_graphs import OpenGraphs
-from pipeline.cluster.protocol import Place, Result, Task
+from pipeline.cluster.protocol import Result, Task, TaskContext
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.early import load_kernels
 from pipeline.runtime.threads import map_in_order
@@ -37,7 +37,7 @@ class LocalThreads:
 
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
@@ -50,15 +50,16 @@ class LocalThreads:
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the GIL; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
         open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
-        place = Place(backend, open_graphs, at_once // running)
-        return zip(map_in_order(partial(function, place), tasks, running), strict=True)  # each is the only result of its group
+        context = TaskContext(backend, open_graphs, at_once // running)
+        # each is the only result of its group
+        return zip(map_in_order(partial(function, context), tasks, running), strict=True)
 
     def _map_over_ranks(
-        self, function: Callable[[Place, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
+        self, function: Callable[[TaskContext, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
     ) -> Iterator[Sequence[Result]]:
         def run(communicator: Communicator) -> list[Result]:
-            place = Place(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
-            return [function(place, task) for task in tasks]
+            context = TaskContext(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
+            return [function(context, task) for task in tasks]
 
         gpus = min(ranks, device_count()) if backend == "gpu" else 0
         results = threads.run_ranks(ranks, _on_gpus(gpus, run) if gpus > 1 else run, _NEVER)

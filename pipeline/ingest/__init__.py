@@ -27,12 +27,12 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.nodes import coordinates_of, is_table, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
-from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
+from pipeline.ingest.writer import COORDINATES_SCHEMA, StoredEdges, check_each_once, edges_schema, store, write
 from pipeline.runtime.threads import ahead
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.sha256 import Sums
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
@@ -81,29 +81,29 @@ def ingest(
             sums.begin(inputs[name], source.local, source.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
-    reading = _Reading(graph, sources["source"], expected.get("source"), held, sums, copy)
+    reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
         begins()
         facts = reading.write(folder)
-        names, found = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
+        names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in sources:
             with _checked(sources["coordinates"], expected.get("coordinates")) as content:
                 vertices = _write_coordinates(graph, content, folder, names, facts)
             read = _source_facts(content, sums)
-            found["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
+            facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
                 table = read_nodes(content, graph.limits, names, graph.node_columns)
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
-            found["nodes"] = _source_facts(content, sums)
-        return facts.model_copy(update=found).stored()
+            facts_of_files["nodes"] = _source_facts(content, sums)
+        return facts.model_copy(update=facts_of_files).stored()
 
-    shown = {name: source.place for name, source in sources.items()}  # what else identifies a source is among the inputs
-    asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
-    edges = make(work / "edges", "edges", inputs, asked, write_all)
+    shown = {name: source.location for name, source in sources.items()}  # what else identifies a source is among the inputs
+    parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
+    edges = make(work / "edges", "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = sources["source"].unwritten
     if held and reading.arrays:
@@ -112,7 +112,7 @@ def ingest(
 
 
 @dataclass
-class _Reading:
+class _EdgeReader:
     """Reads and stores the edges of a source; afterwards `arrays` has them, if they were reserved and fit."""
 
     graph: GraphConfig
@@ -132,12 +132,12 @@ class _Reading:
             part.unlink()
         with self._opened(folder, graph, weight) as read:
             if not read.edges.named:
-                found = self._store(read, None if read.refers_to else folder)
+                stored = self._store(read, None if read.refers_to else folder)
             else:
                 names = collect(self._watched(read))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
-            return self._facts(read, found)
+            return self._facts(read, stored)
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
         first = read.content.digest
@@ -145,10 +145,10 @@ class _Reading:
             most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))
             edges = numbered(self.source.url, names, read.edges.tables)
             read.edges = replace(read.edges, tables=edges, largest=most, first_id=0, declared_vertices=len(names))
-            found = self._store(read, folder)
+            stored = self._store(read, folder)
         if read.content.digest != first:  # of a remote file, which has no other digest
             raise Changed(self.source.url, "changed while it was read")
-        return self._facts(read, found).model_copy(update={"name_bytes": len(names.content)})
+        return self._facts(read, stored).model_copy(update={"name_bytes": len(names.content)})
 
     @contextmanager
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator["_Opened"]:
@@ -171,7 +171,7 @@ class _Reading:
                     yield _Opened(name, content, entry.read(text, graph, weight), text)
             content.check(self.digest, graph.sha256)
 
-    def _facts(self, read: "_Opened", found: Found) -> EdgeFacts:
+    def _facts(self, read: "_Opened", stored: StoredEdges) -> EdgeFacts:
         graph, edges = self.graph, read.edges
         facts = EdgeFacts(
             format=read.format,
@@ -180,8 +180,8 @@ class _Reading:
             columns=dict(edges.columns.names) if edges.columns else None,
             ignored_columns=[*edges.columns.ignored] if edges.columns else [],
             weight=None if edges.weight is None else str(edges.weight),
-            edges=found.edges,
-            largest=found.largest,
+            edges=stored.edges,
+            largest=stored.largest,
             first_id=edges.first_id,
             declared_vertices=edges.declared_vertices,
             source=_source_facts(read.content, self.sums),
@@ -191,13 +191,13 @@ class _Reading:
         optional = {"refers_to": read.refers_to, "measure": measure}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
-    def _store(self, read: "_Opened", folder: Path | None) -> Found:
+    def _store(self, read: "_Opened", folder: Path | None) -> StoredEdges:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        found = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
-        self.arrays = self.arrays if found.held else None
-        return found
+        stored = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
+        self.arrays = self.arrays if stored.held else None
+        return stored
 
     def _watched(self, read: "_Opened") -> Iterator[pa.Table]:
         return _watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)
@@ -248,7 +248,7 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
         content.check(digest, None)
 
 
-def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts) -> int:
+def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: VertexNames | None, facts: EdgeFacts) -> int:
     """Write the coordinates, and return how many vertices have some."""
     url = content.source.url
     if is_table(url, content.peek(HEAD)):
@@ -269,7 +269,7 @@ def _source_facts(content: Stored, sums: Sums) -> SourceFacts:
     """The facts of a source that was read and checked."""
     if content.sha256:
         sums.note(content.digest, content.sha256)
-    return SourceFacts(path=content.source.place, bytes=content.bytes, blake3=content.digest)
+    return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)
 
 
 def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, edges: int | None = None) -> Iterator[pa.Table]:

@@ -51,7 +51,7 @@ def _seen(file: str) -> tuple[int, ...]:
     """What changes when a file is replaced or written; nothing for a remote file, whose bytes are digested as they are read."""
     try:
         path = locate(file).local
-        found = path.stat() if path else None
+        status = path.stat() if path else None
     except (GraphmillError, OSError):
         return ()
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns) if found else ()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) if status else ()

@@ -30,7 +30,7 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
-from pipeline.store.names import UNKNOWN, Names
+from pipeline.store.names import UNKNOWN, VertexNames
 from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
@@ -49,7 +49,7 @@ def is_table(file: str, head: bytes) -> bool:
 
 
 def read_nodes(
-    content: Stored, limits: Limits, names: Names | None, columns: NodeColumns, wanted: Sequence[str] | None = None
+    content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns, wanted: Sequence[str] | None = None
 ) -> pa.Table:
     """Read a table of nodes.
 
@@ -82,7 +82,7 @@ def read_nodes(
     return joined
 
 
-def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns: NodeColumns) -> pa.Table:
+def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns) -> pa.Table:
     """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
 
     Raises BadInput as `read_nodes`, and for what is not a number of degrees.
@@ -148,8 +148,8 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
     """
     for name in (vertex, *(wanted or ())):
         if schema.names.count(name) != 1:
-            found = ", ".join(map(repr, schema.names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+            present = ", ".join(map(repr, schema.names))[:200]
+            raise BadInput(file, f"no column {name!r}, or several, among {present}{did_you_mean(name, schema.names)}")
     if attribute_type(schema.field(vertex).type) is None:
         raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     for name in wanted or ():
@@ -172,16 +172,16 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
 
 def _attribute(file: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The values of a column, of a type that table `vertices` can have. Raises BadInput for texts that it cannot have."""
-    found = column.cast(attribute_type(column.type))
-    if found.type == TEXT:
-        require_utf8(file, found, name)
-        if found.nbytes > MOST_TEXT:
-            longest = np.sort(pc.binary_length(found).drop_null().to_numpy())[-ROWS_PER_GROUP:].sum()
+    values = column.cast(attribute_type(column.type))
+    if values.type == TEXT:
+        require_utf8(file, values, name)
+        if values.nbytes > MOST_TEXT:
+            longest = np.sort(pc.binary_length(values).drop_null().to_numpy())[-ROWS_PER_GROUP:].sum()
             if longest > MOST_TEXT:
                 raise BadInput(
                     file, f"column {name!r}: {ROWS_PER_GROUP} of its texts take {longest} bytes, the limit is {MOST_TEXT}"
                 )
-    return found
+    return values
 
 
 def _bounded(content: Stored, limits: Limits) -> Iterator[bytes]:
@@ -212,7 +212,7 @@ def _suffix(file: str) -> str:
     return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
 
 
-def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: VertexNames | None) -> pa.Array:
     """The numbers of the ids in column `vertex`; UNKNOWN for a string that is not a name."""
     ids = plain(ids)
     wanted = f"but the ids of the graph are {'integers' if names is None else 'strings'}"
@@ -234,11 +234,11 @@ def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Nam
             reason = why_not_an_id(text) or f"is not in 0..{LARGEST}"
             raise BadInput(file, f"row {row}: id {text[:80]!r} {reason}, {wanted}")
     try:
-        found = ids.cast(pa.int64())
+        numbers = ids.cast(pa.int64())
     except pa.ArrowNotImplementedError:
         raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these") from None
     except pa.ArrowInvalid as error:
         raise BadInput(file, f"column {vertex!r} has an id that is not in 0..{LARGEST}: {str(error)[:120]}") from None
-    if len(found) and pc.min(found).as_py() < 0:
-        raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
-    return found.cast(pa.from_numpy_dtype(ID))
+    if len(numbers) and pc.min(numbers).as_py() < 0:
+        raise BadInput(file, f"id {pc.min(numbers).as_py()} is negative")
+    return numbers.cast(pa.from_numpy_dtype(ID))

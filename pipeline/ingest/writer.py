@@ -50,7 +50,7 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredEdges:
     """A stored edge list: number of edges, largest values of integer columns, whether all edges are in the arrays."""
 
     edges: int
@@ -58,7 +58,7 @@ class Found:
     held: bool
 
 
-def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, arrays: EdgeArrays | None) -> Found:
+def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, arrays: EdgeArrays | None) -> StoredEdges:
     """Store the tables of an edge list on all cores.
 
     Args:
@@ -68,12 +68,12 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
         arrays: Gets all rows, if their values fit.
     """
 
-    def store_part(part: tuple[int, int, pa.Table]) -> Found:
+    def store_part(part: tuple[int, int, pa.Table]) -> StoredEdges:
         number, first, group = part
         if folder:
             write(folder / file_name(number), schema, iter([group]))
         largest = largest_of(group)
-        return Found(len(group), largest, arrays is not None and arrays.put(first, group, largest))
+        return StoredEdges(len(group), largest, arrays is not None and arrays.put(first, group, largest))
 
     groups = tables
     if folder:
@@ -83,7 +83,7 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
     for part in map_in_order(store_part, _numbered(groups), cores()):
         edges, held = edges + part.edges, held and part.held
         largest = {name: max(value, part.largest[name]) for name, value in largest.items()}
-    return Found(edges, largest, held)
+    return StoredEdges(edges, largest, held)
 
 
 def _numbered(groups: Iterable[pa.Table]) -> Iterator[tuple[int, int, pa.Table]]:

@@ -62,10 +62,10 @@ def check(config: RunConfig) -> Checked:
             edges = ingest(config.graph, work, runtime.held_edges)
         target = target_of(config)
         require_columns(edges, config.expect, target)
-        asked = numbers_of(edges, config.sources)
+        named = numbers_of(edges, config.sources)
         with shown.step("graph"):
-            graph = lay_out(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
-        given = different(edges, graph, asked, runtime)
+            graph = lay_out(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
+        given = different(edges, graph, named, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         require_products(config, edges, graph, runtime)
@@ -75,6 +75,6 @@ def check(config: RunConfig) -> Checked:
         sources = sorted(given) if default is None else [default]
         said = {"sources": sources, "source_names": names_of_sources(edges, sources), "default_source": reason}
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
-        found = input_of(edges, graph, sha256=sums).model_copy(update=said)
+        read = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, found, files)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files)

@@ -14,7 +14,7 @@ from pipeline.ingest.source import locate
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import are_swept, trees_of
-from pipeline.inspection.sizes import Sizes, sizes_of
+from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.needs import Shape, free_disk, require_space
@@ -43,7 +43,7 @@ class Need:
 class Estimate:
     """The estimate of a run."""
 
-    sizes: Sizes
+    sizes: GraphSizes
     arcs: int
     backend: str
     cores: int
@@ -108,7 +108,7 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
             require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
 
 
-def shape_of(config: RunConfig, sizes: Sizes) -> Shape:
+def shape_of(config: RunConfig, sizes: GraphSizes) -> Shape:
     """The stored arrays of a graph of these sizes."""
     return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
 

@@ -20,7 +20,7 @@ _STATED, _COUNTED, _ESTIMATED = "as the file states", "counted", "estimated from
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GraphSizes:
     """Sizes of a graph."""
 
     edges: int
@@ -37,7 +37,7 @@ class Sizes:
         return self.origin != _ESTIMATED
 
 
-def sizes_of(graph: GraphConfig) -> Sizes:
+def sizes_of(graph: GraphConfig) -> GraphSizes:
     """The sizes of a graph; if a text file does not state its edges, the first block is read.
 
     Raises:
@@ -47,7 +47,7 @@ def sizes_of(graph: GraphConfig) -> Sizes:
     return in_the_right_way(graph, source.url, partial(_sizes, source))
 
 
-def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> Sizes:
+def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
         if on_disk and parquet.begins_parquet(content.peek(parquet.HEAD), source.url) and graph.format in ("auto", "parquet"):
@@ -81,12 +81,12 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int]:
     except BadInput:  # fewer edges than the header declares, because there are more blocks
         if not tables:
             raise
-    found = pa.concat_tables(tables)
-    return pc.unique(pa.chunked_array([*found["src"].chunks, *found["dst"].chunks], found["src"].type)), len(found)
+    edges = pa.concat_tables(tables)
+    return pc.unique(pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges["src"].type)), len(edges)
 
 
-def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> Sizes:
+def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> GraphSizes:
     width = 0 if read.weight is None else 8 if pa.types.is_floating(read.weight) and read.weight.bit_width == 64 else 4
     directed = read.directed if graph.directed is None else graph.directed
     floats = read.weight is not None and pa.types.is_floating(read.weight)
-    return Sizes(edges, vertices, width, floats, directed, not read.rereadable, origin)
+    return GraphSizes(edges, vertices, width, floats, directed, not read.rereadable, origin)

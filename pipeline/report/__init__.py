@@ -1,7 +1,7 @@
 """The report: a self-contained HTML page per run, which loads nothing, and a shorter one in Markdown for Prefect.
 
-`findings` reads the tables, `results`, `charts` and `maps` compute what is shown, and `page` fills the templates; the page's own
-script is `templates/maps.js`.
+`findings` reads the tables and sorts what they show, which `results`, `charts` and `maps` compute. `page` fills the templates;
+the page's own script is `templates/maps.js`.
 """
 
 from pathlib import Path

@@ -29,8 +29,8 @@ def _libraries() -> str:
 
 
 def _gpu() -> dict[str, str]:
-    found = gpu()
-    return {"GPU": f"{found['gpu']}, driver {found['driver']}, CUDA {found['cuda']}, CuPy {found['cupy']}"}
+    machine = gpu()
+    return {"GPU": f"{machine['gpu']}, driver {machine['driver']}, CUDA {machine['cuda']}, CuPy {machine['cupy']}"}
 
 
 def _processor() -> str:

@@ -56,13 +56,13 @@ def _control_groups() -> list[Path]:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
-    found = []
+    groups = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers in ("", "memory"):
             group = Path(path.lstrip("/"))
-            found += [CGROUPS / controllers / inner for inner in (group, *group.parents)]
-    return found
+            groups += [CGROUPS / controllers / inner for inner in (group, *group.parents)]
+    return groups
 
 
 def _free_in(folder: Path) -> int | None:

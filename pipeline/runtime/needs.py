@@ -68,10 +68,10 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
         ("disk", shape.disk() * _STORED, free_disk(folder), f"at {folder}"),
     )
-    for what, needed, free, place in checked:
+    for what, needed, free, where in checked:
         if needed * share > free:
             edges = f"{'' if share == 1 else 'about '}{shape.edges:,} edges"
             more = "more " if held else ""
             raise TooLarge(
-                f"a graph of {edges} takes at least {size(needed * share)} {more}of {what}, and {size(free)} are free {place}"
+                f"a graph of {edges} takes at least {size(needed * share)} {more}of {what}, and {size(free)} are free {where}"
             )

@@ -73,13 +73,13 @@ def _version(code: Code, root: str) -> str:
 
 def _sources_of(modules: Iterable[str], root: str) -> set[str]:
     """The same as strings, of which a run asks for thousands."""
-    waiting, found = [path for module in modules for path in _files(module, root)], set[str]()
+    waiting, sources = [path for module in modules for path in _files(module, root)], set[str]()
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
+        if path not in sources:
+            sources.add(path)
             waiting += _used_by(path, root)
-    return found
+    return sources
 
 
 @cache
@@ -115,11 +115,11 @@ def _files(module: str, root: str) -> list[str]:
 @cache
 def _beside(root: str) -> dict[str, list[str]]:
     """The files that the modules of a folder may read, by folder."""
-    found: dict[str, list[str]] = {}
+    files: dict[str, list[str]] = {}
     for file in _present(root):
         if file.endswith(_BESIDE):
-            found.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
-    return found
+            files.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
+    return files
 
 
 @cache

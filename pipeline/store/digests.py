@@ -64,7 +64,7 @@ class Remembered:
     """Digests of files, which a JSON file keeps: a file that was not written since is not read again."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._asked = path, dict[str, list[int | str]]()
+        self._path, self._requested = path, dict[str, list[int | str]]()
         try:
             self._known = _RECORD.validate_json(path.read_bytes())
         except (OSError, ValueError):
@@ -75,13 +75,13 @@ class Remembered:
         unwritten, known = Unwritten(file), self._known.get(str(file), [])
         digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten.seen) else digest_of_file(file)
         if unwritten:
-            self._asked[str(file)] = [*unwritten.seen, digest]
+            self._requested[str(file)] = [*unwritten.seen, digest]
         return digest
 
     def save(self) -> None:
         """Keep the digests that were asked for."""
-        if self._asked != self._known:
-            replace_text(self._path, json.dumps(self._asked))
+        if self._requested != self._known:
+            replace_text(self._path, json.dumps(self._requested))
 
 
 def _look(path: Path) -> tuple[int, ...]:
@@ -105,8 +105,8 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     small = [path for path, size in zip(paths, sizes, strict=True) if size < LARGE]
     buffers = Spare(lambda: np.empty(_READ, np.uint8).data)
     one_core_each = over_items(small, partial(_digest_of_small, buffers), parallel=sum(sizes) > _WORTH_THREADS)
-    found = dict(zip(small, one_core_each, strict=True))
-    return [found[path] if path in found else _digest_of_large(path) for path in paths]
+    of_small = dict(zip(small, one_core_each, strict=True))
+    return [of_small[path] if path in of_small else _digest_of_large(path) for path in paths]
 
 
 def sha256_of(path: Path) -> str:

@@ -21,7 +21,7 @@ from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array
 from pipeline.store.deltas import delta_of, merged
-from pipeline.store.facts import GraphFacts, ShardFacts, Sizes
+from pipeline.store.facts import ArrayLengths, GraphFacts, ShardFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of, open_vertices
 
@@ -30,7 +30,7 @@ Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
-class Shard:
+class OpenedShard:
     """A contiguous range of rows with its arcs."""
 
     rows: range  # of the graph's rows
@@ -43,14 +43,14 @@ class Shard:
         return self.out if direction == "out" else self.into
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: Csr, save: Save = save_array) -> Sizes:
+def save_rows(folder: Path, number: int, direction: str, rows: Csr, save: Save = save_array) -> ArrayLengths:
     """Save the arrays of one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
     for name, array in (("offsets", rows.offsets), ("indices", rows.indices), ("weights", rows.weights)):
         if array is not None:
             save(shard / f"{direction}-{name}.npy", array)
-    return Sizes(arcs=len(rows.indices))
+    return ArrayLengths(arcs=len(rows.indices))
 
 
 def open_graph(
@@ -132,13 +132,13 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     return before
 
 
-def open_shard(folder: Folder, number: int) -> Shard:
+def open_shard(folder: Folder, number: int) -> OpenedShard:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
     if GraphFacts.of(folder).delta:
         out, into = open_rows(folder, [rows])
-        return Shard(rows, out[0], into[0])
-    return Shard(rows, *_both(folder, partial(_open_stored, folder, number)))
+        return OpenedShard(rows, out[0], into[0])
+    return OpenedShard(rows, *_both(folder, partial(_open_stored, folder, number)))
 
 
 def shard_rows(folder: Folder) -> list[range]:

@@ -13,7 +13,7 @@ from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
 from pipeline.runtime.backend import fetch
-from pipeline.store.facts import Sizes
+from pipeline.store.facts import ArrayLengths
 from pipeline.store.graph import Save, save_rows
 from pipeline.store.vertices import ROWS_BY_ID, VERTICES, save_vertices
 
@@ -21,18 +21,18 @@ _BLOCK_DEGREE = 1024  # rows of this many arcs or more take a grid or a block of
 
 
 @dataclass(frozen=True)
-class Direction:
+class WrittenDirection:
     """What was written of one direction of a shard."""
 
-    sizes: Sizes  # with which it is opened
+    sizes: ArrayLengths  # with which it is opened
     groups: tuple[int, int, int]  # see `groups_of`
     weight: str | None  # type of its weights
 
 
-def save_direction(folder: Path, number: int, direction: str, csr: Csr, save: Save) -> Direction:
+def save_direction(folder: Path, number: int, direction: str, csr: Csr, save: Save) -> WrittenDirection:
     """Save one direction, `out` or `in`, of shard `number`."""
     weight = None if csr.weights is None else str(csr.weights.dtype)
-    return Direction(save_rows(folder, number, direction, csr, save), groups_of(csr), weight)
+    return WrittenDirection(save_rows(folder, number, direction, csr, save), groups_of(csr), weight)
 
 
 def groups_of(csr: Csr) -> tuple[int, int, int]:

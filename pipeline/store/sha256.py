@@ -47,15 +47,15 @@ class Sums:
         """
         wanted = set(digests)
         known = {digest: sha256 for digest, sha256 in self._known.items() if digest in wanted}
-        found = known | {digest: of.result() for digest, of in self._computed.items() if digest in wanted}
-        if self._path and found != self._known:
-            replace_text(self._path, json.dumps(found))
-        self._known = found
-        return found
+        sums = known | {digest: of.result() for digest, of in self._computed.items() if digest in wanted}
+        if self._path and sums != self._known:
+            replace_text(self._path, json.dumps(sums))
+        self._known = sums
+        return sums
 
 
 def _sum_of(digest: str, path: Path, unwritten: Unwritten) -> str:
-    found = sha256_of(path)
+    sha256 = sha256_of(path)
     if not unwritten and digest_of_file(path) != digest:
         raise Changed(str(path), "changed while it was read")
-    return found
+    return sha256

@@ -35,7 +35,7 @@ def workspace(output: Path) -> Iterator[Path]:
         BadConfig: The folder cannot be made, something in it that no run made is in the way, or as `require_outside`.
     """
     require_outside(output)
-    steps, runs, found = output / "steps", output / "runs", output.exists()
+    steps, runs, existed = output / "steps", output / "runs", output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
         lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
@@ -49,7 +49,7 @@ def workspace(output: Path) -> Iterator[Path]:
             remove_dead(folder)
         require_ours(output / "latest")
         # While this run holds the lock: a refused run must not remove the lock of its holder.
-        with contextlib.nullcontext() if found else cleaned(partial(_remove_empty, output)):
+        with contextlib.nullcontext() if existed else cleaned(partial(_remove_empty, output)):
             yield steps
     finally:
         os.close(lock)
@@ -86,20 +86,20 @@ def require_outside(folder: Path, itself: bool = True) -> None:
     Raises BadConfig for a folder in that of a run or a step, or in `runs` or `steps`; with `itself` also for these themselves.
     """
     resolved = folder.resolve()
-    for place in (*([resolved] if itself else []), *resolved.parents):
-        if made := _made_as(place):
-            where = "is" if place == resolved else f"is inside {place},"
+    for around in (*([resolved] if itself else []), *resolved.parents):
+        if made := _made_as(around):
+            where = "is" if around == resolved else f"is inside {around},"
             raise BadConfig(f"{folder}: {where} {made}, to which nothing may be added; name another folder")
 
 
-def _made_as(place: Path) -> str:
+def _made_as(folder: Path) -> str:
     """What a folder is that a run made; empty for any other."""
     with contextlib.suppress(Damaged):
-        return f"the folder of a {read(place).manifest.step}"
-    if RUN_ID.fullmatch(place.name) and place.parent.name == "runs":
+        return f"the folder of a {read(folder).manifest.step}"
+    if RUN_ID.fullmatch(folder.name) and folder.parent.name == "runs":
         return "the folder of a run"
-    of_output = place.name in ("runs", "steps") and (place.parent / ".lock").is_file()
-    return f"part of the output folder {place.parent}" if of_output else ""
+    of_output = folder.name in ("runs", "steps") and (folder.parent / ".lock").is_file()
+    return f"part of the output folder {folder.parent}" if of_output else ""
 
 
 def require_ours(latest: Path) -> None:

@@ -26,9 +26,9 @@ class Dying:
         return self.cluster.map(partial(die_once, function, self.note), tasks, backend, ranks, one_at_a_time, code)
 
 
-def die_once(function, note, place, task):
-    result = function(place, task)
-    if place.communicator.rank == 1 and not note.exists():
+def die_once(function, note, context, task):
+    result = function(context, task)
+    if context.communicator.rank == 1 and not note.exists():
         note.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return result

@@ -102,5 +102,5 @@ def _show(file: str, seen: "Seen") -> None:
         rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"
     rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
     print(quoted(file))
-    for what, found in rows.items():
-        print(f"  {what:<12} {quoted(found)}")
+    for what, text in rows.items():
+        print(f"  {what:<12} {quoted(text)}")

@@ -53,9 +53,9 @@ def look(graph: GraphConfig) -> Seen:
             local = source.local if name == "parquet" else None
             sample = columns.of_parquet(local, source.url) if local else columns.of_text(text.head, name == "tsv")
             guess = columns.chosen(source.url, sample, graph)
-            found, reasons = {"columns": guess.columns, "format": name}, guess.reasons
-            asked = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
-            graph = graph.model_copy(update=found | (asked if name != "parquet" else {}))
+            guessed, reasons = {"columns": guess.columns, "format": name}, guess.reasons
+            read_with = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
+            graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
     edges, first = in_the_right_way(graph, source.url, partial(_first, name))
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed

@@ -29,8 +29,8 @@ COMMON = """\
 def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     """The text of a run's TOML file in `folder`: keys that are set, and all others as comments with an example."""
     schema = ROOT / RUN_SCHEMA
-    place = os.path.relpath(schema, folder)
-    lines = [f"#:schema {place}", ""] if schema.is_file() and place.isprintable() else []
+    reference = os.path.relpath(schema, folder)
+    lines = [f"#:schema {reference}", ""] if schema.is_file() and reference.isprintable() else []
     lines += [
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]

@@ -62,10 +62,10 @@ def _require_version(client: Client, config: ClusterConfig) -> None:
     if config.scheduler == "local":
         return
     try:
-        found: Any = client.get_versions()
+        reported: Any = client.get_versions()
         versions = {
-            "the scheduler": found["scheduler"],
-            **{f"worker {name}": of for name, of in sorted(found["workers"].items())},
+            "the scheduler": reported["scheduler"],
+            **{f"worker {name}": of for name, of in sorted(reported["workers"].items())},
         }
         theirs = {name: of["packages"]["distributed"] for name, of in versions.items() if of}
     except Exception as error:  # whatever the other version's answer causes

@@ -30,7 +30,7 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
         reason = why_not_utf8(first)
         raise BadInput(text.file, f"{error.reason}; the line {reason}", error.line) if reason else error from None
     roles = {name: role for role, name in chosen.names.items()}
-    places = {role: place for place, name in enumerate(found) if (role := roles.get(name))}
+    places = {role: position for position, name in enumerate(found) if (role := roles.get(name))}
     named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, places, delimiter))
     src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "", auto=graph.ids == "auto")
     of_roles = {"src": src, "dst": dst, "weight": Field("weight", weight, decimals=True)}

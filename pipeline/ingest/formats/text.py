@@ -142,10 +142,10 @@ def count_of(data: bytes, pattern: bytes) -> int:
     letters, count = np.frombuffer(data, np.uint8), 0
     end = len(letters) - len(pattern) + 1
     for begin in range(0, end, _WINDOW):
-        places = min(_WINDOW, end - begin)
-        found = letters[begin : begin + places] == pattern[0]
-        for place, letter in enumerate(pattern[1:], begin + 1):
-            found &= letters[place : place + places] == letter
+        positions = min(_WINDOW, end - begin)
+        found = letters[begin : begin + positions] == pattern[0]
+        for at, letter in enumerate(pattern[1:], begin + 1):
+            found &= letters[at : at + positions] == letter
         count += int(np.count_nonzero(found))
     return count
 

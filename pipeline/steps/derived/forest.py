@@ -54,7 +54,7 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     def write(folder: Path) -> dict[str, Any]:
         started = time.perf_counter()
         backend, turn = _where(runtime, vertices)
-        edges = _Edges(graph, answer, backend)
+        edges = _ForestEdges(graph, answer, backend)
         with turn:
             forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
         facts = GraphFacts.of(graph)
@@ -78,7 +78,7 @@ def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextMan
     return "cpu", nullcontext()
 
 
-class _Edges:
+class _ForestEdges:
     """The edges of table `mst` between positions of the graph's vertices, whose arrays are those of `finder`."""
 
     def __init__(self, graph: Folder, answer: Folder, backend: Backend) -> None:
@@ -122,15 +122,15 @@ class _Edges:
 
     def _edges_to(self, above: Array) -> Array:
         """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
-        found = np.full_like(above, NO_ROW)
+        edges = np.full_like(above, NO_ROW)
         for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
             joined = elementwise(lambda lower, upper: above[lower] == upper, lower, upper, dtype=np.bool_)
-            numbers = np.flatnonzero(joined).astype(found.dtype)
-            assign(found, lower[numbers], numbers)
-        return found
+            numbers = np.flatnonzero(joined).astype(edges.dtype)
+            assign(edges, lower[numbers], numbers)
+        return edges
 
 
-def _write_files(folder: Path, edges: _Edges, forest: RootedForest, schema: pa.Schema) -> None:
+def _write_files(folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema) -> None:
     rows = len(edges.ids)
 
     def batches(number: int) -> Iterator[pa.RecordBatch]:

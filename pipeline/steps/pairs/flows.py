@@ -12,7 +12,7 @@ from kernels.algorithm import Algorithm
 from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadInput
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import Clock
@@ -44,24 +44,24 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
     inputs = {"graph": graph.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
-        asked = read_pairs(path, pairs, graph)
+        ends = read_pairs(path, pairs, graph)
         require_same(source, inputs["pairs"])
         together = runtime.in_this_process or runtime.backend == "gpu"
-        count = 1 if together else max(1, min(len(asked[0]), _TASKS))
-        cuts = [len(asked[0]) * number // count for number in range(count + 1)]
-        tasks = [(begin, asked[:, begin:end]) for begin, end in pairwise(cuts)]
+        count = 1 if together else max(1, min(len(ends[0]), _TASKS))
+        cuts = [len(ends[0]) * number // count for number in range(count + 1)]
+        tasks = [(begin, ends[:, begin:end]) for begin, end in pairwise(cuts)]
         run = partial(_solve, graph, algorithm, pairs)
-        found = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=code)
-        solved = [parts[0] for parts in progress.counted(found, [ids.shape[1] for _, ids in tasks], "pairs")]
+        answers = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=code)
+        solved = [parts[0] for parts in progress.counted(answers, [ids.shape[1] for _, ids in tasks], "pairs")]
         schema = tables.schema(algorithm.table_name, facts.weight, measure=facts.measure)
         rows = pa.Table.from_batches([batch for batch, _, _ in solved]).combine_chunks()  # row groups do not depend on tasks
         tables.write_rows(folder / tables.file_name(0), schema, tables.keys(algorithm.table_name), rows.to_batches())
         begins, arcs, amounts = zip(*(flows for _, flows, _ in solved), strict=True)
         counts = np.concatenate([[0], *map(np.diff, begins)])
-        for name, array in zip(FLOWS.beside, (asked, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):
+        for name, array in zip(FLOWS.beside, (ends, counts.cumsum(), *map(np.concatenate, (arcs, amounts))), strict=True):
             save_array(folder / f"{name}.npy", array)
         seconds = round(sum(seconds for *_, seconds in solved), 6)
-        return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(asked[0]), seconds=seconds).stored()
+        return StageFacts(backend=runtime.backend, weight=facts.weight, rows=len(ends[0]), seconds=seconds).stored()
 
     return make(runtime.work / algorithm.name, algorithm.name, inputs, {}, write, code)
 
@@ -80,11 +80,11 @@ def read_pairs(path: Path, name: str, graph: Folder) -> Array:
     return ids
 
 
-def _solve(graph: Folder, algorithm: Algorithm, name: str, place: Place, task: tuple[int, Array]) -> _Solved:
+def _solve(graph: Folder, algorithm: Algorithm, name: str, context: TaskContext, task: tuple[int, Array]) -> _Solved:
     """Solve for some pairs, from row `first` of the file on."""
     first, ids = task
-    clock, vertices = Clock(place.backend), place.whole_graph(graph).graph
-    with place.turn():
+    clock, vertices = Clock(context.backend), context.whole_graph(graph).graph
+    with context.turn():
         rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
         require_pairs_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
         try:

@@ -95,8 +95,8 @@ class Ground:
         names, sizes = np.unique(labels, return_counts=True)
         if len(names) == 1:
             return None
-        _, found = places_in(table["vertex"].to_numpy()[labels == names[sizes.argmax()]], self._points.ids)
-        return found
+        _, allowed = places_in(table["vertex"].to_numpy()[labels == names[sizes.argmax()]], self._points.ids)
+        return allowed
 
     def _nearest(self, place: Place, allowed: Array | None) -> tuple[int, float]:
         """The number of the vertex among those with coordinates, and metres; infinity if none is allowed."""
@@ -119,8 +119,8 @@ class Ground:
         if np.isinf(metres):
             said = f"source {text_of(place)} is a place, but no vertex{of} has coordinates"
         else:
-            found = f"{self._name(at)} at {text_of(self._points.degrees[at])}"
-            said = f"source {text_of(place)} is {length(metres)} from the nearest vertex{of}, {found}; "
+            nearest = f"{self._name(at)} at {text_of(self._points.degrees[at])}"
+            said = f"source {text_of(place)} is {length(metres)} from the nearest vertex{of}, {nearest}; "
             said += f"the limit is {limit:,.10g} m (snap_limit)"
         turned = place[1], place[0]
         if abs(turned[1]) <= 90:

@@ -22,16 +22,16 @@ def as_made(answer: Folder, edges: Folder, graph: Folder, runtime: Runtime) -> F
     return made if made and (made.path, made.digest) == (answer.path, answer.digest) else answer
 
 
-def nearest(edges: Folder, graph: Folder, asked: Sequence[int | Place], runtime: Runtime) -> list[int]:
+def nearest(edges: Folder, graph: Folder, vertices: Sequence[int | Place], runtime: Runtime) -> list[int]:
     """The external ids of vertices, with that of the nearest vertex for each place. Raises BadSource as `Ground.snapped`."""
     ground = ground_of(edges, graph, runtime)
-    return [one if isinstance(one, int) else ground.snapped(one).vertex for one in asked]
+    return [one if isinstance(one, int) else ground.snapped(one).vertex for one in vertices]
 
 
-def different(edges: Folder, graph: Folder, asked: Sequence[int | Place], runtime: Runtime) -> list[int]:
+def different(edges: Folder, graph: Folder, vertices: Sequence[int | Place], runtime: Runtime) -> list[int]:
     """The same. Raises BadSource also if two ask for the same vertex."""
-    ids, seen = nearest(edges, graph, asked, runtime), set[int]()
-    for one, vertex in zip(asked, ids, strict=True):
+    ids, seen = nearest(edges, graph, vertices, runtime), set[int]()
+    for one, vertex in zip(vertices, ids, strict=True):
         if vertex in seen:
             given = one if isinstance(one, int) else text_of(one)
             raise BadSource(f"source {given} is vertex {vertex}, which is given twice")
@@ -39,7 +39,7 @@ def different(edges: Folder, graph: Folder, asked: Sequence[int | Place], runtim
     return ids
 
 
-def snapped(edges: Folder, graph: Folder, asked: Sequence[int | str], runtime: Runtime) -> Iterator[Snapped]:
+def snapped(edges: Folder, graph: Folder, vertices: Sequence[int | str], runtime: Runtime) -> Iterator[Snapped]:
     """The places among the vertices that a user named, in their order, each with its vertex. Raises as `nearest`."""
     ground = ground_of(edges, graph, runtime)
-    yield from (ground.snapped(one) for one in numbers_of(edges, asked) if not isinstance(one, int))
+    yield from (ground.snapped(one) for one in numbers_of(edges, vertices) if not isinstance(one, int))

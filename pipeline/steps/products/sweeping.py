@@ -17,8 +17,8 @@ from kernels.paths.certificate import RULES
 from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
 from kernels.trees.targets import Targets
-from pipeline.cluster.protocol import Place
-from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarge
+from pipeline.cluster.protocol import TaskContext
+from pipeline.errors import BadInput, Damaged, ProofFailed, TooLarge, TooManyShortcuts
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
@@ -120,7 +120,7 @@ class Sweeps:
             return self
         try:
             return replace(self, hierarchy=build_hierarchy(self.graph, runtime))
-        except (NotRoadLike, TooLarge) as reason:
+        except (TooManyShortcuts, TooLarge) as reason:
             log.info("hierarchy: none, so each of %d sources is searched from separately: %s", self.count, reason)
             return self
 
@@ -133,26 +133,26 @@ class Sweeps:
         if read(self.graph.path).digest != self.graph.digest:
             raise Damaged(f"{self.graph.path}: a later run has replaced it during this command; start again")
 
-    def graph_at(self, place: Place) -> Graph:
+    def graph_at(self, context: TaskContext) -> Graph:
         """The graph whose out-arcs lead away from the sources."""
-        graph = place.whole_graph(self.graph).graph
+        graph = context.whole_graph(self.graph).graph
         if not self.towards or graph.symmetric:
             return graph
         return graph.derived.get(_reversed, lambda: _reversed(graph))
 
     def batches(
-        self, place: Place, part: range, predecessors: bool = False, in_order: bool = True
+        self, context: TaskContext, part: range, predecessors: bool = False, in_order: bool = True
     ) -> Iterator[tuple[Array, Trees]]:
         """The trees of a range of sources, in their order or in the one that is fastest: external ids [k], with their trees.
 
         Raises ProofFailed where a tree is not proved or differs from a second search, and BadInput where a distance is too large.
         """
-        graph, clock = self.graph_at(place), Clock(place.backend)
+        graph, clock = self.graph_at(context), Clock(context.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
         heads = None if self.targets is None else rows_of(graph, self.targets)
-        (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(place)
+        (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(context)
         # Not on a GPU: closeness of 21,000 vertices took 2.6 s with this order and 1.1 s before (H100).
-        if not in_order and place.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
+        if not in_order and context.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
             order = nearness(hierarchy)[rows].argsort(kind="stable")
             ids, rows = ids[order], rows[order]
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
@@ -180,11 +180,11 @@ class Sweeps:
             found, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
             yield from (Trees(some, found.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
 
-    def _hierarchy_at(self, place: Place) -> Hierarchy | None:
+    def _hierarchy_at(self, context: TaskContext) -> Hierarchy | None:
         """The hierarchy of the graph that is swept: of one that is turned around, with ascents for descents."""
         if self.hierarchy is None:
             return None
-        found = place.whole_graph(self.graph).hierarchy(self.hierarchy)
+        found = context.whole_graph(self.graph).hierarchy(self.hierarchy)
         if not self.towards or found.symmetric:
             return found
         return found.derived.get(_reversed, lambda: replace(found, up=found.down, down=found.up))

@@ -41,11 +41,11 @@ def _describe(table: str) -> Callable[..., list[dict[str, str]]]:
 
 def summary(step: Folder) -> StepFacts:
     """A step as its run shows it."""
-    found = step.manifest
+    manifest = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if found.step == "graph" else ("backend", "shards", "supersteps")
+    shown = ("backend",) if manifest.step == "graph" else ("backend", "shards", "supersteps")
     computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
-    return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
+    return StepFacts(seconds=manifest.seconds, reused=step.reused, key=manifest.key, created=manifest.created, **computed)
 
 
 def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
@@ -53,9 +53,9 @@ def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
     versions = _versions()
     machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
     if backend == "gpu":
-        found = gpu()
-        machine["gpu"] = found.pop("gpu")
-        versions = versions | found
+        gpu_facts = gpu()
+        machine["gpu"] = gpu_facts.pop("gpu")
+        versions = versions | gpu_facts
     if fallback:
         machine["gpu_not_used"] = fallback
     return {"versions": versions, "machine": machine}

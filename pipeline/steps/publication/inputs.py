@@ -24,7 +24,7 @@ def input_of(
     `sha256` has the SHA-256 of the files, by their BLAKE3 digests.
     """
     read, stored = EdgeFacts.of(edges), GraphFacts.of(graph)
-    sources = next((found for answer in answers if (found := facts_of_answer(answer).sources) is not None), None)
+    sources = next((named for answer in answers if (named := facts_of_answer(answer).sources) is not None), None)
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}

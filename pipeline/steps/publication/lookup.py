@@ -27,15 +27,15 @@ def find_run(path: Path, beside: Folder | None = None) -> Folder:
         Damaged: Its manifest cannot be read.
     """
     path = output_folder(path)
-    place = path / "latest" if (path / "latest").is_symlink() else path
+    folder = path / "latest" if (path / "latest").is_symlink() else path
     if RUN_ID.fullmatch(path.name) and not path.exists():
         only_id = beside is not None and path.parent == Path()
-        place = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
-    place = Path(os.path.realpath(place))
-    if not os.path.lexists(manifest.file_of(place)):
-        why = "; this folder has runs, but no `latest`" if (place / "runs").is_dir() else ""
+        folder = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
+    folder = Path(os.path.realpath(folder))
+    if not os.path.lexists(manifest.file_of(folder)):
+        why = "; this folder has runs, but no `latest`" if (folder / "runs").is_dir() else ""
         raise BadConfig(f"{path}: no such run{why}; name an output folder, its `latest`, or a folder in its `runs`")
-    run = manifest.read(place)
+    run = manifest.read(folder)
     if run.manifest.step != "run":
         raise BadConfig(f"{path}: is not a published run, but the folder of step {run.manifest.step}")
     return run

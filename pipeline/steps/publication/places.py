@@ -37,9 +37,9 @@ def _vertices_in(files: Mapping[str, str]) -> dict[str, Iterable[int | str]]:
     return {key: asked_in(file) for key, file in files.items()}
 
 
-def _listed(asked: Mapping[str, Iterable[int | str]], edges: Folder, graph: Folder, runtime: Runtime) -> list[PlaceFacts]:
+def _listed(named: Mapping[str, Iterable[int | str]], edges: Folder, graph: Folder, runtime: Runtime) -> list[PlaceFacts]:
     names = open_names(edges)
-    found = [
+    places = [
         PlaceFacts(
             key=key,
             place=[*one.place],
@@ -47,10 +47,10 @@ def _listed(asked: Mapping[str, Iterable[int | str]], edges: Folder, graph: Fold
             metres=one.metres,
             **({"name": names.text(one.vertex)} if names else {}),
         )
-        for key, vertices in asked.items()
+        for key, vertices in named.items()
         for one in snapped(edges, graph, [*vertices], runtime)
     ]
     ground_of(edges, graph, runtime).forget()
-    if found:
-        log.info("places: %s", farthest(found))
-    return found
+    if places:
+        log.info("places: %s", farthest(places))
+    return places

@@ -67,12 +67,12 @@ class Marks:
 
         text = re.sub("<!--when (\\w+)-->", when, text)
         return (
-            text.replace("<!--changes-->", self._changes(is_html))
+            text.replace("<!--changes-->", self._compared_figures(is_html))
             .replace(FOLDER, escape(self.folder))
             .replace(OWN, escape(self.own))
         )
 
-    def _changes(self, is_html: bool) -> str:
+    def _compared_figures(self, is_html: bool) -> str:
         before, now = self.before, self.figures
         if not before.run:
             return _paragraph("There is no run before this one.", is_html)

@@ -42,12 +42,12 @@ def target_of(config: RunConfig) -> Target:
         BadConfig: Something that is not a link to a run has the name.
     """
     values = _comparable(config.model_dump(mode="json"))
-    asked = ConfigurationFacts(file=config.origin.file, changed=[*config.origin.changed], values=values)
+    configuration = ConfigurationFacts(file=config.origin.file, changed=[*config.origin.changed], values=values)
     link, why = config.publish_as, ""
     if link is None:
         link, why = _chosen(config, _facts(config.output / LATEST).get("configuration"))
     require_ours(config.output / link)
-    return Target(link, why, asked, _facts(config.output / link))
+    return Target(link, why, configuration, _facts(config.output / link))
 
 
 def published_as(run: Path) -> str:

@@ -70,7 +70,7 @@ class Footer:
     def __init__(self, path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> None:
         """Raises Contradiction and Unreadable."""
         leaves = [schema.column(number) for number in range(len(schema))]
-        columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
+        columns = {position: leaf for position, leaf in enumerate(leaves) if leaf.path in names}
         if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
             raise Unreadable(f"columns {', '.join(map(repr, names))[:200]} are nested or ambiguous; rename them")
         self._path, self._limits, self._pages, self._lock = path, limits, 0, Lock()
@@ -91,14 +91,14 @@ class Footer:
         check_names(footer, found)
         self._chunks: list[dict[str, Chunk]] = [{} for _ in groups]
         self.nulls, self.largest = 0, {}
-        for place, leaf in columns.items():
-            found.leaves[place].check()
+        for position, leaf in columns.items():
+            found.leaves[position].check()
             for chunks, group in zip(self._chunks, groups, strict=True):
-                chunks[leaf.path] = chunk_of(group[1][place], leaf)
-                self.nulls += group[1][place][3].get(STATISTICS, {}).get(NULLS, 0)
+                chunks[leaf.path] = chunk_of(group[1][position], leaf)
+                self.nulls += group[1][position][3].get(STATISTICS, {}).get(NULLS, 0)
             if leaf.physical_type.startswith("INT"):
                 signed = not leaf.converted_type.startswith("U")
-                maxima = [group[1][place][3].get(STATISTICS, {}).get(MAXIMUM) for group in groups if group[3]]
+                maxima = [group[1][position][3].get(STATISTICS, {}).get(MAXIMUM) for group in groups if group[3]]
                 if None not in maxima:
                     values = (int.from_bytes(maximum, "little", signed=signed) for maximum in maxima)
                     self.largest[leaf.path] = max(values, default=0)

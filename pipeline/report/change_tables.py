@@ -15,12 +15,12 @@ from kernels.graph import Array
 from kernels.registry import ALGORITHMS
 from pipeline.report.aggregates import bins, lower_median
 from pipeline.report.charts import Caption, Chart, histogram
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import changed_values, counted, in_unit, number, with_unit
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts import ChangesFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 
@@ -48,54 +48,54 @@ class Moved:
     @property
     def sentence(self) -> str:
         """The numbers."""
-        found = self.by[~np.isnan(self.by)]
+        known = self.by[~np.isnan(self.by)]
         if not self.stage:
-            return f"{counted(len(found), 'vertex', 'vertices')} with a change in a table of vertices."
-        finite = found[np.isfinite(found)]
+            return f"{counted(len(known), 'vertex', 'vertices')} with a change in a table of vertices."
+        finite = known[np.isfinite(known)]
         vertices = counted(len(finite), "vertex", "vertices")
         most = f" by up to {with_unit(int(finite.max()) if self.integer else finite.max(), self.unit)}" if len(finite) else ""
-        others = counted(len(found) - len(finite), "vertex", "vertices")
+        others = counted(len(known) - len(finite), "vertex", "vertices")
         return f"{vertices} at a different distance{most}; {others} reached only before or only now."
 
 
-def rows_of(found: ChangesFacts) -> list[tuple[str, ...]]:
+def rows_of(facts: ChangesFacts) -> list[tuple[str, ...]]:
     """The rows of a table with columns HEADS, of the tables that have changed."""
     return [
         (name, *(f"{count:,}" for count in (*table.rows, *differ)), ", ".join(changed_values(table.columns, table.largest)))
-        for name, table in found.tables.items()
+        for name, table in facts.tables.items()
         if any(differ := (table.added, table.removed, table.changed))
     ]
 
 
-def note_of(found: ChangesFacts) -> str:
+def left_out(facts: ChangesFacts) -> str:
     """The tables that the list of changed rows leaves out."""
-    same = [name for name, table in found.tables.items() if not (table.added or table.removed or table.changed)]
+    same = [name for name, table in facts.tables.items() if not (table.added or table.removed or table.changed)]
     said = [f"Without a change: {', '.join(same)}."] if same else []
-    said += [f"Not compared: {name}, {why}." for name, why in found.not_compared.items()]
+    said += [f"Not compared: {name}, {why}." for name, why in facts.not_compared.items()]
     return " ".join(said)
 
 
 def movement(
-    found: Folder, vertices: Vertices, names: Names | None, measure: str | None
+    tabulated: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None
 ) -> tuple[Moved, Chart | None] | None:  # fmt: skip
     """How the vertices of the graph have changed, and its chart; None if none has."""
-    moved = moved_vertices(found, vertices, names, measure)
+    moved = moved_vertices(tabulated, vertices, names, measure)
     return None if moved is None else (moved, moved_chart(moved))
 
 
-def moved_vertices(found: Folder, vertices: Vertices, names: Names | None, measure: str | None) -> Moved | None:
+def moved_vertices(tabulated: Folder, vertices: VertexColumns, names: VertexNames | None, measure: str | None) -> Moved | None:
     """How the vertices of the graph have changed; None if none has."""
-    tables_found = ChangesFacts.of(found).tables
+    tables_of_changes = ChangesFacts.of(tabulated).tables
     for algorithm in _PATHS:
-        table = tables_found.get(algorithm.table_name)
+        table = tables_of_changes.get(algorithm.table_name)
         if table and (table.added or table.removed or table.columns.get("distance")):
-            folder = found.path / f"{algorithm.table_name}{changes.SUFFIX}"
+            folder = tabulated.path / f"{algorithm.table_name}{changes.SUFFIX}"
             hops = any(column.unit == "hops" for column in algorithm.columns)
             integer = pa.types.is_integer(pq.read_schema(tables.files(folder)[0]).field("new_distance").type)
             by = _largest([folder], ["old_distance", "new_distance"], vertices, names)
             unit = "hops" if hops else measure or "sum of weights"
             return Moved(by, algorithm.name, unit, integer) if not np.isnan(by).all() else None
-    keyed = [found.path / f"{name}{changes.SUFFIX}" for name in tables_found if changes.keys(name) == ["vertex"]]
+    keyed = [tabulated.path / f"{name}{changes.SUFFIX}" for name in tables_of_changes if changes.keys(name) == ["vertex"]]
     by = _largest(keyed, [], vertices, names)
     return None if np.isnan(by).all() else Moved(by)
 
@@ -113,15 +113,15 @@ def moved_chart(moved: Moved) -> Chart | None:
     return histogram(caption, edges, counts, moved.integer)
 
 
-def _largest(folders: Sequence[Path], columns: list[str], vertices: Vertices, names: Names | None) -> Array:
+def _largest(folders: Sequence[Path], columns: list[str], vertices: VertexColumns, names: VertexNames | None) -> Array:
     """The largest change of each vertex [V] in change tables, whose `columns` are an old and a new distance; NaN without one."""
     largest = np.full(len(vertices.ids), np.nan)
     files = [file for folder in folders for file in tables.files(folder)]
-    places = [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
+    groups = [(file, group) for file in files for group in range(pq.read_metadata(file).num_row_groups)]
 
-    def read(place: tuple[Path, int]) -> tuple[Array, Array]:
-        with pq.ParquetFile(place[0], page_checksum_verification=True) as file:
-            rows = file.read_row_group(place[1], ["vertex", changes.KIND.name, *columns])
+    def read(group: tuple[Path, int]) -> tuple[Array, Array]:
+        with pq.ParquetFile(group[0], page_checksum_verification=True) as file:
+            rows = file.read_row_group(group[1], ["vertex", changes.KIND.name, *columns])
         rows = rows.filter(pc.not_equal(rows[changes.KIND.name], "removed"))
         ids = rows["vertex"].to_numpy() if names is None else names.find(rows["vertex"])
         if not columns:
@@ -130,6 +130,6 @@ def _largest(folders: Sequence[Path], columns: list[str], vertices: Vertices, na
         by = np.where(np.isnan(old) & np.isnan(new), 0, np.nan_to_num(np.abs(new - old), nan=np.inf))
         return vertices.positions(ids[by > 0]), by[by > 0]
 
-    for at, by in map_in_order(read, places, cores()):
+    for at, by in map_in_order(read, groups, cores()):
         np.fmax.at(largest, at, by)
     return largest

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from pipeline.report.changed import HEADS
+from pipeline.report.change_tables import HEADS
 from pipeline.tables import files as tables
 from tests.pipeline.report.pictures import image
 from tests.reports import Page, grid, run
