@@ -28,7 +28,6 @@ from kernels.layout.cleaning import clean
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
-from kernels.layout.vect_csr import VectCsr, extend
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
@@ -69,18 +68,16 @@ def edge_lists(edges: Edges, count: int) -> list[tuple[Any, ...]]:
     return [(edges.src, edges.dst, edges.weights, edges.declared, edges.symmetric, window)] * count
 
 
-def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> VectCsr:
-    """Lay out the out-direction of an edge list, with its vector extension."""
-    ids, arcs, _ = clean(src, dst, weights, Rules(declared, both, keep_self_loops=False, keep_parallel=False))
+def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> Csr:
+    """Lay out the out-direction of an edge list."""
+    _, arcs, _ = clean(src, dst, weights, Rules(declared, both, keep_self_loops=False, keep_parallel=False))
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
-    rows = take_rows(arcs, order, inverse(order))
-    del ids, arcs, order  # not counted in the peak while the vector extension is filled
-    return extend(rows, 0)
+    return take_rows(arcs, order, inverse(order))
 
 
-def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
+def certify_layout(graph: Graph, laid_out: Csr) -> Certificate:
     """Check that the arrays equal those of the graph that CuPy built from the same edges."""
-    pairs = zip(vars(laid_out.csr).values(), vars(graph.out).values(), strict=True)
+    pairs = zip(vars(laid_out).values(), vars(graph.out).values(), strict=True)
     same = all(one is None or bool(cp.array_equal(one, other)) for one, other in pairs)
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
 
@@ -128,7 +125,7 @@ class Kernel:
         """Bytes that any method has to move: its arcs or edges read once, and its answer written once."""
         if self.reads_edges:
             edges = sum(getattr(argument, "nbytes", 0) for argument in call)
-            return int(edges + array_bytes(answer) + array_bytes(answer.csr))
+            return int(edges + array_bytes(answer))
         sides = [graph.out] if graph.symmetric or not self.both_ways else [graph.out, graph.into]
         return sum(csr_bytes(side, self.weighted) for side in sides) + array_bytes(answer)
 

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from typing import Any
 
 from benchmarks.schema import failure_of
-from benchmarks.several_gpus.bench import edges_of
+from benchmarks.several_gpus.edge_lists import edges_of
 from benchmarks.several_gpus.ranks import ITERATIONS
 from benchmarks.several_gpus.table import Row, add
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus import reachability as grail
-from benchmarks.several_gpus.bench import edge_list, on_ranks
+from benchmarks.several_gpus.edge_lists import edge_list, on_ranks
 from benchmarks.several_gpus.shares import by_name
 from benchmarks.several_gpus.table import Row, add
 from kernels.reachability import reach_by_search

@@ -74,8 +74,8 @@ def _by_blocks(graph: Graph, weighted: bool, sources: Array, units: float, total
     no_length, threads = minus_ones(1, np.int64), DEEP_THREADS if blocks > processors else MOST_THREADS
     for some in (sources[begin : begin + step] for begin in range(0, len(sources), step)):
         distances = cupy.stack([sssp(graph, source).distance for source in some.tolist()]) if weighted else None
-        asked = some, np.int64(len(some)), np.int64(num_rows), pointer(distances)
-        arguments = *arcs[0], *arcs[1], *asked, *state, np.float64(units), totals, no_length
+        inputs = some, np.int64(len(some)), np.int64(num_rows), pointer(distances)
+        arguments = *arcs[0], *arcs[1], *inputs, *state, np.float64(units), totals, no_length
         launch("betweenness/deep.cu", "from_each", threads, None, *arguments, blocks=blocks, plain=True, **types)
         _require_lengths(graph, int(no_length[0]) if weighted else -1)
 
@@ -127,9 +127,9 @@ def _add(sides: tuple[Side, Side], sources: Array, distances: Array | None, unit
     types |= {"SUM": np.dtype(np.int64) if distances is None else distances.dtype}
     shape = np.int64(num_rows), np.int64(places)
     state = cupy.empty((places, LANES)), pointer(distances), masks[:1], masks[1:], partial, waiting
-    asked = sources, np.int64(len(sources))
+    inputs = sources, np.int64(len(sources))
     shallow = "betweenness/shallow.cu"
-    launch(shallow, "count", THREADS, None, *into.arguments(weighted), *asked, *shape, *state, control, **types)
+    launch(shallow, "count", THREADS, None, *into.arguments(weighted), *inputs, *shape, *state, control, **types)
     added = np.float64(units), totals, control
     launch(shallow, "accumulate", THREADS, None, *out.arguments(weighted), *shape, *state, *added, **types)
     return to_host(control)

@@ -78,32 +78,32 @@ def options(source: str, **macros: Macro) -> tuple[str, ...]:
 def constants_of(source: str) -> tuple[tuple[str, int], ...]:
     """Constants that `kernels/SOURCE` shares with Python, by name.
 
-    They are the upper-case integers of `constants.py` in the folder of the source and of every header that it includes. Python
-    imports them from there, so each value is written once.
+    They are the upper-case integers of `constants.py` in the folders of the source and of every header that it includes, and in
+    the folders around these. Python imports them from there, so each value is written once.
 
     Raises:
         ValueError: Two folders give one name different values.
     """
-    found: dict[str, int] = {}
-    for folder in sorted({Path(file).parent for file in _files_of(source)}):
+    constants: dict[str, int] = {}
+    for folder in sorted({folder for file in _files_of(source) for folder in Path(file).parents}):
         if not (ROOT / folder / "constants.py").exists():
             continue
         module = import_module(".".join(["kernels", *folder.parts, "constants"]))
         for name, value in vars(module).items():
-            if name.isupper() and isinstance(value, int) and found.setdefault(name, value) != value:
-                raise ValueError(f"{source}: {name} is {found[name]} and {value}")
-    return tuple(sorted(found.items()))
+            if name.isupper() and isinstance(value, int) and constants.setdefault(name, value) != value:
+                raise ValueError(f"{source}: {name} is {constants[name]} and {value}")
+    return tuple(sorted(constants.items()))
 
 
 def _files_of(source: str) -> set[str]:
     """`kernels/SOURCE` and the headers that it includes, directly or not; the compiler's own headers are not files here."""
-    found, waiting = set(), [source]
+    files, waiting = set(), [source]
     while waiting:
         file = waiting.pop()
-        if file not in found and (ROOT / file).exists():
-            found.add(file)
+        if file not in files and (ROOT / file).exists():
+            files.add(file)
             waiting += _INCLUDE.findall((ROOT / file).read_text(encoding="utf-8"))
-    return found
+    return files
 
 
 @cache
@@ -253,5 +253,5 @@ def minus_ones(shape: Any, dtype: Any) -> Any:
 
 def to_host(array: Array) -> Array:
     """Copy a CuPy array to a NumPy array; a NumPy array is returned unchanged."""
-    found: Array = array.get() if hasattr(array, "get") else array
-    return found
+    copied: Array = array.get() if hasattr(array, "get") else array
+    return copied

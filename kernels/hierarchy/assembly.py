@@ -63,12 +63,12 @@ def assemble(graph: Graph, rounds: Sequence[Contracted]) -> Hierarchy:
 
 def _sorted(sides: Sequence[Recorded], positions: Array) -> HierarchyArcs:
     """The arcs of all rounds by position."""
-    found = Recorded(*map(np.concatenate, zip(*sides, strict=True)))
-    owners, others = positions[found.owners], positions[found.others]
+    recorded = Recorded(*map(np.concatenate, zip(*sides, strict=True)))
+    owners, others = positions[recorded.owners], positions[recorded.others]
     order = (owners.astype(np.int64) * len(positions) + others).argsort()
-    via = found.via[order]
+    via = recorded.via[order]
     middles = np.where(via < 0, positions[np.maximum(~via, 0)] if len(via) else others, NO_ROW).astype(positions.dtype)
-    weights = found.weights[order]
+    weights = recorded.weights[order]
     weights = weights.view(np.int64) if weights.dtype == np.uint64 else weights
     return HierarchyArcs(offsets_of(owners, len(positions)), others[order], weights, middles, np.maximum(via, -1))
 

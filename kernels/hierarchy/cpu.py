@@ -21,13 +21,13 @@ def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     In a symmetric graph each pair of neighbours is counted once.
     """
     counts = np.zeros(core.size, np.int64)
-    found = np.empty(len(arcs), np.int64)
+    per_arc = np.empty(len(arcs), np.int64)
     owners = core.into_heads[arcs]
     parts = ranges(len(arcs), 64 * len(arcs))
     over_items(
-        parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, found, *part)
+        parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, per_arc, *part)
     )
-    np.add.at(counts, owners, found)
+    np.add.at(counts, owners, per_arc)
     return counts
 
 
@@ -101,7 +101,7 @@ def _most(offsets: Array, heads: Array, chosen: Array, most: Array, begin: int, 
 @njit(cache=True, nogil=True)
 def _count(
     offsets: Array, heads: Array, weights: Array, into: Any, owners: Array, arcs: Array, symmetric: bool, settle: int, far: Any,
-    found: Array, begin: int, end: int,
+    per_arc: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
     most = 0
     for number in range(begin, end):
@@ -122,7 +122,7 @@ def _count(
             for entry in range(count):
                 shortcuts += through[used[entry]] < lengths[used[entry]]
                 keys[used[entry]] = -1
-        found[number] = shortcuts
+        per_arc[number] = shortcuts
 
 
 @njit(cache=True, nogil=True)

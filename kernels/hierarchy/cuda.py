@@ -23,8 +23,8 @@ def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     owners = core.into_heads[arcs]
     for part, most in _by_size(cupy.diff(core.out.offsets)[owners]):
         memory = _Memory(len(part), most + ARCS + ENTRIES * settle, core)
-        asked = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
-        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *asked, *memory.arguments, counts)
+        inputs = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
+        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *inputs, *memory.arguments, counts)
     return counts
 
 
@@ -46,8 +46,8 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
     remain = cupy.flatnonzero(~chosen)
     for part, most in _by_size(sizes[remain]):
         memory = _Memory(len(part), most + ENTRIES * settle, core)
-        asked = core.rows, chosen, remain[part], np.int64(len(part)), np.int32(settle)
-        _launch(core, "contract", memory.threads, *core.out, *asked, *memory.arguments, starts, *side, counts)
+        inputs = core.rows, chosen, remain[part], np.int64(len(part)), np.int32(settle)
+        _launch(core, "contract", memory.threads, *core.out, *inputs, *memory.arguments, starts, *side, counts)
     mirrored, kept = None, counts
     if core.symmetric:
         mirrored, kept = cupy.empty(len(side[0]), np.bool_), cupy.empty_like(counts)

@@ -8,7 +8,6 @@ numbering.py  external ids to positions in their ascending order
 sorting.py    a radix sort from edges to rows of arcs, and from out-rows to in-rows
 orders.py     the order of the rows
 rows.py       arcs between positions to arcs between rows
-vect_csr.py   the vector extension of rows
 cuda.py       all of it on the GPU (arcs.cu, rows.cu), with `kernels.gpu.radix_sort`
 sharded/      all of it over ranks
 

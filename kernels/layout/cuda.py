@@ -16,7 +16,7 @@ from kernels.gpu.constants import STATUS_FLAG_BITS
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
-from kernels.layout.constants import LANES, LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
+from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
 from kernels.layout.rules import Edges, Rules
 
@@ -107,12 +107,12 @@ def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -
 
 def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
     """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
-    keys, found = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
+    keys, counts = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
     source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
     blocks = _streaming(-(-len(edges.src) // PACK_EDGES))
-    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
-    length, self_loops = map(int, found.get())
+    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), counts)
+    length, self_loops = map(int, counts.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
     if weights is not None and edges.rules.keep_parallel:
         keys, weights = _lightest_first(keys, weights)
@@ -199,14 +199,6 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
     _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
-
-
-def fill_lanes(csr: Csr, segments: Array, indices: Array, weights: Array | None, first_lane: int, first_row: int) -> None:
-    """Fill the vector extension, whose weights are zero before (`kernels.layout.vect_csr.extend`)."""
-    num_segments = len(segments) - 1
-    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
-    lanes = (segments, np.int64(num_segments), np.int64(first_lane), np.int64(first_row), indices, pointer(weights))
-    _launch("fill_lanes", _streaming(num_segments * LANES), *rows, *lanes, source=_ROWS, ROW=csr.indices.dtype)
 
 
 def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:

@@ -2,8 +2,8 @@
 
 from kernels.cpu.parallel import cores
 from kernels.graph import OFFSET, index_dtype
+from kernels.reachability.constants import FUSED_DIMENSIONS
 from kernels.reachability.definitions import Memory
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS
 from kernels.reachability.queries.sizes import (
     QUERIES_PER_PASS,
     WIDE_SEARCH_BYTES,

@@ -36,8 +36,8 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
         lengths = sweep.by_row()
         if not hierarchy.exact:
             sweep.add_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
-        found = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
-        loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in found)
+        proved = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
+        loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in proved)
         sweep.release()
 
     over_items(range(0, len(rows), LANES), of_block)

@@ -22,11 +22,11 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
     lengths = _sweep(hierarchy, rows, sums, None)
     if not hierarchy.exact:
         _add_outwards(graph, hierarchy, rows, lengths, sums)
-    found = _prove(graph, hierarchy, rows, lengths, sums, predecessors)
-    if not (found.waiting & ~found.loose).any():
-        return found
+    swept = _prove(graph, hierarchy, rows, lengths, sums, predecessors)
+    if not (swept.waiting & ~swept.loose).any():
+        return swept
     if predecessors:
-        return _with_zero_steps(graph, found)
+        return _with_zero_steps(graph, swept)
     stated = _with_zero_steps(graph, _prove(graph, hierarchy, rows, lengths, sums, True))
     return stated._replace(predecessors=None)
 
@@ -46,19 +46,19 @@ def _prove(graph: Graph, hierarchy: Hierarchy, rows: Array, lengths: Array, sums
     return Swept(distances, stated, to_host(loose[:count]) != 0, to_host(first[:count]) != 1)
 
 
-def _with_zero_steps(graph: Graph, found: Swept) -> Swept:
+def _with_zero_steps(graph: Graph, swept: Swept) -> Swept:
     """The trees with the predecessors of rows that arcs of length zero lead to."""
-    into, num_rows, stated = graph.into, graph.num_vertices, found.predecessors
+    into, num_rows, stated = graph.into, graph.num_vertices, swept.predecessors
     assert stated is not None
     entries = cupy.flatnonzero(stated.ravel() == WAITS)
     nearest, steps = minus_ones(len(entries), stated.dtype), cupy.zeros(4, np.uint64)
     rows = entries % num_rows
     arcs, waits = (into.offsets, into.indices, pointer(into.weights)), (entries - rows, rows, np.int64(len(rows)))
-    launch(_PROOF, "follow_zero_steps", TREE_THREADS, len(rows), *arcs, *waits, found.distances, stated, nearest, steps,
-           **types_of(into, found.distances.dtype))  # fmt: skip
+    launch(_PROOF, "follow_zero_steps", TREE_THREADS, len(rows), *arcs, *waits, swept.distances, stated, nearest, steps,
+           **types_of(into, swept.distances.dtype))  # fmt: skip
     waiting = np.zeros(len(stated), np.bool_)
     waiting[to_host(entries[nearest == -1]) // num_rows] = True
-    return found._replace(waiting=waiting)
+    return swept._replace(waiting=waiting)
 
 
 def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:

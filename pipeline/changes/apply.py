@@ -20,7 +20,6 @@ from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, NameNumbering, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.changes.snapshot import Snapshot
-from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, ProofFailed
@@ -80,9 +79,8 @@ def change_graph(before: Folder, edges: Folder, file: FileOfChanges, runtime: Ru
     inputs = {"before": before.digest, "changes": file.digest, "edges": edges.digest}
     path = runtime.work / in_turn(stays, GRAPHS)
     changed = make(path, "graph", inputs, parameters, write)
-    if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
-        graph = opened[0] if opened else open_graph(changed, runtime.backend)
-        runtime.cluster.open_graphs.keep(changed, runtime.backend, graph)
+    if (kept := runtime.cluster.open_graphs) and not runtime.cluster.shards:
+        kept.keep(changed, runtime.backend, opened[0] if opened else open_graph(changed, runtime.backend))
     return changed
 
 

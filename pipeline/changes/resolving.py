@@ -115,7 +115,7 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
         width = graph.rows_by_id.dtype
         src, dst = (bring(end[known].astype(width), backend) for end in ends)
         places = find(graph.out, src, dst, inverse(graph.rows_by_id))
-        was[known] = fetch(places.found)
+        was[known] = fetch(places.exist)
         if weights is not None and graph.num_arcs:
             weights[known] = fetch(graph.out.weights[np.minimum(places.places, graph.num_arcs - 1)])  # type: ignore[index]
     return was, weights

@@ -57,8 +57,8 @@ def reach(
     from pipeline.tables import files as tables
 
     options = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": _where(cluster), "witness": witness}
-    with showing(live=True) as shown:
-        answers = shown.follow("reached", reach_into)(index, pairs, out, **options)
+    with showing(live=True) as shown, shown.step("reached"):
+        answers = reach_into(index, pairs, out, **options)
     accomplish("the answers are written")
 
     def show(sentence: str, folder: Path) -> None:
@@ -158,8 +158,8 @@ def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, options
     from pipeline.store.edges import FILES
     from pipeline.store.facts.products import ProductFacts
 
-    with showing(live=True) as shown:
-        made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **options)
+    with showing(live=True) as shown, shown.step(write.__name__.removesuffix("_into")):
+        made = write(graph, out, **options)
     accomplish("the table is written")
     facts = ProductFacts.of(made)
     proved = "one tree of each batch" if options.get("proof") == "sample" else "every tree"

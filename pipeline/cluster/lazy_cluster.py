@@ -45,7 +45,7 @@ class StartedLater:
     """A cluster that `prepare`, or else the first `map`, starts, and that `release` closes, both in the background."""
 
     def __init__(self, config: ClusterConfig, backend: Backend) -> None:
-        self.shards = config.shards
+        self.shards, self.open_graphs = config.shards, None
         self._config, self._backend = config, backend
         self._open = ExitStack()
         self._starting: Future[Cluster] | None = None
@@ -74,7 +74,7 @@ class StartedLater:
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Raises as `prepare`, too."""
         self.prepare(backend)
         assert self._starting

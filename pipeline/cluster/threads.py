@@ -26,7 +26,7 @@ class LocalThreads:
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self.open_graphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
+        self.open_graphs: OpenGraphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
@@ -43,28 +43,27 @@ class LocalThreads:
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Fewer tasks than cores divide the cores among them; `code` is this process's."""
         if ranks:
-            yield from self._map_over_ranks(function, tasks, backend, ranks)
-            return
+            return self._map_over_ranks(function, tasks, backend, ranks)
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the GIL; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
         open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
         context = TaskContext(backend, open_graphs, at_once // running)
-        for result in map_in_order(partial(function, context), tasks, running):
-            yield [result]
+        # each is the only result of its group
+        return zip(map_in_order(partial(function, context), tasks, running), strict=True)
 
     def _map_over_ranks(
         self, function: Callable[[TaskContext, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         def run(communicator: Communicator) -> list[Result]:
             context = TaskContext(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
             return [function(context, task) for task in tasks]
 
         gpus = min(ranks, device_count()) if backend == "gpu" else 0
         results = threads.run_ranks(ranks, _on_gpus(gpus, run) if gpus > 1 else run, _NEVER)
-        yield from (list(of_task) for of_task in zip(*results, strict=True))
+        yield from zip(*results, strict=True)
 
 
 def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[threads.ThreadRank], list[Result]]:

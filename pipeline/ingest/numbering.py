@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from kernels.cpu.parallel import cores
 from pipeline.errors import Changed, ProofFailed
-from pipeline.ingest.writer import in_groups
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.names import UNKNOWN, VertexNames, merge, names_of
+from pipeline.tables.batches import in_groups
 
 ENDS = ("src", "dst")
 

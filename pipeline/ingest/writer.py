@@ -14,6 +14,7 @@ from kernels.cpu.parallel import cores
 from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import EdgeArrays, largest_of
+from pipeline.tables.batches import in_groups
 from pipeline.tables.files import ROWS_PER_GROUP, file_name
 
 
@@ -101,19 +102,6 @@ def check_each_once(file: str, path: Path, vertices: int) -> None:
             seen[batch.column("vertex").to_numpy() - 1] = True
     if not seen.all():
         raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, another vertex has them twice")
-
-
-def in_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of `ROWS_PER_GROUP`; the last one may have fewer."""
-    waiting: list[pa.Table] = []
-    for table in tables:
-        waiting.append(table)
-        while sum(map(len, waiting)) >= ROWS_PER_GROUP:
-            joined = pa.concat_tables(waiting)
-            yield joined[:ROWS_PER_GROUP]
-            waiting = [joined[ROWS_PER_GROUP:]]
-    if any(map(len, waiting)):
-        yield pa.concat_tables(waiting)
 
 
 def _positive_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -58,11 +58,13 @@ def check(config: RunConfig) -> Checked:
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
-        edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
+        with shown.step("edges"):
+            edges = ingest(config.graph, work, runtime.held_edges)
         target = target_of(config)
         require_columns(edges, config.expect, target)
         named = numbers_of(edges, config.sources)
-        graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
+        with shown.step("graph"):
+            graph = lay_out(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
         given = different(edges, graph, named, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)

@@ -5,7 +5,6 @@ Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
@@ -114,8 +113,9 @@ def shape_of(config: RunConfig, sizes: GraphSizes) -> Shape:
     return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
 
 
-def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str) -> float | None:
+def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | None:
     """Estimated seconds of a step or a proof: as the last time, or by the rates; None if its input is not known."""
+    work = config.output / "steps"
     with suppress(Damaged):
         return manifest.read(work / step).manifest.seconds
     name = step.removeprefix("proof-")

@@ -103,14 +103,13 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
     else:
         held = context.graph(request.graph)
         answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, context.backend))
-    solve = clock.timed(answer)
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)
     encoders = held.threads if context.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        with context.turn():
-            part = solve(*map(held.row, rows[number : number + 1]))
+        with context.turn(), clock.timed():
+            part = answer(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 
     supersteps = 0

@@ -16,7 +16,6 @@ import numpy as np
 from kernels.gpu.loader import to_host
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
-from pipeline.cluster.threads import LocalThreads
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
@@ -53,7 +52,7 @@ def build_index(graph: Folder, config: ReachabilityConfig, runtime: Runtime) -> 
     ranks = runtime.ranks_of(graph) if config.method == "tree" else 0
 
     def write(folder: Path) -> dict[str, Any]:
-        one_task = ranks or isinstance(cluster, LocalThreads) or backend == "gpu"
+        one_task = ranks or runtime.in_this_process or backend == "gpu"
         count = 1 if one_task else min(config.dimensions, _TASKS)
         cuts = [config.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]
@@ -83,7 +82,9 @@ def _build(graph: Folder, config: ReachabilityConfig, attempts: Path, context: T
     with context.turn():
         what, needed, where = held.index_memory(config, dimensions)
         require_memory(f"reachability: {what}", needed, where)
-        built = clock.timed(held.index_builder(config, dimensions))()
+        build = held.index_builder(config, dimensions)
+        with clock.timed():
+            built = build()
     path = shared_attempt(attempts, ranks)
     slices = [own for own in held.index_slices(built.answer) if dimensions.start == 0 or own.name in NUMBERS]
     if ranks.rank == 0:

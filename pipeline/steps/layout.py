@@ -35,7 +35,7 @@ from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
-from pipeline.store.graph_writing import RowArcs, WrittenDirection, save_direction, write_vertices
+from pipeline.store.graph_writing import WrittenDirection, save_direction, write_vertices
 from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
 from pipeline.store.vertices import compare_declared
 
@@ -56,9 +56,8 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         * `self_loops`, `parallel_arcs`: how many were found
         * `self_loops_dropped`, `arcs_added`, `parallel_arcs_dropped`: edges - dropped + added - dropped = arcs
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
-          out-rows are in this order); with the vector extension `padding` (share of its entries)
-        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, with the vector extension also
-          `segments` and `slots`
+          out-rows are in this order)
+        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
@@ -71,7 +70,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     if cluster.shards:
         layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    elif not isinstance(cluster, LocalThreads):
+    elif not runtime.in_this_process:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
     opened: list[Graph] = []
 
@@ -90,7 +89,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
     graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
-    if opened and isinstance(cluster, LocalThreads):
+    if opened and cluster.open_graphs:
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 
@@ -163,12 +162,12 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, contex
                 background.finish()  # the next shard needs the memory
             rows, directions, parallel = part.rows(number), {}, 0
             for name in part.directions:
-                arcs = RowArcs(part.take(number, name), rows.start, part.num_vertices)
-                directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, background.save)
+                arcs = part.take(number, name)
+                directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if kept is not None:
-                    kept[name] = arcs.csr
+                    kept[name] = arcs
                 if name == "out" and layout.parallel_arcs == "keep":
-                    parallel = parallel_arcs(arcs.csr)
+                    parallel = parallel_arcs(arcs)
             stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
         write_vertices(folder, part, ranks)
         if kept is None:
@@ -244,8 +243,4 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
 
 def _summary(stored: list[WrittenDirection]) -> DirectionFacts:
     """Facts of one direction of all shards."""
-    groups = [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]
-    if stored[0].sizes.slots is None:
-        return DirectionFacts(groups=groups)
-    lane_arcs, slots = sum(part.lane_arcs for part in stored), sum((part.sizes.slots or 0) for part in stored)
-    return DirectionFacts(groups=groups, padding=round(1 - lane_arcs / slots, 6) if slots else 0.0)
+    return DirectionFacts(groups=[sum(group) for group in zip(*(part.groups for part in stored), strict=True)])

@@ -132,9 +132,9 @@ def _paths(graph: Graph, file: Path, first: int, clock: Clock, counts: _PathCoun
             queries, ends = yes + first, [batch[name].to_numpy()[yes] for name in ("src", "dst")]
             from_rows, to_rows = (find(bring(column, clock.backend)) for column in ends)
             searched, begin = shortest_paths(graph, from_rows, to_rows), 0
-            while (paths := clock.timed(next)(searched, None)) is not None:
+            while (paths := clock.timed()(next)(searched, None)) is not None:
                 part = slice(begin, begin := begin + len(paths.lengths))
-                if (wrong := clock.timed(first_wrong_path)(graph, from_rows[part], to_rows[part], paths)) >= 0:
+                if (wrong := clock.timed()(first_wrong_path)(graph, from_rows[part], to_rows[part], paths)) >= 0:
                     src, dst = (int(column[part][wrong]) for column in ends)
                     raise ProofFailed(f"paths: {src} was found to reach {dst}, but no path of stored arcs shows it")
                 lengths, begins = to_host(paths.lengths) - 1, to_host(paths.begins)

@@ -96,7 +96,8 @@ class Queries:
             require_pairs_known(self._file, self._first + self._counts.rows, pairs.columns, each, self._stored.num_vertices)
         src, dst = src[known], dst[known]
         first = self._first + self._counts.rows
-        proved = self._clock.timed(reach_proved)(self._stored, src, dst, first)
+        with self._clock.timed():
+            proved = reach_proved(self._stored, src, dst, first)
         reachable, decided = to_host(proved.answers.reachable), to_host(proved.answers.decided)
         compared = self._compare(to_host(src), to_host(dst), reachable) if self._searched else 0
         counts = np.bincount(decided, minlength=len(WORDS)).tolist()

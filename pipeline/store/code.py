@@ -97,7 +97,8 @@ def _used_by(path: str, root: str) -> tuple[str, ...]:
         return (*(file for name in names for file in _files(name, root)), *_beside(root).get(path.rpartition("/")[0], ()))
     if path.endswith(_CUDA):
         headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
-        return tuple(file for file in (*headers, f"{path.rpartition('/')[0]}/constants.py") if file in _present(root))
+        constants = [f"{folder}/constants.py" for folder in Path(path).parents]  # as `kernels.gpu.loader.constants_of` reads them
+        return tuple(file for file in (*headers, *constants) if file in _present(root))
     return ()
 
 

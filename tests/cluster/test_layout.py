@@ -20,7 +20,7 @@ class Dying:
     """A cluster where the process of one rank is killed in the first attempt."""
 
     def __init__(self, cluster, note):
-        self.shards, self.cluster, self.note = cluster.shards, cluster, note
+        self.shards, self.open_graphs, self.cluster, self.note = cluster.shards, None, cluster, note
 
     def map(self, function, tasks, backend, ranks=0, one_at_a_time=False, code=None):
         return self.cluster.map(partial(die_once, function, self.note), tasks, backend, ranks, one_at_a_time, code)

@@ -70,10 +70,10 @@ def test_a_wrong_layout_fails_the_run(fault: Callable[[Csr], Csr], shards, tmp_p
 def test_what_is_proved_are_the_files(tmp_path, monkeypatch):
     real = step.save_direction
 
-    def faulty(folder, number, direction, part, *options):
-        weights = part.csr.weights.copy()
+    def faulty(folder, number, direction, csr, save):
+        weights = csr.weights.copy()
         weights[0] += 1
-        return real(folder, number, direction, replace(part, csr=replace(part.csr, weights=weights)), *options)
+        return real(folder, number, direction, replace(csr, weights=weights), save)
 
     monkeypatch.setattr(step, "save_direction", faulty)
     with pytest.raises(ProofFailed, match="layout: "):

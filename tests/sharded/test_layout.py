@@ -183,7 +183,7 @@ def content(folder) -> tuple:
 )
 def test_the_stored_graph_equals_that_of_a_single_rank(name, layout, size, tmp_path):
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
-    layout = LayoutConfig(**layout, shards=size, vector_extension=True)
+    layout = LayoutConfig(**layout, shards=size)
     one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"))
     many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", cluster=LocalThreads(size)))
     assert content(many) == content(one)
@@ -197,7 +197,7 @@ def test_the_stored_graph_equals_that_of_a_single_rank_for_every_weight_type(wei
     table = pa.table(columns | {"weight": pa.array(random.integers(0, 99, 2000)).cast(weight)})
     edges = table_folder(tmp_path, table, directed=directed, first_id=1, declared_vertices=400)
     for number in (2, 5):
-        layout = LayoutConfig(shards=number, order="windowed", window=64, vector_extension=True)
+        layout = LayoutConfig(shards=number, order="windowed", window=64)
         one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"one {number}"))
         many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"many {number}", cluster=LocalThreads(number)))
         assert content(many) == content(one)

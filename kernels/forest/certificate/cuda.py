@@ -36,9 +36,9 @@ def _holds(graph: Graph, forest: Forest) -> bool:
     control = cupy.zeros(_WORDS, np.uint64)
     edges = _ordered(graph, forest, control)
     labels = require_device_form("labels", forest.labels, graph.num_vertices, graph.rows_by_id.dtype)
-    found = _check_arcs(graph, edges, control)
+    are_arcs = _check_arcs(graph, edges, control)
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    rest = (edges.src, edges.dst, edges.times, sizes[0], found, labels, graph.positions, sizes[1], control)
+    rest = (edges.src, edges.dst, edges.times, sizes[0], are_arcs, labels, graph.positions, sizes[1], control)
     _launch(graph, "check_rest", graph.num_vertices, rest)
     words = to_host(control)
     return not words.view(np.uint32)[_FLAGS].any() and words[_CLASSES] == graph.num_vertices - len(edges.src)
@@ -73,11 +73,11 @@ def _check_arcs(graph: Graph, edges: _Edges, control: Array) -> Array:
     del hook, items
     tops, tree = cupy.empty(count, np.uint16), (num_edges, parent, time)
     _launch(graph, "climb", count, (edges.weights, edges.order, num_rows, *tree, tops, control))
-    found: Array = cupy.zeros(len(edges.src), np.uint8)
+    are_arcs: Array = cupy.zeros(len(edges.src), np.uint8)
     out = graph.out
     arcs = (out.offsets, out.indices, pointer(out.weights), np.bool_(graph.symmetric), graph.positions, num_rows)
-    _launch(graph, "check_arcs", graph.num_arcs, (*arcs, *edges[:4], *tree, tops, found, control))
-    return found
+    _launch(graph, "check_arcs", graph.num_arcs, (*arcs, *edges[:4], *tree, tops, are_arcs, control))
+    return are_arcs
 
 
 def _weight(graph: Graph) -> np.dtype[Any]:

@@ -50,9 +50,9 @@ def require_edges(view: GlobalView, forest: Forest) -> Edges:
 def require_none(view: GlobalView, edges: Edges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
     """Raise Broken for the first edge of all ranks where `wrong`, bool [E], is true: `reason(view, src, dst, *more, 0)`."""
     first = edges.take(np.flatnonzero(wrong)[:1])
-    found = view.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
-    if found:
-        src, dst, weights = found
+    contradiction = view.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
+    if contradiction:
+        src, dst, weights = contradiction
         raise Broken(reason(view, src, dst, *(more or (weights,)), 0))
 
 

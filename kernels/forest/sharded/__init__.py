@@ -43,7 +43,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
     halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
     is_shared = np.zeros(trees, np.bool_)
-    is_shared[tree[np.concatenate(halo.asked)]] = True
+    is_shared[tree[np.concatenate(halo.mirrored)]] = True
     owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = halo.extended(number[tree])
     places = np.flatnonzero(left)

@@ -66,9 +66,9 @@ def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
     ranks, known = SingleRank(), elementwise(lambda rows: before.ids[rows], before.rows_by_id, dtype=ID)
     added = np.asarray(new_ids, like=ids)
     places = np.searchsorted(ids, added)
-    found = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
+    are_there = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
     kept = np.ones_like(ids, np.bool_)
-    if found and len(added):
+    if are_there and len(added):
         kept[places] = False
-    same = found and np.array_equal(ids[kept], known)
+    same = are_there and np.array_equal(ids[kept], known)
     require(ranks, "" if same else "the vertices are not those of the previous graph and the new ones")

@@ -63,13 +63,13 @@ class Proof:
         dropped = 0 if self._rules.keep_self_loops else loops
         added = edges - loops if self._rules.both else 0
         parallel = edges - dropped + added - arcs
-        for name, stated, found in (
+        for name, stated, counted in (
             ("arcs", claim.arcs, arcs),
             ("dropped self-loops", claim.self_loops_dropped, dropped),
             ("added arcs", claim.arcs_added, added),
             ("dropped parallel arcs", claim.parallel_arcs_dropped, parallel),
         ):
-            require(self._ranks, _differs(name, stated, found))
+            require(self._ranks, _differs(name, stated, counted))
         kept = self._rules.keep_parallel and parallel
         require(self._ranks, f"{parallel} parallel arcs are dropped, which the rules keep" if kept else "")
 
@@ -159,5 +159,5 @@ def malformed(name: str, csr: Csr, held: HeldRows, index: np.dtype[Any]) -> str:
     return "" if same else f"{name}-weights are {len(csr.weights)} of type {csr.weights.dtype} for {arcs} arcs"
 
 
-def _differs(name: str, stated: int, found: int) -> str:
-    return "" if stated == found else f"{stated} {name} are stated, {found} found"
+def _differs(name: str, stated: int, counted: int) -> str:
+    return "" if stated == counted else f"{stated} {name} are stated, {counted} found"

@@ -58,10 +58,10 @@ def converted(values: Any, dtype: Any, like: Array) -> Array:
 
 def weight_type(dtype: Any) -> np.dtype[Any]:
     """The type of a graph's weights; raises ValueError unless graphs have weights of this type."""
-    found: np.dtype[Any] = np.dtype(dtype)
-    if found not in WEIGHTS:
-        raise ValueError(f"weights are {found}; those of a graph are {', '.join(map(str, WEIGHTS))}")
-    return found
+    kind: np.dtype[Any] = np.dtype(dtype)
+    if kind not in WEIGHTS:
+        raise ValueError(f"weights are {kind}; those of a graph are {', '.join(map(str, WEIGHTS))}")
+    return kind
 
 
 def require_csr(csr: Csr) -> Csr:

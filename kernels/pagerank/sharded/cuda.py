@@ -48,13 +48,13 @@ class _Messages:
 
     def __init__(self, halo: Halo):
         self._halo = halo
-        self._sent = _buffers([len(rows) for rows in halo.asked])
+        self._sent = _buffers([len(rows) for rows in halo.mirrored])
         self._received = _buffers(np.diff(halo.shard.ghost_bounds).tolist())
 
     def exchange(self, shares: Array, sums: Array) -> Array:
         """Refresh the ghosts' part of `shares`, float32 [n + g]; return the sums of all ranks (int64 [_WORDS]). A collective."""
         own, ghosts = cupy.split(shares.view(np.uint32), [len(self._halo.shard.ids)])
-        for message, rows in zip(self._sent, self._halo.asked, strict=True):
+        for message, rows in zip(self._sent, self._halo.mirrored, strict=True):
             message[:_HEAD] = sums.view(np.uint32)
             if len(rows):
                 cupy.take(own, rows, out=message[_HEAD:])

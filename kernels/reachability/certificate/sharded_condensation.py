@@ -98,10 +98,10 @@ def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, ch
     keys = np.where(tails != heads, tails * np.int64(nodes_view.num_vertices) + heads, -1)  # below 2^63 for 3 * 10^9 nodes
     pairs, pair_of_arc = np.unique(keys, return_inverse=True)
     between = pairs[np.searchsorted(pairs, 0) :]
-    found = np.zeros(len(children[1]), np.bool_)
+    matched = np.zeros(len(children[1]), np.bool_)
 
     def are_children(tails_here: Array, heads_here: Array) -> Array:
-        present: Array = _find(*children, frozen(tails_here), frozen(heads_here), found)
+        present: Array = _find(*children, frozen(tails_here), frozen(heads_here), matched)
         return present
 
     present = np.ones(len(pairs), np.bool_)
@@ -112,8 +112,8 @@ def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, ch
     if arc:
         src, dst, _ = arc
         raise Broken(f"{arc_name(view, (int(src[0]), int(dst[0])))}: is not among the children")
-    unfound = np.flatnonzero(~found)[:1]
-    tail = nodes_view.first(np.searchsorted(children[0], unfound, side="right") - 1 + nodes_view.rows.start)
+    unmatched = np.flatnonzero(~matched)[:1]
+    tail = nodes_view.first(np.searchsorted(children[0], unmatched, side="right") - 1 + nodes_view.rows.start)
     if tail:
         named = reasons.node_of(view, shown, int(tail[0][0]))
         raise Broken(f"{named}: a child without an arc, a repeated child, or a wrong order")
@@ -131,20 +131,20 @@ def _require_transposed(nodes_view: GlobalView, view: GlobalView, children: Rows
     fits = place < parents[0][here + 1]
     fits[fits] = parents[1][place[fits]] == tails[fits]
     wrong = np.sort(tails[~fits])[:1]
-    found = nodes_view.first(wrong, key=wrong)
+    wrong_nodes = nodes_view.first(wrong, key=wrong)
     count = np.bincount(here, minlength=len(own))
-    node = int(found[0][0]) if found else nodes_view.first_row(count != np.diff(parents[0]))
+    node = int(wrong_nodes[0][0]) if wrong_nodes else nodes_view.first_row(count != np.diff(parents[0]))
     if node >= 0:
         raise Broken(f"{reasons.node_of(view, shown, node)}: its children are not the nodes whose parent it is")
 
 
 @njit(cache=True, nogil=True)
-def _find(offsets: Array, indices: Array, tails: Array, heads: Array, found: Array) -> Array:
-    """Whether each head is among the children of its tail; mark these children in `found`."""
+def _find(offsets: Array, indices: Array, tails: Array, heads: Array, matched: Array) -> Array:
+    """Whether each head is among the children of its tail; mark these children in `matched`."""
     present = np.zeros(len(tails), np.bool_)
     for pair in range(len(tails)):
         begin, end = offsets[tails[pair]], offsets[tails[pair] + 1]
         place = begin + np.searchsorted(indices[begin:end], heads[pair])
         if place < end and indices[place] == heads[pair]:
-            present[pair] = found[place] = True
+            present[pair] = matched[place] = True
     return present

@@ -1,13 +1,14 @@
-"""Labels on the GPU: passes over a topological order, each one cooperative launch (cuda_passes.py)."""
+"""Labels on the GPU: passes over a topological order, each one cooperative launch (passes_cuda.py)."""
 
 import cupy
 import numpy as np
 
 from kernels.answers import Condensation, Labels
 from kernels.graph import Array
+from kernels.reachability.constants import FUSED_DIMENSIONS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS
-from kernels.reachability.labels.cuda_passes import (
+from kernels.reachability.labels.dfs.cuda import label as label_by_dfs
+from kernels.reachability.labels.passes_cuda import (
     Direction,
     Forests,
     choose_supports,
@@ -16,7 +17,6 @@ from kernels.reachability.labels.cuda_passes import (
     place,
     widen,
 )
-from kernels.reachability.labels.dfs.cuda import label as label_by_dfs
 from kernels.reachability.order.cuda import order_of
 
 

@@ -118,10 +118,10 @@ def _supports(dag: Shard, communicator: Communicator, level: Array) -> Array:
     bands, share = bands_of(num_levels)
     best, scores = best_of_bands(dag.into.offsets, dag.out.offsets, level, num_levels, supports.dtype)
     best[best != NO_ROW] += dag.rows.start
-    found, scored = np.stack(communicator.gather(best)), np.stack(communicator.gather(scores))
+    candidates, scored = np.stack(communicator.gather(best)), np.stack(communicator.gather(scores))
     for band in range(bands):
         part = slice(band * share, (band + 1) * share)
-        nodes, score = found[:, part].ravel(), scored[:, part].ravel()
+        nodes, score = candidates[:, part].ravel(), scored[:, part].ravel()
         order = np.lexsort((nodes, -score))[:share]
         supports[part] = nodes[order]
     return supports

@@ -35,8 +35,8 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     For a shard on a GPU the components are found there, and the rest is done on the CPU. All arcs of the node of a giant
     component are on one rank, without copies.
     """
-    found = scc(shard, communicator)
-    labels = to_host(found.answer.labels)
+    components = scc(shard, communicator)
+    labels = to_host(components.answer.labels)
     node, names, owners = _numbered(shard, labels, communicator)
     if owners.bounds[-1] > _LARGEST:
         raise OverflowError(f"{owners.bounds[-1]} components, more than the limit of {_LARGEST}")
@@ -46,7 +46,7 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     ids = np.arange(own.start, own.stop, dtype=ID)
     ghosts = ghosts_of(own, (children, parents))
     dag = Shard(communicator.rank, owners.bounds, ids, ids.astype(node.dtype), children, parents, ghosts, ghosts, directed=True)
-    return ShardAnswer(Nodes(node, names, dag), found.supersteps + owners.supersteps + 1)
+    return ShardAnswer(Nodes(node, names, dag), components.supersteps + owners.supersteps + 1)
 
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:

@@ -28,7 +28,7 @@ def draw_forest(halo: Halo, direction: Direction, seed: int, dimension: int) -> 
     salt = np.uint64(0) if ascending else salt_of(seed, dimension)
     parent = np.full_like(numbers[:num_own], NO_ROW)
     if is_cupy(into):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         cuda.draw_parents(direction, numbers, ascending, salt, parent)
     else:
@@ -46,7 +46,7 @@ def measuring(direction: Direction, bits: Array, forests: Sequence[Forest]) -> l
     On the CPU this also fills `before`.
     """
     if is_cupy(direction.into):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         return cuda.measuring(direction, bits, forests)
     rows = frozen(direction.into.offsets), frozen(direction.into.indices)
@@ -58,7 +58,7 @@ def placing(halo: Halo, forests: Sequence[Forest]) -> list[Work]:
     if not forests:
         return []
     if is_cupy(forests[0].direction.out):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         for forest in forests:
             cuda.fill_before(forest)
@@ -74,7 +74,7 @@ def placing(halo: Halo, forests: Sequence[Forest]) -> list[Work]:
 def widening(forests: Sequence[Forest]) -> list[Work]:
     """Fill the extremes of what each node reaches, in a sweep against the arcs; first numbers are known."""
     if forests and is_cupy(forests[0].direction.out):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         return cuda.widening(forests)
     return [_widening(forest) for forest in forests]

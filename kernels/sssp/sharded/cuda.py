@@ -53,9 +53,9 @@ def _shorten(halo: Halo, source: int, sums: np.dtype[Any], totals: GraphTotals) 
     """Final lengths of the own rows [n + g], and the number of supersteps; `source` is NO_ROW if another rank owns it."""
     if totals.long_paths:
         rows = np.array([] if source == NO_ROW else [source], halo.shard.ghosts.dtype, like=halo.shard.ghosts)
-        found = long_paths.shorten(halo, halo.shard.local_out, sums, totals.mean, rows, MOST_ROWS)
-        if found is not None:
-            return found
+        shortened = long_paths.shorten(halo, halo.shard.local_out, sums, totals.mean, rows, MOST_ROWS)
+        if shortened is not None:
+            return shortened
         note_many_rows(halo.shard)
     unit = 2 * totals.mean * totals.with_arcs / max(1, totals.num_arcs)
     core, light_width, width = (as_length(sums, factor * unit) for factor in (CORE, LIGHT_WIDTH, WIDTH))

@@ -29,7 +29,7 @@ class Workers:
     """The workers of a Dask scheduler. All of them have to see the graph's folder at the same path."""
 
     def __init__(self, client: Client, config: ClusterConfig) -> None:
-        self.shards = config.shards
+        self.shards, self.open_graphs = config.shards, None
         self._client, self._config = client, config
         self._address = config.scheduler
         self._deadline = config.deadline
@@ -43,7 +43,7 @@ class Workers:
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Results wait on their workers, so they have to be small; a worker runs one task on each thread.
 
         Raises:

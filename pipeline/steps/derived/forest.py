@@ -14,7 +14,6 @@ from kernels.cpu.parallel import assign, cores, elementwise
 from kernels.derived import Derived
 from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype
-from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
@@ -73,9 +72,9 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
 
 def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextManager[object]]:
     """The backend that computes the table, and what to hold while it roots the forest."""
-    cluster, needed = runtime.cluster, BYTES_PER_VERTEX["gpu"] * vertices
-    if runtime.backend == "gpu" and isinstance(cluster, LocalThreads) and needed <= free_memory("gpu"):
-        return "gpu", cluster.open_graphs.turn
+    opened, needed = runtime.cluster.open_graphs, BYTES_PER_VERTEX["gpu"] * vertices
+    if runtime.backend == "gpu" and opened and needed <= free_memory("gpu"):
+        return "gpu", opened.turn
     return "cpu", nullcontext()
 
 

@@ -4,8 +4,9 @@ They run where something asks for many trees. The order is that of the first wei
 search for shortcuts on this order, which takes a fraction of the time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,11 @@ def stored_steps(work: Path) -> list[Folder]:
     return stored
 
 
-def steps_of(graph: Folder, work: Path) -> list[Folder]:
-    """The steps `hierarchy_order` and `hierarchy` of this graph, if an earlier call has stored them."""
+def steps_of(graph: Folder, work: Path, before: Sequence[Folder]) -> list[Folder]:
+    """The steps `hierarchy_order` and `hierarchy` of this graph, if a call has stored them; those of `before` are reused."""
     stored = stored_steps(work)
-    return stored if len(stored) == 2 and stored[-1].manifest.inputs["graph"] == graph.digest else []
+    ours = len(stored) == 2 and stored[-1].manifest.inputs["graph"] == graph.digest
+    return [replace(step, reused=step in before) for step in stored] if ours else []
 
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:
@@ -125,7 +127,9 @@ def _built(graph: Folder, context: TaskContext, build: Callable[[Graph], Hierarc
     needed = kernel.memory(facts.vertices, facts.arcs, context.backend == "gpu")
     require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, context.backend)
     try:
-        hierarchy = clock.timed(build)(context.whole_graph(graph).graph)
+        held = context.whole_graph(graph).graph
+        with clock.timed():
+            hierarchy = build(held)
     except kernel.NotRoadLike as error:
         raise TooManyShortcuts(f"{graph.path}: {error}") from None
     return hierarchy, HierarchyFacts(

@@ -13,7 +13,6 @@ from kernels.gpu.transfer import on_host
 from kernels.graph import NO_ROW, Array
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
-from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import BadInput
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import Clock
@@ -47,7 +46,7 @@ def solve_pairs(graph: Folder, algorithm: Algorithm, pairs: str, runtime: Runtim
     def write(folder: Path) -> dict[str, Any]:
         ends = read_pairs(path, pairs, graph)
         require_same(source, inputs["pairs"])
-        together = isinstance(runtime.cluster, LocalThreads) or runtime.backend == "gpu"
+        together = runtime.in_this_process or runtime.backend == "gpu"
         count = 1 if together else max(1, min(len(ends[0]), _TASKS))
         cuts = [len(ends[0]) * number // count for number in range(count + 1)]
         tasks = [(begin, ends[:, begin:end]) for begin, end in pairwise(cuts)]
@@ -89,7 +88,7 @@ def _solve(graph: Folder, algorithm: Algorithm, name: str, context: TaskContext,
         rows = rows_of(vertices, ids.reshape(-1)).astype(vertices.rows_by_id.dtype)
         require_pairs_known(name, first, ids, (on_host(rows) != NO_ROW).reshape(2, -1), vertices.num_vertices)
         try:
-            flows = clock.timed(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
+            flows = clock.timed()(algorithm.resolve("solver"))(vertices, *rows.reshape(2, -1))
         except OverflowError as error:
             raise BadInput(graph.path, f"{algorithm.name}: {error}") from error
         facts = GraphFacts.of(graph)

@@ -158,7 +158,7 @@ class Sweeps:
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
         trees, first = self._trees(graph, hierarchy, rows, predecessors, heads), part.start
         try:
-            while (batch := clock.timed(next)(trees, None)) is not None:
+            while (batch := clock.timed()(next)(trees, None)) is not None:
                 last = first + len(batch.sources)
                 self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds

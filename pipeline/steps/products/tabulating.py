@@ -11,12 +11,12 @@ from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
-from pipeline.ingest.writer import in_groups
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.tables import files as tables
+from pipeline.tables.batches import in_groups
 
 PER_TASK, PER_LAST_TASK = 4096, 1024  # sources of a task whose rows are sent, and of the last ones: a batch on a GPU
 

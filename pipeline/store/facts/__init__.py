@@ -84,11 +84,9 @@ class EdgeFacts(Facts):
 
 
 class ArrayLengths(Facts):
-    """Lengths of the arrays of one direction of a shard; the last two are those of a vector extension."""
+    """Lengths of the arrays of one direction of a shard."""
 
     arcs: int
-    segments: int | None = None  # absent
-    slots: int | None = None  # absent
 
 
 class ShardFacts(Facts):
@@ -104,10 +102,9 @@ class ShardFacts(Facts):
 
 
 class DirectionFacts(Facts):
-    """Rows from 1024 arcs, from 32, and below; the share of padding in a vector extension."""
+    """Rows from 1024 arcs, from 32, and below."""
 
     groups: list[int]
-    padding: float | None = None  # absent
 
 
 class CheckFacts(Facts):

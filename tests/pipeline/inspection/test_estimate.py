@@ -143,7 +143,7 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
 
 
 def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.run.require_fit", lambda *_: None)
+    monkeypatch.setattr("pipeline.reading.require_fit", lambda *_: None)
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
     with pytest.raises(
@@ -155,7 +155,7 @@ def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_p
 
 def test_a_step_is_expected_to_take_as_long_as_before_or_as_the_rates_say(graph, tmp_path):
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
-    expected = partial(expected_seconds, config, "cpu", tmp_path / "out" / "steps")
+    expected = partial(expected_seconds, config, "cpu")
     assert expected("edges") is expected("graph") is expected("bfs") is None
     run(config)
     for step in ("edges", "graph", "wcc", "proof-wcc"):

@@ -31,7 +31,7 @@ def test_a_run_states_how_it_read_its_source(tmp_path, caplog, capsys):
     (tmp_path / "roads.csv").write_text(CSV)
     graph = {"source": str(tmp_path / "roads.csv"), "columns": COLUMNS}
     config = run_config("here", graph=graph, output=tmp_path / "out", stages=["bfs"], backend="cpu")
-    with caplog.at_level(logging.INFO, "pipeline.run"):
+    with caplog.at_level(logging.INFO, "pipeline.reading"):
         published = run(config)
     found = RunFacts.of(published).input
     assert found.source.path == graph["source"]

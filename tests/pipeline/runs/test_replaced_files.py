@@ -52,7 +52,7 @@ READING = [
     ("pipeline.ingest", "store", "after"),
     ("pipeline.ingest", "collect", "after"),
     ("pipeline.ingest", "numbered", "after"),
-    ("pipeline.run", "lay_out", "before"),
+    ("pipeline.reading", "lay_out", "before"),
     ("pipeline.steps.layout", "read_edges", "before"),
     ("pipeline.steps.layout", "read_edges", "after"),
 ]

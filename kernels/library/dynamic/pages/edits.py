@@ -82,11 +82,11 @@ class Editor(PageMoves):
 
     def remove_edge(self, src: int, dst: int) -> bool:
         """Remove the last arc from `src` to `dst`: the last neighbour takes its place. False, and no change, if there is none."""
-        found = self.positions(src, dst)
-        if not found:
+        places = self.positions(src, dst)
+        if not places:
             return False
-        weight = self._weight(src, found[-1])
-        self._remove(src, found[-1])
+        weight = self._weight(src, places[-1])
+        self._remove(src, places[-1])
         if self.rules.undirected and src != dst:
             mirrored = self.positions(dst, src)
             self._remove(dst, [place for place in mirrored if self._weight(dst, place) == weight][-1])
@@ -129,8 +129,8 @@ class Editor(PageMoves):
         self.store.complete = False
         if purge_incoming or self.rules.undirected:
             for tail in self._tails_of(vertex):
-                while found := self.positions(tail, vertex):
-                    self._remove(tail, found[-1])
+                while places := self.positions(tail, vertex):
+                    self._remove(tail, places[-1])
         for number in reversed(range(len(self.neighbours(vertex)))):
             self._remove(vertex, number)
         place = self.find(vertex)
@@ -153,13 +153,13 @@ class Editor(PageMoves):
 
     def neighbours(self, vertex: int) -> list[int]:
         """The list of a vertex, in its order; empty if there is no such vertex."""
-        found: list[int] = self._list(vertex).tolist()
-        return found
+        heads: list[int] = self._list(vertex).tolist()
+        return heads
 
     def positions(self, src: int, dst: int) -> list[int]:
         """Where `dst` is in the list of `src`."""
-        found: list[int] = np.flatnonzero(self._list(src) == dst).tolist()
-        return found
+        places: list[int] = np.flatnonzero(self._list(src) == dst).tolist()
+        return places
 
     def _list(self, vertex: int) -> Array:
         parts = [self.store.page(page)[begin:end] for page, begin, end in self._parts(vertex)]
@@ -255,5 +255,5 @@ class Editor(PageMoves):
 def lists_of(store: PageStore) -> dict[int, Array]:
     """The neighbours of every vertex, by vertex."""
     editor = Editor(store)
-    found = (vertices_of(store.page(number)).tolist() for number in range(store.num_pages))
-    return {vertex: np.array(editor.neighbours(vertex), np.int32) for page in found for vertex in page}
+    pages = (vertices_of(store.page(number)).tolist() for number in range(store.num_pages))
+    return {vertex: np.array(editor.neighbours(vertex), np.int32) for page in pages for vertex in page}

@@ -86,8 +86,8 @@ class PageStore:
             self.reserve(length)
             self.free = np.concatenate([np.arange(length - 1, old - 1, -1, dtype=np.int64, like=self.slots), self.free])
         kept = len(self.free) - number
-        self.free, found = self.free[:kept], self.free[kept:]
-        return found[::-1].copy()
+        self.free, taken = self.free[:kept], self.free[kept:]
+        return taken[::-1].copy()
 
     def reserve(self, length: int) -> None:
         """Make the pool at least `length` parts long."""

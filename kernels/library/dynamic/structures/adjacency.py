@@ -107,8 +107,8 @@ class AdjacencyArrays(DynamicGraph):
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
         src, places = arcs.src[order], self._found(keys, arcs.src[order])
-        asked, found = len(src), kept_places(places >= 0)
-        src, places = src[found], places[found]
+        wanted, present = len(src), kept_places(places >= 0)
+        src, places = src[present], places[present]
         firsts = np.flatnonzero(run_starts(src))
         sources, starts = src[firsts], np.concatenate([firsts, np.arange(len(src), len(src) + 1, like=firsts)])
         owner, target, source = filled_holes(starts, places, self._degrees[sources])
@@ -116,7 +116,7 @@ class AdjacencyArrays(DynamicGraph):
         for pool in self._pools:
             pool[begins + target] = pool[begins + source]
         self._degrees[sources] -= np.diff(starts)
-        return Counts(len(src), 0, missing + asked - len(src))
+        return Counts(len(src), 0, missing + wanted - len(src))
 
     def _found(self, keys: Array, src: Array) -> Array:
         """The last places of sorted keys in the lists of their sources, or -1."""

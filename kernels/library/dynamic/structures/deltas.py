@@ -16,7 +16,7 @@ class Deltas(SortedCsr):
         changes, places, missing = self._found(batch, INSERT)
         given = len(changes)
         if self.rules.unique:
-            kept = kept_places(~places.found & run_starts(keys_of(changes.rows, changes.heads)))
+            kept = kept_places(~places.exist & run_starts(keys_of(changes.rows, changes.heads)))
             changes, places = changes[kept], places[kept]
         self.rows = merge(self.rows, changes, places)
         return Counts(len(changes), given - len(changes), missing)
@@ -24,7 +24,7 @@ class Deltas(SortedCsr):
     def _delete(self, batch: Batch) -> Counts:
         """Delete arcs, of parallel ones the first."""
         changes, places, missing = self._found(batch, DELETE)
-        kept = kept_places(places.found)
+        kept = kept_places(places.exist)
         deleted = changes[kept]
         self.rows = merge(self.rows, deleted, places[kept])
         return Counts(len(deleted), 0, missing + len(changes) - len(deleted))

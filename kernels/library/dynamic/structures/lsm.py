@@ -97,13 +97,13 @@ class LsmTree(DynamicGraph):
 
     def lookup(self, keys: Array) -> Array:
         """Whether the arcs of keys exist: bool; the newest entry decides."""
-        found, exists = (np.zeros(len(keys), np.bool_, like=keys) for _ in range(2))
+        seen, exists = (np.zeros(len(keys), np.bool_, like=keys) for _ in range(2))
         for run in self._levels:
             if run is not None and len(run.keys):
                 places = np.minimum(np.searchsorted(run.keys, keys), len(run.keys) - 1)
-                here = (run.keys[places] == keys) & ~found
+                here = (run.keys[places] == keys) & ~seen
                 exists |= here & ~run.deleted[places]
-                found |= here
+                seen |= here
         return exists
 
     def csr(self) -> Csr:

@@ -28,7 +28,7 @@ class Search:
         self._memory, (self._number, bits, queue) = _memory_of(graph, max(1, self._most), listed)
         self.places = bits, queue, self._most, failed.zeroed()
 
-    def found(self) -> Frontier:
+    def new_frontier(self) -> Frontier:
         """The frontier; waits for the GPU."""
         (size, listed), graph, rules = self._failed.check().tolist(), self.frontier.graph, self.frontier.rules
         if size <= self._most and (self._listed or listed == size):

@@ -12,8 +12,8 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
+from kernels.reachability.constants import LARGEST_PATH_SUM
 from kernels.reachability.keys import key
-from kernels.reachability.labels.dfs.constants import LARGEST_PATH_SUM
 from kernels.reachability.labels.dfs.root_paths import first_parents
 from kernels.reachability.labels.numbering import Rows
 

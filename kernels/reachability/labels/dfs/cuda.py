@@ -6,10 +6,9 @@ import numpy as np
 from kernels.answers import Condensation, Labels
 from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, Array, Csr
+from kernels.reachability.constants import LARGEST_PATH_SUM, SWEEP_THREADS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.cuda_passes import Direction, Forests, choose_supports, measure, place_below_roots, widen
-from kernels.reachability.labels.dfs.constants import LARGEST_PATH_SUM
-from kernels.reachability.order.constants import SWEEP_THREADS
+from kernels.reachability.labels.passes_cuda import Direction, Forests, choose_supports, measure, place_below_roots, widen
 from kernels.reachability.order.cuda import order_of
 
 _SOURCE = "reachability/labels/dfs/dfs.cu"
@@ -78,8 +77,8 @@ def first_parents(way: Direction, level: Array, salt: np.uint64, ascending: bool
     ancestors, depth = cupy.full((jumps, num_nodes + 1), num_nodes, row), cupy.zeros(num_nodes + 1, np.int32)
     parent: Array = cupy.empty(num_nodes, row)
     sweep = way.into.offsets, way.into.indices, way.order, np.int64(num_nodes)
-    found = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
-    launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *found, ROW=row)
+    inputs = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
+    launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *inputs, ROW=row)
     return parent
 
 

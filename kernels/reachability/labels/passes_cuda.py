@@ -11,9 +11,7 @@ import numpy as np
 from kernels.answers import Condensation
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import NO_ROW, Array, Csr
-from kernels.reachability.constants import NUM_SUPPORTS
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS, SUPPORT_THREADS
-from kernels.reachability.order.constants import SWEEP_THREADS
+from kernels.reachability.constants import FUSED_DIMENSIONS, NUM_SUPPORTS, SUPPORT_THREADS, SWEEP_THREADS
 
 TREE, INTERVALS = "reachability/labels/tree.cu", "reachability/labels/intervals.cu"
 
@@ -48,8 +46,8 @@ def choose_supports(condensation: Condensation, level: Array) -> tuple[Array, Ar
         picks = cupy.zeros((NUM_SUPPORTS, 2), np.uint64)
         picks[:, 1] = 2**64 - 1
         nodes = level, level.max(), condensation.children.offsets, condensation.parents.offsets, np.int64(num_nodes)
-        found = supports, reaches, reached, picks, cupy.zeros(1, np.uint32)
-        launch("reachability/labels/supports.cu", "choose_supports", SUPPORT_THREADS, num_nodes, *nodes, *found, ROW=row)
+        outputs = supports, reaches, reached, picks, cupy.zeros(1, np.uint32)
+        launch("reachability/labels/supports.cu", "choose_supports", SUPPORT_THREADS, num_nodes, *nodes, *outputs, ROW=row)
     return supports, reaches, reached
 
 
@@ -71,8 +69,8 @@ def measure(way: Direction, forests: Forests | None = None, bits: Array | None =
     count = 0 if forests is None else len(forests.numbers)
     trees = (*padded(() if forests is None else forests.parents), *padded(() if forests is None else forests.sizes))
     sweep = way.out.offsets, way.out.indices, way.order, np.int64(num_nodes), np.bool_(not way.backward)
-    found = marks, way.depth, pointer(bits), np.int32(count)
-    launch(TREE, "measure", SWEEP_THREADS, num_nodes, *sweep, *found, *trees, ROW=row)
+    inputs = marks, way.depth, pointer(bits), np.int32(count)
+    launch(TREE, "measure", SWEEP_THREADS, num_nodes, *sweep, *inputs, *trees, ROW=row)
 
 
 def place(way: Direction, forests: Forests) -> None:

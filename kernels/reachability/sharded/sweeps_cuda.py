@@ -13,9 +13,8 @@ from kernels.distributed.gpu.constants import LEVEL_CHUNK
 from kernels.distributed.gpu.levels import Levels
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array, Csr
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS
-from kernels.reachability.labels.cuda_passes import INTERVALS, TREE, padded
-from kernels.reachability.order.constants import SWEEP_THREADS
+from kernels.reachability.constants import FUSED_DIMENSIONS, SWEEP_THREADS
+from kernels.reachability.labels.passes_cuda import INTERVALS, TREE, padded
 from kernels.reachability.sharded.forest import Forest
 from kernels.reachability.sharded.schedule import Direction, Work
 
@@ -58,12 +57,12 @@ def _measuring(direction: Direction, bits: Array | None, forests: Sequence[Fores
     into, count = direction.into, np.int32(len(forests))
     parents, sizes = (tuple(getattr(forest, name) for forest in forests) for name in ("parent", "size"))
     marks = cupy.zeros((len(direction.depth), 2), np.uint64)
-    found = marks, direction.depth, pointer(bits), count, *padded(parents), *padded(sizes)
+    inputs = marks, direction.depth, pointer(bits), count, *padded(parents), *padded(sizes)
 
     def update(nodes: Array) -> None:
         if len(nodes):
             sweep = into.offsets, into.indices, nodes, np.int64(len(nodes)), np.bool_(False)
-            launch(TREE, "measure", SWEEP_THREADS, len(nodes), *sweep, *found, ROW=nodes.dtype)
+            launch(TREE, "measure", SWEEP_THREADS, len(nodes), *sweep, *inputs, ROW=nodes.dtype)
 
     return Work(update, [*marks.T, *sizes])
 
@@ -100,12 +99,12 @@ def _widening(forests: Sequence[Forest]) -> Work:
     spans = cupy.zeros((size, 2 * FUSED_DIMENSIONS), row)
     names = "size", "first", "low", "post"
     arrays = [part for name in names for part in padded(tuple(getattr(forest, name) for forest in forests))]
-    found = spans, np.int32(len(forests)), *arrays
+    inputs = spans, np.int32(len(forests)), *arrays
 
     def update(nodes: Array) -> None:
         if len(nodes):
             sweep = out.offsets, out.indices, nodes, np.int64(len(nodes)), np.bool_(False)
-            launch(INTERVALS, "widen_intervals", SWEEP_THREADS, len(nodes), *sweep, *found, ROW=row)
+            launch(INTERVALS, "widen_intervals", SWEEP_THREADS, len(nodes), *sweep, *inputs, ROW=row)
 
     return Work(update, list(spans.T[: 2 * len(forests)]))
 
