@@ -10,8 +10,6 @@ from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from kernels.preparing import begin, end, preparing
-
 _LOCK = Lock()
 COMPILED = WeakValueDictionary[Callable[..., Any], "Compiled"]()  # by their functions, by which Numba asks where to keep the code
 # Options of loops that make no array: callers hold theirs, and to count references to them would take half of the time or more.
@@ -37,8 +35,7 @@ class Compiled:
         """Numba's object, which compiles the function for the types of its arguments, or loads it from the cache."""
         with _LOCK:
             if self._dispatcher is None:
-                with preparing():
-                    self._dispatcher = _numba().njit(**self.options)(self.py_func)
+                self._dispatcher = _numba().njit(**self.options)(self.py_func)
         return self._dispatcher
 
     @property
@@ -55,14 +52,13 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def _numba() -> Any:
     """Import Numba; where a compiled function calls another one, it finds Numba's object."""
     import numba
-    from numba.core import caching, event
+    from numba.core import caching
     from numba.extending import typeof_impl
 
     if Compiled not in typeof_impl.registry:
         others = ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
         caching.FunctionCache._guard_against_spurious_io_errors = _naming_the_folder
         numba.config.CACHE_LOCATOR_CLASSES = numba.config.CACHE_LOCATOR_CLASSES or f"kernels.cpu.cached.ByContent,{others}"
-        event.register("numba:compiler_lock", _listener(event))  # which is held to compile, and to load from the cache
         typeof_impl.register(Compiled)(lambda function, context: typeof_impl(function.dispatcher, context))
     return numba
 
@@ -75,8 +71,3 @@ def _naming_the_folder(cache: Any) -> Iterator[None]:
     except OSError as error:
         error.filename = error.filename or cache.cache_path
         raise
-
-
-def _listener(event: Any) -> Any:
-    """Numba's events of its compiler, as times in which code is prepared."""
-    return type("Listener", (event.Listener,), {"on_start": lambda *_: begin(), "on_end": lambda *_: end()})()

@@ -17,7 +17,6 @@ import numpy as np
 
 from kernels.gpu.devices import block_bytes, require_supported
 from kernels.graph import Array
-from kernels.preparing import preparing
 
 ROOT = Path(__file__).parent.parent
 _FLUSHING, _EXACT = "-ftz=true", "--ftz=false"  # CuPy's option, and ours
@@ -173,7 +172,7 @@ def kernel_of(
     source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
 ) -> Any:
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
-    with preparing(), _COMPILING[source, generated]:
+    with _COMPILING[source, generated]:
         kernel = load(source, cooperative, generated, **macros).get_function(name)
     with _RAISING:
         kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)

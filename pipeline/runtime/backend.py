@@ -11,7 +11,6 @@ from typing import Any, Literal
 from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
-from kernels.preparing import measured
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 
@@ -78,7 +77,7 @@ def wait_for(backend: Backend) -> None:
 
 
 class Clock:
-    """Sums the seconds spent in the functions that it times, on any thread, without those in which their code was compiled."""
+    """Sums the seconds spent in the functions that it times, on any thread."""
 
     def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
@@ -89,10 +88,9 @@ class Clock:
 
         def run(*arguments: Any) -> Any:
             started = time.perf_counter()
-            with measured() as prepared:
-                answer = function(*arguments)
-                wait_for(self.backend)
-            self.seconds += time.perf_counter() - started - prepared.seconds
+            answer = function(*arguments)
+            wait_for(self.backend)
+            self.seconds += time.perf_counter() - started
             return answer
 
         return run
