@@ -11,6 +11,7 @@ from pipeline.cli import products, runs
 from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 from pipeline.cli.summary import summarise
+from pipeline.config.formats import FORMATS
 
 STAGES = "\n".join(
     f"* `{algorithm.name}`: {algorithm.help}; columns "
@@ -21,7 +22,7 @@ STAGES = "\n".join(
 HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
-A run reads a graph (DIMACS, SNAP, Matrix Market, GRAIL, PACE, CSV, TSV or Parquet; plain, .gz, .xz or .zst; a path or a URL),
+A run reads a graph (formats {", ".join(FORMATS)}; plain, .gz, .xz or .zst; a path or a URL),
 lays it out, computes its stages, proves every answer, and publishes one table per stage:
 
 {STAGES}

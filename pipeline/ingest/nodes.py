@@ -17,6 +17,7 @@ from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
+from pipeline.ingest.formats.detect import by_name
 from pipeline.ingest.formats.parquet import (
     begins_parquet,
     read_columns,
@@ -38,14 +39,8 @@ from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 log = logging.getLogger(__name__)
 _TAKEN = "the name of a column of table vertices"
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
-
-
-def is_table(file: str, head: bytes) -> bool:
-    """Whether a file is Parquet, by its first HEAD bytes, or CSV or TSV, by its name. Raises BadInput if it is encrypted."""
-    return begins_parquet(head, file) or _suffix(file) in (*DELIMITERS, "parquet")
 
 
 def read_nodes(
@@ -80,21 +75,6 @@ def read_nodes(
         number = int(ordered[again[0]])
         raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} occurs twice")
     return joined
-
-
-def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns) -> pa.Table:
-    """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
-
-    Raises BadInput as `read_nodes`, and for what is not a number of degrees.
-    """
-    file, axes = content.source.url, (columns.x, columns.y)
-    table = read_nodes(content, limits, names, columns, axes)
-    for name, most in zip(axes, (180, 90), strict=True):
-        known = table[name].drop_null().cast(pa.float64()).to_numpy()
-        if len(known) and not (np.abs(known) <= most).all():
-            raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
-    degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", axes, strict=True)}
-    return pa.table({"vertex": table["vertex"], **degrees}).drop_null()
 
 
 def write_nodes(file: str, table: pa.Table, path: Path) -> None:
@@ -204,12 +184,7 @@ def _require_size(file: str, size: int, parquet: pq.ParquetFile, names: Sequence
 
 def delimiter_of(file: str) -> str:
     """The character between the fields of a text, by its name: a tab in TSV, otherwise a comma."""
-    return DELIMITERS.get(_suffix(file), ",")
-
-
-def _suffix(file: str) -> str:
-    parts = file.lower().rsplit("/", 1)[-1].split(".")
-    return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
+    return "\t" if by_name(file) == "tsv" else ","
 
 
 def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: VertexNames | None) -> pa.Array:

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import EdgeArrays, largest_of
 from pipeline.tables.batches import in_groups
@@ -22,11 +20,6 @@ def edges_schema(weight: pa.DataType | None) -> pa.Schema:
     """Return the schema of an edge list."""
     ids = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
     return pa.schema(ids if weight is None else [*ids, pa.field("weight", weight, nullable=False)])
-
-
-COORDINATES_SCHEMA = pa.schema(
-    [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
-)
 
 
 def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
@@ -92,16 +85,6 @@ def _numbered(groups: Iterable[pa.Table]) -> Iterator[tuple[int, int, pa.Table]]
     for number, group in enumerate(groups):
         yield number, first, group
         first += len(group)
-
-
-def check_each_once(file: str, path: Path, vertices: int) -> None:
-    """Raise BadInput unless the `vertices` rows of a coordinates file contain each of 1..vertices."""
-    seen = np.zeros(vertices, bool)
-    with pq.ParquetFile(path, pre_buffer=False) as parquet:
-        for batch in parquet.iter_batches(columns=["vertex"]):
-            seen[batch.column("vertex").to_numpy() - 1] = True
-    if not seen.all():
-        raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, another vertex has them twice")
 
 
 def _positive_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -12,7 +12,6 @@ from typing import Literal
 from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
-from kernels.preparing import measured
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 
@@ -79,7 +78,7 @@ def wait_for(backend: Backend) -> None:
 
 
 class Clock:
-    """Sums the seconds spent in blocks that it times, on any thread, without those in which their code was compiled."""
+    """Sums the seconds spent in the functions that it times, on any thread."""
 
     def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
@@ -89,10 +88,9 @@ class Clock:
     def timed(self) -> Iterator[None]:
         """Add the wall time of a block, or of a function that this decorates, to `seconds`, unless it raises."""
         started = time.perf_counter()
-        with measured() as prepared:
-            yield
-            wait_for(self.backend)
-        self.seconds += time.perf_counter() - started - prepared.seconds
+        yield
+        wait_for(self.backend)
+        self.seconds += time.perf_counter() - started
 
 
 def gpu() -> dict[str, str]:

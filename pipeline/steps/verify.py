@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from kernels.answers import Certificate
-from kernels.preparing import measured
 from kernels.registry import BY_NAME
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
@@ -85,11 +84,10 @@ def _require(
     answers = table.facts.num_answers
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
-    with measured() as prepared:
-        checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
-        for of_ranks in progress.counted(checked, list(map(len, tasks)), "sources"):
-            rules = of_ranks[0] or rules
-    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started - prepared.seconds, 6))
+    checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
+    for of_ranks in progress.counted(checked, list(map(len, tasks)), "sources"):
+        rules = of_ranks[0] or rules
+    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6))
 
 
 def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code) -> CheckFacts:

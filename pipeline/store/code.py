@@ -7,6 +7,8 @@ through other modules, with the CUDA sources and the templates beside them. Two 
 * `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
   reachability index, in `HELD_INDEX`.
 
+`pipeline.ingest.formats` imports its modules by their names in `pipeline.config.formats`: who uses it uses them all.
+
 A process reads each source once: it computes with what it has imported, even if a source changes in the meantime.
 """
 
@@ -25,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "pipeline")
 HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
+_FORMATS = "pipeline/ingest/formats/"
 _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
 _OURS = "|".join(PACKAGES)
@@ -94,7 +97,10 @@ def _used_by(path: str, root: str) -> tuple[str, ...]:
     """The files that a source names, and those that it may read."""
     if path.endswith(".py"):
         names = [name for name in imports_of(_content(path).decode()) if not _BOUNDARIES.fullmatch(name)]
-        return (*(file for name in names for file in _files(name, root)), *_beside(root).get(path.rpartition("/")[0], ()))
+        named = [file for name in names for file in _files(name, root)]
+        if path == f"{root}/{_FORMATS}__init__.py":
+            named += [file for file in _present(root) if file.startswith(f"{root}/{_FORMATS}") and file.endswith(".py")]
+        return (*named, *_beside(root).get(path.rpartition("/")[0], ()))
     if path.endswith(_CUDA):
         headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
         constants = [f"{folder}/constants.py" for folder in Path(path).parents]  # as `kernels.gpu.loader.constants_of` reads them

@@ -29,7 +29,7 @@ FORBIDDEN = {
 # Packages of algorithms, and what all of them may use. The rest of kernels/ (registry, oracle, __main__) uses algorithms.
 ALGORITHM_PACKAGES = {algorithm.solver.partition(":")[0].split(".")[1] for algorithm in ALGORITHMS}
 SHARED = {
-    "graph", "answers", "arrays", "derived", "algorithm", "preparing",
+    "graph", "answers", "arrays", "derived", "algorithm",
     "cpu", "gpu", "distributed", "certificate", "paths", "components", "layout", "hierarchy",
 }  # fmt: skip
 # An algorithm may import from another one what these packages export.

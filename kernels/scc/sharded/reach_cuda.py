@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import cupy
 import numpy as np
 
+from kernels.components.arc_chunks import arc_chunks
 from kernels.distributed import Halo, settle
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.distributed.gpu.constants import LEVEL_CHUNK, LEVEL_LANE_ARCS, LEVEL_THREADS
 from kernels.distributed.gpu.levels import Levels
-from kernels.gpu.arc_chunks import arc_chunks
 from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Csr
 

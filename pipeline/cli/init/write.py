@@ -78,7 +78,7 @@ def deployment(run: Path, seen: Seen, cron: str, timezone: str) -> str:
         raise BadConfig("a deployment runs the code of a clone, and graphmill is not installed from one") from None
     title = f"# {quoted(run.stem)}, made by `graphmill init`; `python -m flows deploy` in the clone deploys it."
     common = re.sub(r"\A(#.*\n)+", lambda _: f"{title}\n", common)
-    flow = "road_network" if seen.graph.coordinates or seen.format in ("dimacs", "arcs") else "social_network"
+    flow = "road_network" if seen.placed or seen.format in ("dimacs", "arcs") else "social_network"
     entry = {
         "name": run.stem,
         "entrypoint": f"flows/analytics.py:{flow}",

@@ -65,5 +65,5 @@ def _matches(head: Head, delimiter: str) -> bool:
 
 
 _OPTIONS = frozenset({"columns", "header", "delimiter", "ids"})
-CSV = TextFormat("csv", partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
-TSV = TextFormat("tsv", partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)
+CSV = TextFormat(partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
+TSV = TextFormat(partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)

@@ -43,8 +43,8 @@ def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     return _arcs(text, graph, weight, (0, LARGEST))
 
 
-FORMAT = TextFormat("dimacs", read, ("gr",), first_line(rb"p\s+sp\b"))
-ARCS = TextFormat("arcs", read_arcs)  # only on request: a `.gr` file that lost its header must not pass
+FORMAT = TextFormat(read, ("gr",), first_line(rb"p\s+sp\b"))
+ARCS = TextFormat(read_arcs)  # only on request: a `.gr` file that lost its header must not pass
 
 
 def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:

@@ -10,13 +10,13 @@ from typing import TypeVar
 import pyarrow as pa
 
 from pipeline.config.graph import Columns, GraphConfig
-from pipeline.config.graph import Format as Name
 from pipeline.ingest.fields import Decimals, OtherForm
 from pipeline.ingest.formats.columns import Chosen
 from pipeline.ingest.formats.text import Text
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+HEAD = 2**12  # bytes of a file from which a binary format is known; a shorter file is known from all of its bytes
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class EdgeList:
     columns: Chosen | None = None  # those of a file that has columns
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
+    # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of
+    # longitude and latitude. Iterated after `tables`. Raises BadInput.
+    coordinates: Iterator[pa.Table] | None = None
 
 
 def in_the_right_way(graph: GraphConfig, file: str, read: Callable[[GraphConfig, pa.DataType], T]) -> T:
@@ -78,24 +81,22 @@ def first_line(pattern: bytes) -> Callable[[Head], bool]:
 class TextFormat:
     """A format of lines."""
 
-    name: Name
     # `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `fields.Decimals` was raised.
     read: Callable[[Text, GraphConfig, pa.DataType], EdgeList]
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
-    options: frozenset[str] = (
-        frozenset()
-    )  # of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply
+    # Of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply.
+    options: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class FileFormat:
     """A binary format that needs random access."""
 
-    name: Name
-    # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages.
+    # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages. `path` exists while the tables
+    # are iterated; its name says nothing.
     read: Callable[[Path, str, GraphConfig], EdgeList]
     suffixes: tuple[str, ...]  # without the dot
-    magic: bytes  # how each file begins
-    options: frozenset[str] = frozenset({"columns"})
+    matches: Callable[[bytes], bool]  # whether a file whose first HEAD bytes, or more, are these has the format
+    options: frozenset[str] = frozenset()  # as of a TextFormat

@@ -101,4 +101,4 @@ def _matches(head: Head) -> bool:
     return len(lines) > 1 and lines[1].isdigit() and (len(lines) == 2 or re.match(rb"\d+ ?:", lines[2]) is not None)
 
 
-FORMAT = TextFormat("gra", read, ("gra",), _matches)
+FORMAT = TextFormat(read, ("gra",), _matches)

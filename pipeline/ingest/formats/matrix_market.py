@@ -45,4 +45,4 @@ def _banner(text: Text) -> tuple[bytes, bytes]:
     return words[3], words[4]
 
 
-FORMAT = TextFormat("matrix-market", read, ("mtx",), first_line(rb"(?i:%%MatrixMarket)\b"))
+FORMAT = TextFormat(read, ("mtx",), first_line(rb"(?i:%%MatrixMarket)\b"))

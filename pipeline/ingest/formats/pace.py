@@ -23,4 +23,4 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
     )  # fmt: skip
 
 
-FORMAT = TextFormat("pace", read, matches=first_line(rb"p\s+tw\b"))
+FORMAT = TextFormat(read, matches=first_line(rb"p\s+tw\b"))

@@ -149,5 +149,5 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
 
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")
 _OPTIONS = frozenset({"columns", "header", "ids"})
-FORMAT = TextFormat("snap", read, matches=_FIRST, options=_OPTIONS)
-KONECT = TextFormat("konect", read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)
+FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS)
+KONECT = TextFormat(read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)

@@ -20,8 +20,9 @@ from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.columns import check_count, choose
-from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat
 from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.pages import MAGIC
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.ingest.formats.parquet.schema import ENCRYPTED
 from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
@@ -31,7 +32,6 @@ from pipeline.store.edges import LARGEST_GROUP
 BATCH = 2**18  # rows
 NAME = TEXT  # the type of ids that are strings
 _AS_ONE = "; write it as one"
-HEAD = 2**12  # bytes of a file from which its format is known
 _DAMAGED = "is not a complete Parquet file, or is damaged"
 Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
@@ -84,7 +84,7 @@ def begins_parquet(head: bytes, file: str) -> bool:
     """Whether these HEAD bytes are the first ones of a Parquet file. Raises BadInput if it is encrypted."""
     if head.startswith(ENCRYPTED_MAGIC) and b"\0" in head:  # not a text whose first word is PARENT
         raise BadInput(file, ENCRYPTED)
-    return head.startswith(FORMAT.magic)
+    return FORMAT.matches(head)
 
 
 def weight_type(file: str, field: pa.Field) -> pa.DataType:
@@ -223,4 +223,8 @@ def reading(file: str) -> Iterator[None]:
         raise BadInput(file, f"{_DAMAGED}: {error}") from error
 
 
-FORMAT = FileFormat("parquet", read, ("parquet",), b"PAR1", frozenset({"columns", "ids"}))
+def _matches(head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+FORMAT = FileFormat(read, ("parquet",), _matches, frozenset({"columns", "ids"}))
