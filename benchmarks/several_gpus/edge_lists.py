@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus.shares import by_name, folder_of
-from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.protocol import Cluster, TaskContext
 from pipeline.store.manifest import Folder
 
 
@@ -27,8 +27,8 @@ def on_ranks(cluster: Cluster, size: int, function: Callable[..., Any], item: An
     return first
 
 
-def _call(function: Callable[..., Any], place: Place, item: Any) -> Any:
-    return function(place.communicator, item)
+def _call(function: Callable[..., Any], context: TaskContext, item: Any) -> Any:
+    return function(context.communicator, item)
 
 
 def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:

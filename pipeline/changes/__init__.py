@@ -88,12 +88,12 @@ def change(
     """
     before = newest(out, options.get("publish_as") or LATEST)
     backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
-    reading = _ReadByChanges(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
+    reading = _FromChanges(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
     return run(before.config(**options), call, reading, before.target())
 
 
 @dataclass(frozen=True)
-class _ReadByChanges:
+class _FromChanges:
     """How a run of changes gets its graph."""
 
     before: PublishedState

@@ -29,7 +29,7 @@ from pipeline.ingest.formats.parquet import (
 )
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import is_text
-from pipeline.ingest.formats.rows import Rows
+from pipeline.ingest.formats.rows import LineLayout
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.source import Source, stored
@@ -131,7 +131,7 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: 
     names = header_names(text.header(), delimiter)
     check_count(text.file, len(names), limits, text.line)
     _require_columns(text.file, names)
-    rows = Rows(
+    rows = LineLayout(
         tuple(Field(name, kinds.get(name), optional=name == "weight", is_id=name in ("src", "dst")) for name in names),
         delimiter=delimiter,
     )
@@ -200,7 +200,7 @@ def _integers(file: str, column: pa.Array) -> pa.Array:
 
 def _parsed(listed: ChangeRows, texts: pa.Array, field: Field) -> pa.Array:
     """The numbers in some texts, by the rules for the text of a source."""
-    rows, lines = Rows((field,)), [text.encode() for text in texts.to_pylist()]
+    rows, lines = LineLayout((field,)), [text.encode() for text in texts.to_pylist()]
     read = rows.read(b"".join(line.strip() + b"\n" for line in lines))
     if read is None:
         row, reason = next((row, reason) for row, line in enumerate(lines) if (reason := rows.explain(line.strip())))

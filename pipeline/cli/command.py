@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
 from pipeline.cli import products, runs
-from pipeline.cli.init.commands import init
+from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 from pipeline.cli.summary import summarise
 from pipeline.config.formats import FORMATS

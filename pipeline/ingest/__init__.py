@@ -40,7 +40,7 @@ def ingest(
     work: Path,
     held: HeldEdges | None = None,
     copy: bool = False,
-    begins: Callable[[], object] = bool,
+    before_reading: Callable[[], object] = bool,
 ) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
@@ -49,7 +49,7 @@ def ingest(
         work: The folder of the run's steps.
         held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
-        begins: Called before the source is read, unless the folder already holds its content.
+        before_reading: Called before the source is read, unless the folder already holds its content.
 
     Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
@@ -76,7 +76,7 @@ def ingest(
     reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
-        begins()
+        before_reading()
         facts = reading.write(folder)
         names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in sources:

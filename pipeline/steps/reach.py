@@ -93,11 +93,11 @@ def reach_into(index: Path, pairs: str, out: Path, **given: Any) -> Folder:
     folders = [(out, STEP), *([(witness, PATHS)] if witness else [])]
     for folder, step in folders:
         prepare(folder, step)
-    found, backend = find_index(index), choose(options.backend)
-    graph = graph_of_index(found) if witness else None
+    stored_index, backend = find_index(index), choose(options.backend)
+    graph = graph_of_index(stored_index) if witness else None
     with started(options.cluster, backend) as cluster:
         runtime = Runtime(out.parent, backend, cluster)
-        answers = steadily([pairs], lambda: reach(found, pairs, out, options.unknown, options.oracle, runtime))
+        answers = steadily([pairs], lambda: reach(stored_index, pairs, out, options.unknown, options.oracle, runtime))
         if witness and graph:
             flushed(find_paths(graph, answers, witness, runtime))
         return answers

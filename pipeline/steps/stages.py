@@ -11,7 +11,7 @@ from pipeline.config.run import StageName
 from pipeline.config.stages import MaxFlowConfig, ReachabilityConfig
 from pipeline.steps.answers import AnswerRequest, solve, write_table
 from pipeline.steps.index import build_index
-from pipeline.steps.pairs.flows import solve_pairs
+from pipeline.steps.pairs.maximum_flows import solve_pairs
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
@@ -35,7 +35,7 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
 
     Raises:
         BadSource: A source is not in the graph.
-        BadInput: The weights are so large that a sum of them does not fit 64 bits, or as `pairs.flows.solve_pairs`.
+        BadInput: The weights are so large that a sum of them does not fit 64 bits, or as `pairs.maximum_flows.solve_pairs`.
         TooLarge: The index may take more memory than is free, or a closure has more pairs than its limit.
         ClusterLost: As `cluster.map`.
     """

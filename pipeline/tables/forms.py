@@ -101,7 +101,7 @@ class TableForm:
                     raise ProofFailed(WRONG_VERTICES)
                 column = elementwise(column.take, graph.positions, dtype=column.dtype)
             read.append(column)
-        return self.answer(AllVertices(graph, weight_type(graph.out)), read, source)
+        return self.answer(AllVertices(graph, dtype_of_weights(graph.out)), read, source)
 
 
 def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
@@ -160,7 +160,7 @@ class AllVertices:
         return own
 
 
-def weight_type(csr: Csr) -> np.dtype[Any]:
+def dtype_of_weights(csr: Csr) -> np.dtype[Any]:
     """Type of the weights of arcs; int64 where there are none."""
     stored: np.dtype[Any] = ID if csr.weights is None else csr.weights.dtype
     return stored

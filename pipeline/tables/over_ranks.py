@@ -18,7 +18,7 @@ from pipeline.errors import ProofFailed
 from pipeline.store.shards import DealtRows
 from pipeline.tables import files as tables
 from pipeline.tables.batches import NO_ID, as_arrays
-from pipeline.tables.forms import WRONG_VERTICES, require_known, require_one_label, weight_type
+from pipeline.tables.forms import WRONG_VERTICES, dtype_of_weights, require_known, require_one_label
 
 
 class ShardVertices:
@@ -32,7 +32,7 @@ class ShardVertices:
 
     def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
         self.ids, self.positions = shard.ids, shard.positions
-        self.weight, self.first_row = weight_type(shard.out), shard.rows.start
+        self.weight, self.first_row = dtype_of_weights(shard.out), shard.rows.start
         self.owners = Owners(shard.bounds, communicator)
         self.rows_by_id = rows_by_id
         self._known: tuple[Array, Array, Array] | None = None

@@ -76,7 +76,7 @@ def of_parquet(path: Path, file: str) -> Sample:
     return Sample(list(known), kinds)
 
 
-def chosen(file: str, sample: Sample, graph: GraphConfig) -> Guess:
+def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     """The columns that are configured or, for the others, likely. Raises BadInput if there are too few columns."""
     given, kinds, reasons = graph.columns, sample.kinds, dict[str, str]()
     ids = [name for name in sample.names if kinds[name] in _IDS and name != given.weight]

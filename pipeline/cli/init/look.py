@@ -52,7 +52,7 @@ def look(graph: GraphConfig) -> Seen:
                 raise BadInput(source.url, "is remote or compressed Parquet; init reads local, uncompressed Parquet")
             local = source.local if name == "parquet" else None
             sample = columns.of_parquet(local, source.url) if local else columns.of_text(text.head, name == "tsv")
-            guess = columns.chosen(source.url, sample, graph)
+            guess = columns.guess(source.url, sample, graph)
             guessed, reasons = {"columns": guess.columns, "format": name}, guess.reasons
             read_with = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))

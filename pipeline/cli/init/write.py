@@ -54,7 +54,7 @@ def _keys(model: type[Model], part: Model | None, folder: Path) -> Iterator[str]
         if value is None:
             yield f"# {key.name} = {key.example}"
         else:
-            yield f"{key.name} = {_toml(_beside(value, folder) if key.name in _PATHS else value)}"
+            yield f"{key.name} = {_toml(_relative_to(value, folder) if key.name in _PATHS else value)}"
 
 
 def _toml(value: Any) -> str:
@@ -62,7 +62,7 @@ def _toml(value: Any) -> str:
     return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())
 
 
-def _beside(path: str | Path, folder: Path) -> str:
+def _relative_to(path: str | Path, folder: Path) -> str:
     """A path relative to the folder of the file that contains it; a URL as it is."""
     return str(path) if "://" in str(path) else os.path.relpath(Path(path).absolute(), folder)
 

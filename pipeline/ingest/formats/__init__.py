@@ -8,8 +8,8 @@ from pipeline.ingest.formats.format import FileFormat, TextFormat
 
 def _declared(where: str) -> TextFormat | FileFormat:
     module, _, name = where.partition(":")
-    found: TextFormat | FileFormat = getattr(import_module(f"{__name__}.{module}"), name)
-    return found
+    entry: TextFormat | FileFormat = getattr(import_module(f"{__name__}.{module}"), name)
+    return entry
 
 
 FORMATS = {name: _declared(where) for name, where in formats.FORMATS.items()}

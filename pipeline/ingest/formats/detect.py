@@ -35,8 +35,8 @@ class OfAnotherForm(BadInput):
 
 def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     """Return the name of the format of a file that starts with `head`. Raises BadInput if no format matches."""
-    if found := binary_format(head):
-        return found
+    if format_name := binary_format(head):
+        return format_name
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput(file, "is UTF-16; `iconv -f utf-16 -t utf-8` converts such a file")
     if b"\0" in head:
@@ -51,11 +51,11 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     if graph.delimiter:
         return "csv"
     headerless = None if graph.header else by_name(file) or _by_option(first, graph)
-    found = headerless or _by_content(Head(lines, first, graph.columns))
-    if (reason := _FOREIGN.get(_suffix(file))) and found in (None, "snap", "konect") and not first.startswith(b"#"):
+    format_name = headerless or _by_content(Head(lines, first, graph.columns))
+    if (reason := _FOREIGN.get(_suffix(file))) and format_name in (None, "snap", "konect") and not first.startswith(b"#"):
         raise OfAnotherForm(file, reason, number)
-    if found := found or by_name(file) or _by_option(first, graph):
-        return found
+    if format_name := format_name or by_name(file) or _by_option(first, graph):
+        return format_name
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.ingest.fields import Decimals, OtherForm
-from pipeline.ingest.formats.columns import Chosen
+from pipeline.ingest.formats.columns import ReadColumns
 from pipeline.ingest.formats.text import Text
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class EdgeList:
     rows: int | None = None  # edges, if the file states it; the tables have as many, or iterating them raises BadInput
     # The largest values of columns of integers, as far as the file states them; they may be wrong.
     largest: Mapping[str, int] = field(default_factory=dict)
-    columns: Chosen | None = None  # those of a file that has columns
+    columns: ReadColumns | None = None  # those of a file that has columns
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
     # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of

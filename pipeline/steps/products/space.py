@@ -45,5 +45,5 @@ def _measure(sweeps: Sweeps, rows: Rows, schema: pa.Schema, keys: list[str], con
     """Bytes of the rows as a file."""
     file = pa.MockOutputStream()
     write_rows(file, schema, keys, rows(sweeps.for_task(), context, part))
-    found: int = file.size()
-    return found
+    size: int = file.size()
+    return size

@@ -107,12 +107,12 @@ class Sweeps:
         With `least` the last ranges become smaller, in steps of `least`, so that workers that take one after the other end
         together: each has a SHARE of the sources that are left.
         """
-        least, count, found, first = least or most, self.count, list[range](), 0
+        least, count, ranges, first = least or most, self.count, list[range](), 0
         while first < count:
             size = min(most, max(least, (count - first) // SHARE // least * least))
-            found.append(range(first, min(first + size, count)))
+            ranges.append(range(first, min(first + size, count)))
             first += size
-        return found or [range(0)]
+        return ranges or [range(0)]
 
     def prepared(self, runtime: Runtime) -> "Sweeps":
         """The same with the graph's hierarchy, where that saves time and the graph is like a road network."""
@@ -177,17 +177,17 @@ class Sweeps:
         elif self.every or hierarchy is None:
             yield from (Trees(batch.sources, batch.distances[:, heads], None) for batch in sweep(graph, hierarchy, rows))
         else:
-            found, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
-            yield from (Trees(some, found.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
+            targets, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
+            yield from (Trees(some, targets.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
 
     def _hierarchy_at(self, context: TaskContext) -> Hierarchy | None:
         """The hierarchy of the graph that is swept: of one that is turned around, with ascents for descents."""
         if self.hierarchy is None:
             return None
-        found = context.whole_graph(self.graph).hierarchy(self.hierarchy)
-        if not self.towards or found.symmetric:
-            return found
-        return found.derived.get(_reversed, lambda: replace(found, up=found.down, down=found.up))
+        hierarchy = context.whole_graph(self.graph).hierarchy(self.hierarchy)
+        if not self.towards or hierarchy.symmetric:
+            return hierarchy
+        return hierarchy.derived.get(_reversed, lambda: replace(hierarchy, up=hierarchy.down, down=hierarchy.up))
 
     def _compare(self, graph: Graph, batch: Trees, sample: list[int], heads: Array | None) -> None:
         started = time.perf_counter()

@@ -54,13 +54,13 @@ def write_files(folder: Path, product: Product, keys: Sequence[str], per_file: i
 
 def write_rows(folder: Path, product: Product, keys: Sequence[str], runtime: Runtime) -> tuple[Swept, pa.Table]:
     """Write a table that has few rows for each source, which the tasks send; return it, too."""
-    sweeps, total, found = product.sweeps.prepared(runtime), Swept(), [product.schema.empty_table()]
+    sweeps, total, tables_of_tasks = product.sweeps.prepared(runtime), Swept(), [product.schema.empty_table()]
     tasks = sweeps.tasks(PER_TASK, PER_LAST_TASK)
     sent = runtime.cluster.map(partial(_send, product, sweeps, keys), tasks, runtime.backend, one_at_a_time=True)
     for ((table, swept),) in progress.counted(sent, list(map(len, tasks)), "sources"):
-        found.append(table)
+        tables_of_tasks.append(table)
         total.add(swept)
-    table = pa.concat_tables(found).combine_chunks()
+    table = pa.concat_tables(tables_of_tasks).combine_chunks()
     for number in range(tables.files_of(len(table))):
         rows = table[number * tables.ROWS_PER_FILE : (number + 1) * tables.ROWS_PER_FILE]
         tables.write_rows(folder / tables.file_name(number), product.schema, keys, rows.to_batches(tables.ROWS_PER_GROUP))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pipeline.config.run import RunConfig
 from pipeline.steps.places.ground import text_of
 from pipeline.steps.places.snapping import ground_of, snapped
-from pipeline.steps.products.vertices import asked_in
+from pipeline.steps.products.vertices import vertices_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import PlaceFacts
 from pipeline.store.manifest import Folder
@@ -34,7 +34,7 @@ def farthest(places: Sequence[PlaceFacts]) -> str:
 
 
 def _vertices_in(files: Mapping[str, str]) -> dict[str, Iterable[int | str]]:
-    return {key: asked_in(file) for key, file in files.items()}
+    return {key: vertices_in(file) for key, file in files.items()}
 
 
 def _listed(named: Mapping[str, Iterable[int | str]], edges: Folder, graph: Folder, runtime: Runtime) -> list[PlaceFacts]:

@@ -145,7 +145,7 @@ BESIDE = {  # a file that a run reads beside its source: its configuration, its 
     ),
     "maximum flows": (
         {"max_flow": {"pairs": "p.parquet"}, "stages": ["wcc", "max_flow"]}, "p.parquet", PAIRS,
-        ("pipeline.steps.pairs.flows", "blocks", "after"),
+        ("pipeline.steps.pairs.maximum_flows", "blocks", "after"),
     ),
     "flows over arcs": (
         {"flows": {"pairs": "p.parquet"}, "stages": ["wcc"]}, "p.parquet", PAIRS,

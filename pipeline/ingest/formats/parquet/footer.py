@@ -87,12 +87,12 @@ class Footer:
         if sum(self._rows) != self._total or min(self._rows, default=0) < 0:
             raise Contradiction(f"its footer has {self._total} rows, but its row groups have {sum(self._rows)}")
         check_plain(footer)
-        found = columns_of(footer)
-        check_names(footer, found)
+        of_footer = columns_of(footer)
+        check_names(footer, of_footer)
         self._chunks: list[dict[str, Chunk]] = [{} for _ in groups]
         self.nulls, self.largest = 0, {}
         for position, leaf in columns.items():
-            found.leaves[position].check()
+            of_footer.leaves[position].check()
             for chunks, group in zip(self._chunks, groups, strict=True):
                 chunks[leaf.path] = chunk_of(group[1][position], leaf)
                 self.nulls += group[1][position][3].get(STATISTICS, {}).get(NULLS, 0)
@@ -132,7 +132,7 @@ class Footer:
             self.check_pages(number)
 
 
-def check_rows(found: int, stated: int, stated_nulls: int, nulls: int = 0) -> None:
+def check_rows(rows: int, stated: int, stated_nulls: int, nulls: int = 0) -> None:
     """Raise Contradiction if another number of rows, or fewer nulls, were read than the footer states."""
-    if found != stated or nulls < stated_nulls:
-        raise Contradiction(f"{found} rows with {nulls} nulls were read, the footer states {stated} with {stated_nulls}")
+    if rows != stated or nulls < stated_nulls:
+        raise Contradiction(f"{rows} rows with {nulls} nulls were read, the footer states {stated} with {stated_nulls}")
