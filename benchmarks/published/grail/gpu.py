@@ -1,4 +1,4 @@
-"""Queries on a GPU as the thesis answers them, 64 searches in a mask, and by exception lists (see grail.py for the sources).
+"""Queries on a GPU as the thesis answers them, 64 searches in a mask, and by exception lists (see cpu.py for the sources).
 
 The intervals alone prune; neither levels nor supports are read. Masks of 32 bits are the thesis's first variant.
 """
@@ -6,7 +6,7 @@ The intervals alone prune; neither levels nor supports are read. Masks of 32 bit
 import cupy
 import numpy as np
 
-from benchmarks.published.grail import LARGEST_LISTED
+from benchmarks.published.grail.cpu import LARGEST_LISTED
 from benchmarks.published.three_queues import Engine
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.graph import Array
@@ -47,7 +47,7 @@ def contains(index: ReachabilityIndex, u: Array, v: Array) -> Array:
 
 
 def exceptions(index: ReachabilityIndex) -> Array:
-    """List the pairs of nodes that `benchmarks.published.grail.exceptions` lists, in its order, in the same array.
+    """List the pairs of nodes that `benchmarks.published.grail.cpu.exceptions` lists, in its order, in the same array.
 
     Which of them are reachable the kernels' index answers. Raises ValueError if there are more than LARGEST_LISTED nodes.
     """
