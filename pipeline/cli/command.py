@@ -10,7 +10,7 @@ from kernels.registry import ALGORITHMS
 from pipeline.cli import products, runs
 from pipeline.cli.init.commands import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
-from pipeline.cli.summary import summarise
+from pipeline.cli.output import summarise
 
 STAGES = "\n".join(
     f"* `{algorithm.name}`: {algorithm.help}; columns "

@@ -36,7 +36,6 @@ from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import STAMP, require_ours
 from pipeline.tables import files as tables
-from pipeline.tables.coordinates import write_coordinates
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +181,7 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    write_coordinates(results.edges, fresh)
+    tables.write_coordinates(results.edges, fresh)
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
         _require_same(step, file, files[target].blake3)
