@@ -21,18 +21,17 @@ from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
 from pipeline.steps.products.registry import products_of, require_products
-from pipeline.steps.publication.inputs import files_read
-from pipeline.steps.publication.lookup import linked_run
+from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import Asked, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import solve_stages
+from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
-from pipeline.store.sha256 import SUMS, Sums
-from pipeline.store.workspace import workspace
+from pipeline.store.workspace import linked_run, workspace
 
 log = logging.getLogger(__name__)
 

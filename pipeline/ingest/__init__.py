@@ -29,11 +29,11 @@ from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
 from pipeline.runtime.threads import ahead
+from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import Names, open_names
-from pipeline.store.sha256 import Sums
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
 from pipeline.tables.points import COORDINATES, NODES

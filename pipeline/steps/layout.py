@@ -25,7 +25,7 @@ from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.needs import Shape, require_space
+from pipeline.runtime.memory import Shape, require_space
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in

@@ -120,7 +120,7 @@ def graph(tmp_path):
 
 
 def free(monkeypatch, memory: int = 2**40, disk: int = 2**40) -> None:
-    for module in ("pipeline.inspection.estimate", "pipeline.runtime.needs"):
+    for module in ("pipeline.inspection.estimate", "pipeline.runtime.memory"):
         monkeypatch.setattr(f"{module}.free_memory", lambda _="cpu": memory)
         monkeypatch.setattr(f"{module}.free_disk", lambda _: disk)
 

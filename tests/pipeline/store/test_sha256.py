@@ -7,8 +7,7 @@ from blake3 import blake3
 
 from pipeline.errors import BadInput
 from pipeline.store import sha256
-from pipeline.store.digests import Unwritten
-from pipeline.store.sha256 import Sums
+from pipeline.store.digests import Sums, Unwritten
 
 
 def begin(sums, path):
