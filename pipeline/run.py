@@ -101,12 +101,12 @@ def _with_queries(config: RunConfig, results: Results, runtime: Runtime, steps: 
 
 def _with_products(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
     """The results with products, and with the hierarchy from which they were made."""
-    if not (asked := [*products_of(config, results.edges, results.graph)]):
+    if not (configured := [*products_of(config, results.edges, results.graph)]):
         return results
     from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 
     before = stored_steps(runtime.work)
-    products = [steps(name, step, runtime) for name, step in asked]
+    products = [steps(name, step, runtime) for name, step in configured]
     return replace(results, products=products, hierarchies=steps_of(results.graph, runtime.work, before))
 
 
@@ -140,8 +140,8 @@ def _with_changes(config: RunConfig, results: Results, target: Target, runtime: 
 
 def _publish(config: RunConfig, results: Results, target: Target, backend: Backend, steps: Steps) -> Folder:
     fallback = obstacle() if config.backend == "auto" and backend == "cpu" else None
-    asked = Asked(target, config.expect, config.keep, config.publish_to)
-    published = steps("publish", publish, config.output, results, asked, backend, fallback)
+    how = Asked(target, config.expect, config.keep, config.publish_to)
+    published = steps("publish", publish, config.output, results, how, backend, fallback)
     if config.publish_to:
         from pipeline.steps.publication.remote import upload
 

@@ -116,11 +116,11 @@ class FileFormat:
     options: frozenset[str] = frozenset({"columns"})
 
 
-def choose(file: str, found: Sequence[str], columns: Columns, line: int | None = None, numbered: bool = False) -> Chosen:
+def choose(file: str, present: Sequence[str], columns: Columns, line: int | None = None, numbered: bool = False) -> Chosen:
     """Find the configured columns among those of a file.
 
     Args:
-        found: Names of the file's columns; their numbers from "1" if they are `numbered`, because the file has no header line.
+        present: Names of the file's columns; their numbers from "1" if they are `numbered`, because the file has no header line.
         line: Of the header.
 
     Raises:
@@ -128,20 +128,20 @@ def choose(file: str, found: Sequence[str], columns: Columns, line: int | None =
     """
     names = {}
     for role, default in _DEFAULTS.items():
-        asked = getattr(columns, role)
-        name = default[numbered] if asked is None else asked
-        if name is False or (role == "weight" and asked is None and name not in found):
+        stated = getattr(columns, role)
+        name = default[numbered] if stated is None else stated
+        if name is False or (role == "weight" and stated is None and name not in present):
             continue
-        if found.count(name) > 1:
-            raise BadInput(file, f"{found.count(name)} columns are named {name!r}", line)
-        if name not in found:
-            existing = ", ".join(map(repr, found))[:200] + (": they have no names, but numbers" if numbered else "")
-            how = did_you_mean(name, found) or f"; name the column in graph.columns.{role} or with --{role}"
-            if len(found) == 1 and (between := next((mark for mark in ";\t|" if mark in found[0]), None)):
+        if present.count(name) > 1:
+            raise BadInput(file, f"{present.count(name)} columns are named {name!r}", line)
+        if name not in present:
+            existing = ", ".join(map(repr, present))[:200] + (": they have no names, but numbers" if numbered else "")
+            how = did_you_mean(name, present) or f"; name the column in graph.columns.{role} or with --{role}"
+            if len(present) == 1 and (between := next((mark for mark in ";\t|" if mark in present[0]), None)):
                 how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
             raise BadInput(file, f"no column {name!r} among {existing}{how}", line)
         names[role] = name
-    return Chosen(names, [name for name in found if name not in names.values()])
+    return Chosen(names, [name for name in present if name not in names.values()])
 
 
 def check_count(file: str, count: int, limits: Limits, line: int | None = None) -> None:
