@@ -69,7 +69,7 @@ def _work(names: list[str], runs: list[str]) -> None:
     from prefect.logging.handlers import APILogWorker
 
     from flows.analytics import FLOWS
-    from pipeline.cli.summary import summarise
+    from pipeline.cli.output import summarise
 
     def drain() -> None:
         """Send what is still to be sent to the server, which may end with this process."""

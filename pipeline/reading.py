@@ -15,9 +15,9 @@ from pipeline.report import prepare_page
 from pipeline.report.wording import read_as
 from pipeline.signals import beside
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.places.snapping import different
+from pipeline.steps.places import different
 from pipeline.steps.publication.expectations import require_columns, require_graph
-from pipeline.steps.publication.inputs import input_of
+from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input

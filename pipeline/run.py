@@ -21,18 +21,17 @@ from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
 from pipeline.steps.products.registry import products_of, require_products
-from pipeline.steps.publication.inputs import files_read
-from pipeline.steps.publication.lookup import linked_run
+from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import solve_stages
+from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
-from pipeline.store.sha256 import SUMS, Sums
-from pipeline.store.workspace import workspace
+from pipeline.store.workspace import linked_run, workspace
 
 log = logging.getLogger(__name__)
 
@@ -102,12 +101,12 @@ def _with_queries(config: RunConfig, results: Results, runtime: Runtime, steps: 
 
 def _with_products(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
     """The results with products, and with the hierarchy from which they were made."""
-    if not (asked := [*products_of(config, results.edges, results.graph)]):
+    if not (configured := [*products_of(config, results.edges, results.graph)]):
         return results
     from pipeline.steps.derived.hierarchy import steps_of, stored_steps
 
     before = stored_steps(runtime.work)
-    products = [steps(name, step, runtime) for name, step in asked]
+    products = [steps(name, step, runtime) for name, step in configured]
     return replace(results, products=products, hierarchies=steps_of(results.graph, runtime.work, before))
 
 

@@ -25,8 +25,8 @@ from kernels.communities.certificate import certify_communities
 from kernels.cpu.parallel import inverse
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank

@@ -186,7 +186,7 @@ def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
 
 
 def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:
-    """As `kernels.layout.rows.take_rows`."""
+    """As `kernels.layout.laid_out.take_rows`."""
     begins = by_position.offsets[order]
     offsets = cupy.zeros(len(order) + 1, OFFSET)
     cupy.cumsum(by_position.offsets[1:][order] - begins, out=offsets[1:])

@@ -14,8 +14,8 @@ from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.fields import Field
-from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
+from pipeline.ingest.formats.format import check_count
 from pipeline.ingest.formats.parquet import (
     NAME,
     begins_parquet,

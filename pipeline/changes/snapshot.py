@@ -8,7 +8,7 @@ import pyarrow as pa
 from kernels.cpu.parallel import elementwise
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.layout.cleaning import clean
-from kernels.layout.rows import take_rows
+from kernels.layout.laid_out import take_rows
 from pipeline.changes.reading import DELETE, INSERT, UPDATE, ChangeRows
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig

@@ -10,12 +10,12 @@ from pydantic import ValidationError
 from pipeline.config.loading import checked
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig, Damaged
-from pipeline.steps.publication.lookup import linked_run
 from pipeline.steps.publication.target import Target
 from pipeline.store import manifest
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.workspace import linked_run
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from kernels.registry import ALGORITHMS
 from pipeline.cli import products, runs
 from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
-from pipeline.cli.summary import summarise
+from pipeline.cli.output import summarise
 from pipeline.config.formats import FORMATS
 
 STAGES = "\n".join(

@@ -33,7 +33,7 @@ def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json:
 
     from pipeline.inspection.path import shortest_path
     from pipeline.report.wording import counted, number
-    from pipeline.steps.publication.lookup import find_run
+    from pipeline.store.workspace import find_run
 
     shortest = shortest_path(find_run(out), src, dst, table)
     if as_json:
@@ -135,7 +135,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     from pipeline.inspection.runs import run_before
     from pipeline.runtime.early import hide_pandas
     from pipeline.steps.destination import flushed, prepare
-    from pipeline.steps.publication.lookup import find_run
+    from pipeline.store.workspace import find_run
 
     hide_pandas()
     new = find_run(a)

@@ -6,13 +6,13 @@ from functools import partial
 from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.threads import on_daemon_thread
 from kernels.gpu.devices import device_count
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.cluster.protocol import Result, Task, TaskContext
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.early import load_kernels
 from pipeline.runtime.threads import map_in_order
+from pipeline.signals import beside
 from pipeline.store.code import Code
 
 _NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long it computes
@@ -30,7 +30,7 @@ class LocalThreads:
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
-        on_daemon_thread(partial(load_kernels, backend))
+        beside(partial(load_kernels, backend))
 
     def release(self) -> None:
         """See `RunCluster.release`: nothing to end."""

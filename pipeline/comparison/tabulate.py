@@ -31,7 +31,6 @@ from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 from pipeline.tables.changes import KIND
-from pipeline.tables.coordinates import write_coordinates
 
 STEP = "change_tables"
 RULES = (
@@ -62,7 +61,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
 
     def write(folder: Path) -> dict[str, Any]:
         after = {**new}
-        if placed := write_coordinates(edges, folder) if edges else None:
+        if placed := tables.write_coordinates(edges, folder) if edges else None:
             after[placed.name] = Version({file: digest_of_file(file) for file in tables.files(placed)})
         numbers, reason = _numbers(old, after)
         reasons = dict.fromkeys(old.keys() - after, "only the old run has it")

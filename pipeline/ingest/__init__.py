@@ -22,11 +22,11 @@ from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
+from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
-from pipeline.store.sha256 import Sums
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES

@@ -12,9 +12,8 @@ from pipeline.config.graph import GraphConfig, Limits, NodeColumns
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
 from pipeline.ingest.formats import dimacs
-from pipeline.ingest.formats.columns import TABLES
 from pipeline.ingest.formats.detect import by_name
-from pipeline.ingest.formats.format import HEAD
+from pipeline.ingest.formats.format import HEAD, TABLES
 from pipeline.ingest.formats.parquet import begins_parquet
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.nodes import read_nodes

@@ -16,8 +16,7 @@ from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import are_swept, trees_of
 from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.runtime.backend import Backend, choose
-from pipeline.runtime.memory import free_memory
-from pipeline.runtime.needs import Shape, free_disk, require_space
+from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 

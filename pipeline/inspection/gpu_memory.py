@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
 from pipeline.inspection.products import Trees, are_swept
-from pipeline.runtime.needs import Shape
+from pipeline.runtime.memory import Shape
 
 
 def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, Trees]) -> int:

@@ -18,7 +18,7 @@ from pipeline.report import change_tables, charts, reading, wording
 from pipeline.report.findings import Findings, read_and_draw
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
-from pipeline.steps.publication.inputs import input_of
+from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.proved import counted_proofs
 from pipeline.steps.publication.results import Results, proof_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer

@@ -22,10 +22,10 @@ from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
-from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, over_ranks
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
 

@@ -21,12 +21,12 @@ from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
-from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.code import HELD_INDEX, Code
 from pipeline.store.facts import GraphFacts, IndexFacts, over_ranks
 from pipeline.store.index.arrays import NUMBERS
 from pipeline.store.index.folder import FORMAT, STEP
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, shared_attempt
 
 _TASKS = 64  # at most, each of some dimensions
 _CODE = Code((__name__, *HELD_INDEX))

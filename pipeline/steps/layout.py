@@ -18,25 +18,24 @@ from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout import lay_out as layout_kernel
-from kernels.layout.laid_out import LaidOut
-from kernels.layout.rows import parallel_arcs
+from kernels.layout.laid_out import LaidOut, parallel_arcs
 from kernels.layout.rules import Edges, Rules
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.needs import Shape, require_space
+from pipeline.runtime.memory import Shape, require_space
 from pipeline.steps.layout_proof import prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
-from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import WrittenDirection, save_direction, write_vertices
 from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
+from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
 
 _SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more

@@ -23,11 +23,11 @@ from pipeline.runtime.memory import require_memory
 from pipeline.steps.pairs import BATCH
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.deltas import GRAPHS
 from pipeline.store.facts import GraphFacts, PathFacts
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import finder
 

@@ -22,10 +22,10 @@ from pipeline.steps.paths import STEP as PATHS
 from pipeline.steps.paths import find_paths, graph_of_index
 from pipeline.steps.queries import STEP, Queries, QueryCounts, Unknown
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.index.arrays import open_index
 from pipeline.store.index.folder import find_index, index_of
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 
 

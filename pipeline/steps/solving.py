@@ -12,7 +12,7 @@ from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.vertices import tabulate_vertices
-from pipeline.steps.places.snapping import as_made
+from pipeline.steps.places import as_made
 from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage

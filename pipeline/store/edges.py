@@ -21,10 +21,9 @@ from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
-from pipeline.store.digests import Unwritten, digest_of_file
+from pipeline.store.digests import Sums, Unwritten, digest_of_file
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.sha256 import Sums
 
 FILES = "part-*.parquet"
 LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core

@@ -77,7 +77,7 @@ def open_graph(
         csr = bases.get(of) if bases else None
         if csr is None:
             csr = _joined([_open_stored(folder, number, of) for number in stored])
-            csr = copied_by(partial(bring, backend=backend), csr)
+            csr = copied_by(partial(bring, backend=backend), csr) if backend == "gpu" else csr
         if bases is not None:
             bases[of] = csr
         return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr

@@ -249,16 +249,16 @@ def flush_all(folder: Path) -> None:
 
 
 def _valid(path: Path, key: str) -> Folder | None:
+    if not path.exists():
+        return None
     try:
         folder = read(path)
-        if folder.manifest.key != key:
-            return None
-        check(folder)
+        if folder.manifest.key == key:
+            check(folder)
+            return Folder(path, folder.manifest, reused=True)
     except Damaged as damage:
-        if path.exists():
-            log.warning("%s; the step runs again", damage)
-        return None
-    return Folder(path, folder.manifest, reused=True)
+        log.warning("%s; the step runs again", damage)
+    return None
 
 
 def _require_ours(path: Path) -> None:

@@ -2,6 +2,9 @@
 
 A folder is recognised as ours by its name, its user and the lock file in it, which the kernel unlocks when the owner ends.
 Nothing is removed through a link.
+
+A task may run twice at the same time, because a worker that was given up for lost may still be writing when its task runs again
+elsewhere. So each attempt writes under a name of its own.
 """
 
 import fcntl
@@ -13,7 +16,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
+import numpy as np
+
+from kernels.distributed.communicator import Communicator
 from pipeline.signals import cleaned, undisturbed
 
 _NAME = re.compile(r"\.graphmill-[0-9a-f]{16}")
@@ -116,3 +123,21 @@ def replace_text(path: Path, text: str) -> None:
         file = unfinished / path.name
         file.write_text(text, encoding="utf-8")
         file.replace(path)
+
+
+def attempts_beside(folder: Path) -> Path:
+    """A new folder for the attempts at the files of a step, next to the unfinished `folder` that the step was given."""
+    attempts = folder.with_name("attempts")
+    attempts.mkdir()
+    return attempts
+
+
+def new_attempt(attempts: Path) -> Path:
+    """A path in `attempts` that no other attempt has."""
+    return attempts / uuid4().hex
+
+
+def shared_attempt(attempts: Path, communicator: Communicator) -> Path:
+    """A path in `attempts` that all ranks of this attempt share and no other attempt has. A collective."""
+    drawn = communicator.gather(np.frombuffer(uuid4().bytes, np.uint8))
+    return attempts / bytes(drawn[0]).hex()

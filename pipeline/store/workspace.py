@@ -1,4 +1,4 @@
-"""An output folder: exclusive use of it by one run, and the link to its newest run.
+"""An output folder: exclusive use of it by one run, the link to its newest run, and the run that a path names.
 
 Only what runs made is replaced or removed; links in the place of its folders and files are refused.
 """
@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 
+from pipeline.config.run import output_folder
 from pipeline.errors import BadConfig, Busy, Damaged
 from pipeline.signals import cleaned
 from pipeline.store.manifest import Folder, file_of, link_or_copy, read
@@ -146,3 +147,34 @@ def _remove_empty(output: Path) -> None:
         (output / "steps").rmdir()
         (output / ".lock").unlink()
         output.rmdir()
+
+
+def linked_run(link: Path) -> Folder:
+    """The run that a link such as `latest`, which may change at any time, names now. Raises Damaged."""
+    return read(Path(os.path.realpath(link)))
+
+
+def find_run(path: Path, beside: Folder | None = None) -> Folder:
+    """Open a published run by its manifest.
+
+    Args:
+        path: An output folder or URL, whose latest run is taken; `OUT/latest`; `OUT/runs/ID`, or `OUT/ID` for short.
+        beside: A run of the output folder to which a path that is only an id belongs.
+
+    Raises:
+        BadConfig: There is no such run.
+        Damaged: Its manifest cannot be read.
+    """
+    path = output_folder(path)
+    folder = path / "latest" if (path / "latest").is_symlink() else path
+    if RUN_ID.fullmatch(path.name) and not path.exists():
+        only_id = beside is not None and path.parent == Path()
+        folder = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
+    folder = Path(os.path.realpath(folder))
+    if not os.path.lexists(file_of(folder)):
+        why = "; this folder has runs, but no `latest`" if (folder / "runs").is_dir() else ""
+        raise BadConfig(f"{path}: no such run{why}; name an output folder, its `latest`, or a folder in its `runs`")
+    run = read(folder)
+    if run.manifest.step != "run":
+        raise BadConfig(f"{path}: is not a published run, but the folder of step {run.manifest.step}")
+    return run

@@ -15,10 +15,10 @@ from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
-from pipeline.store.attempts import new_attempt
 from pipeline.store.manifest import Folder
+from pipeline.store.scratch import new_attempt
 from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES
-from pipeline.tables.points import GEOMETRY, metadata
+from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
@@ -252,3 +252,13 @@ def _encoding(field: pa.Field) -> tuple[str, str]:
         return field.name, "DELTA_BYTE_ARRAY"
     packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32
     return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"
+
+
+def write_coordinates(edges: Folder, above: Path) -> Path | None:
+    """Write table `above/coordinates` from an edge list, and return it; None if it has no coordinates."""
+    if (coordinates := sorted_coordinates(edges)) is None:
+        return None
+    folder = above / "coordinates"
+    folder.mkdir()
+    write(folder, folder.name, None, with_geometry(coordinates).cast(schema(folder.name, None)).to_batches())
+    return folder

@@ -15,8 +15,7 @@ from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.distributed.assembly import ghosts_of, to_device
 from kernels.distributed.dealing import Dealing, deal
 from kernels.graph import OFFSET, Array, Csr, index_dtype
-from kernels.layout.laid_out import LaidOut
-from kernels.layout.rows import take_rows
+from kernels.layout.laid_out import LaidOut, take_rows
 from kernels.layout.rules import Edges, Rules
 from kernels.layout.sharded.cleaning import OwnArcs, OwnVertices, clean_arcs
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order

@@ -15,7 +15,7 @@ from pipeline.config.model import Model
 from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
-from pipeline.ingest.formats.columns import TABLES
+from pipeline.ingest.formats.format import TABLES
 from pipeline.redaction import quoted
 
 SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use

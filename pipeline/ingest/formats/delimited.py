@@ -9,8 +9,7 @@ import pyarrow as pa
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import STRINGS, Field, ends
-from pipeline.ingest.formats.columns import check_count, choose
-from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
+from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, check_count, choose
 from pipeline.ingest.formats.rows import LineLayout, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, why_not_utf8

@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import STRINGS, Field, ends
-from pipeline.ingest.formats.columns import choose
-from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
+from pipeline.ingest.formats.format import EdgeList, TextFormat, choose, first_line
 from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.texts import shown

@@ -20,12 +20,12 @@ from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import save_array
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.hierarchy import ORDER, STEP, arrays_of, open_order
 from pipeline.store.hierarchy.facts import HierarchyFacts
 from pipeline.store.manifest import Folder, digest_of, make, read
+from pipeline.store.scratch import attempts_beside, new_attempt
 
 _CODE = Code((__name__, *HELD_GRAPH))
 _WORSE = 1.25  # how many times as many arcs as the order's own weights need are accepted of others

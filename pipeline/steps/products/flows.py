@@ -20,10 +20,10 @@ from pipeline.runtime.backend import bring
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import places_in, require_pairs_known

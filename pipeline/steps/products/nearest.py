@@ -20,9 +20,9 @@ from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 

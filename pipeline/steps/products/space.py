@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import TooLarge
-from pipeline.runtime.needs import free_disk
+from pipeline.runtime.memory import free_disk
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts

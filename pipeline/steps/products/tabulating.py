@@ -14,7 +14,7 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 from pipeline.tables.batches import in_groups
 

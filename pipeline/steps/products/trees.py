@@ -15,11 +15,11 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
 from pipeline.tables.forms import PATHS
 

@@ -17,7 +17,7 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
 from pipeline.ingest.vertex_names import is_place, numbers_of
-from pipeline.steps.places.snapping import nearest
+from pipeline.steps.places import nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder

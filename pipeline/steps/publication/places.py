@@ -4,8 +4,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.config.run import RunConfig
-from pipeline.steps.places.ground import text_of
-from pipeline.steps.places.snapping import ground_of, snapped
+from pipeline.steps.places import ground_of, snapped, text_of
 from pipeline.steps.products.vertices import vertices_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import PlaceFacts

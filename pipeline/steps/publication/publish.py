@@ -19,9 +19,7 @@ from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
 from pipeline.steps.publication.expectations import require_tables
-from pipeline.steps.publication.facts import summary, surroundings, tables_of
-from pipeline.steps.publication.inputs import input_of
-from pipeline.steps.publication.lookup import linked_run
+from pipeline.steps.publication.facts import input_of, summary, surroundings, tables_of
 from pipeline.steps.publication.report_marks import Marks, latest_run
 from pipeline.steps.publication.results import Results, proof_of, require_proofs, steps_of
 from pipeline.steps.publication.retention import published_at, retire, runs_in
@@ -34,9 +32,8 @@ from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, Q
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import STAMP, require_ours
+from pipeline.store.workspace import STAMP, linked_run, require_ours
 from pipeline.tables import files as tables
-from pipeline.tables.coordinates import write_coordinates
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +179,7 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    write_coordinates(results.edges, fresh)
+    tables.write_coordinates(results.edges, fresh)
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
         _require_same(step, file, files[target].blake3)

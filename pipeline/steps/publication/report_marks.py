@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pipeline import markdown
 from pipeline.errors import Damaged
-from pipeline.steps.publication.lookup import linked_run
 from pipeline.store.facts.run import StepFacts
+from pipeline.store.workspace import linked_run
 
 # The folders of the link and of this run; no text of a user's has this form in the page, where it is escaped.
 FOLDER, OWN = "<!--folder-->", "<!--own-->"

@@ -11,10 +11,9 @@ from pipeline.config.loading import anchored
 from pipeline.config.run import LINK, RunConfig
 from pipeline.errors import Damaged
 from pipeline.redaction import redacted
-from pipeline.steps.publication.lookup import linked_run
 from pipeline.store import manifest
 from pipeline.store.facts.run import ConfigurationFacts
-from pipeline.store.workspace import require_ours
+from pipeline.store.workspace import linked_run, require_ours
 
 log = logging.getLogger(__name__)
 LATEST, MANUAL = "latest", "manual"

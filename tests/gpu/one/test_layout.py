@@ -19,8 +19,8 @@ from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
 from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
 from kernels.layout.rules import Rules
 from kernels.layout.sorting import in_rows, transpose
 from tests.certificates.layouts import Layout, layout_of, random_layout

@@ -24,8 +24,8 @@ from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import to_device as graph_to_device
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, dealing_of, dealt

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.graph import Csr
-from kernels.layout.rows import parallel_arcs
-from pipeline.cli.summary import summarise
+from kernels.layout.laid_out import parallel_arcs
+from pipeline.cli.output import summarise
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig

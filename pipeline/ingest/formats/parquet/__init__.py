@@ -19,8 +19,7 @@ from kernels.graph import Array
 from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.columns import check_count, choose
-from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat
+from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, check_count, choose
 from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet.pages import MAGIC
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
