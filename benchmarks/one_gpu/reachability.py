@@ -68,7 +68,7 @@ def adjacency(file: Path) -> Graph:
 
 
 @dataclass(frozen=True)
-class Contest:
+class QueryContest:
     """A graph, its number of random queries, and the number of timed runs; a single run is not warmed up."""
 
     name: str
@@ -77,13 +77,13 @@ class Contest:
     runs: int
 
 
-def contests(folder: Path) -> Iterator[Contest]:
+def contests(folder: Path) -> Iterator[QueryContest]:
     """The graphs, one at a time."""
     for file in sorted(folder.glob("*.gra.gz")):
-        yield Contest(file.name.removesuffix(".gra.gz"), adjacency(file), FEW_QUERIES, RUNS)
-    yield Contest("path of 1,000,000", path(1_000_000), FEW_QUERIES, 1)
-    yield Contest("1000 layers of 20,000", layered(1000, 20_000), MANY_QUERIES, 5)
-    yield Contest("100 layers of 200,000", layered(100, 200_000), MANY_QUERIES, 3)
+        yield QueryContest(file.name.removesuffix(".gra.gz"), adjacency(file), FEW_QUERIES, RUNS)
+    yield QueryContest("path of 1,000,000", path(1_000_000), FEW_QUERIES, 1)
+    yield QueryContest("1000 layers of 20,000", layered(1000, 20_000), MANY_QUERIES, 5)
+    yield QueryContest("100 layers of 200,000", layered(100, 200_000), MANY_QUERIES, 3)
 
 
 def require_equal(found: Any, expected: Any) -> None:
@@ -96,7 +96,7 @@ def require_equal(found: Any, expected: Any) -> None:
             np.testing.assert_array_equal(cp.asnumpy(one), other, field.name)
 
 
-def check(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> None:
+def check(contest: QueryContest, index: ReachabilityIndex, src: Array, dst: Array) -> None:
     """Raise AssertionError unless the index is proved and the CPU gives the same answers to samples of each kind of decision.
 
     Where the graph is small, the CPU builds it again, and answers all.
@@ -118,7 +118,7 @@ def median(call: Any, runs: int) -> float:
     return float(np.median(milliseconds(call, warm_up=0 if runs == 1 else 2, repeats=runs)))
 
 
-def build_row(contest: Contest) -> str:
+def build_row(contest: QueryContest) -> str:
     """Times of the steps of a build."""
     graph, runs = contest.graph, contest.runs
     condensation = condense(graph)
@@ -133,7 +133,7 @@ def build_row(contest: Contest) -> str:
     return f"| {contest.name} | {size} | " + " | ".join(f"{time:.3g}" for time in times) + " |"
 
 
-def query_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
+def query_row(contest: QueryContest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
     """Fractions and times of queries by kind of decision."""
     runs, answers = max(3, contest.runs), reach(index, src, dst)
     shares = 100 * cp.asnumpy(cp.bincount(answers.decided, minlength=4)) / len(src)
@@ -145,7 +145,7 @@ def query_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array
     )
 
 
-def width_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
+def width_row(contest: QueryContest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
     """Times of the queries that the labels leave open, by concurrent searches."""
     answers = Reached(cp.empty(len(src), np.bool_), cp.empty(len(src), np.uint8))
     left, count = cuda_queries.cut(index, src, dst, answers)
@@ -155,7 +155,7 @@ def width_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array
     return f"| {contest.name} | {searched:,} | " + " | ".join(f"{time:.3g}" for time in times) + " |"
 
 
-def measure(contest: Contest, tables: list[list[str]]) -> None:
+def measure(contest: QueryContest, tables: list[list[str]]) -> None:
     """Check and time one graph; append its rows to the tables."""
     builds, queries, widths, thesis_labels, thesis_queries = tables
     poison(POISONED)

@@ -31,11 +31,11 @@ Karlsruhe, 2009 (rounds).
 from kernels.answers import Hierarchy
 from kernels.graph import Array, Graph
 from kernels.hierarchy.constants import SEARCHES
-from kernels.hierarchy.core import NotRoadLike
+from kernels.hierarchy.core import TooManyShortcuts
 from kernels.hierarchy.nearness import nearness
 from kernels.hierarchy.rounds import contract_all
 
-__all__ = ["NotRoadLike", "build_hierarchy", "customise", "memory", "nearness"]
+__all__ = ["TooManyShortcuts", "build_hierarchy", "customise", "memory", "nearness"]
 
 
 def build_hierarchy(graph: Graph) -> Hierarchy:

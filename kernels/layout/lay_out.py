@@ -12,12 +12,12 @@ from kernels.graph import OFFSET, index_dtype
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sorting import in_rows
 
 
 def lay_out(
-    edges: Edges, rules: Rules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
+    edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
 ) -> LaidOut:
     """Build a graph from the edges of all ranks: the same rows, to the byte, on any number of ranks. Collective.
 

@@ -49,7 +49,7 @@ from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
 from kernels.arrays import is_cupy, on_gpu, require_numpy
 from kernels.graph import Array, Graph
 from kernels.reachability.constants import FILTER, NUM_SUPPORTS, POSITIVE_CUT, SAME, SEARCH
-from kernels.reachability.definitions import METHODS, Memory, require_arguments
+from kernels.reachability.definitions import METHODS, PeakBytes, require_arguments
 from kernels.reachability.footprint import memory_on_cpu, memory_on_gpu
 
 __all__ = [
@@ -59,7 +59,7 @@ __all__ = [
     "POSITIVE_CUT",
     "SAME",
     "SEARCH",
-    "Memory",
+    "PeakBytes",
     "condense",
     "label",
     "memory",
@@ -138,7 +138,7 @@ def reach_by_search(index: ReachabilityIndex, src: Array, dst: Array) -> Array:
     return answer_by_search(index, src, dst)
 
 
-def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> Memory:
+def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> PeakBytes:
     """Bound the memory that an index of a graph takes, before it is built, as if every component were a single vertex.
 
     On a GPU it is device memory, in addition to the graph's arrays.

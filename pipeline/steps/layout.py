@@ -20,7 +20,7 @@ from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout import lay_out as layout_kernel
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rows import parallel_arcs
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from pipeline import progress
 from pipeline.cluster.protocol import Place
 from pipeline.cluster.threads import LocalThreads
@@ -201,10 +201,10 @@ def lay_out_part(source: Edges, edges: Folder, layout: LayoutConfig, ranks: Comm
     return layout_kernel.lay_out(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
 
 
-def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
+def rules_of(edges: Folder, layout: LayoutConfig) -> ArcRules:
     """Which arcs are stored of an edge list."""
     first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
-    return Rules(
+    return ArcRules(
         range(0) if first is None else range(first, first + declared),
         both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",

@@ -15,7 +15,7 @@ from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.layout.lay_out import lay_out
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sharded import shard_of
 from kernels.layout.sharded.cleaning import clean_arcs
 from pipeline.cluster.threads import LocalThreads
@@ -46,7 +46,7 @@ def edges_of(edges: EdgeList, dtype: type = np.int64) -> Edges:
     return Edges(src, dst, np.array([row[2] for row in rows], dtype) if edges.weighted else None)
 
 
-def on_one_rank(edges: Edges, rules: Rules, window: int | None) -> Graph:
+def on_one_rank(edges: Edges, rules: ArcRules, window: int | None) -> Graph:
     """The graph that a single rank lays out."""
     found = lay_out(edges, rules, window, SingleRank())
     out = found.take(0, "out")
@@ -69,7 +69,12 @@ def same_shard(one: Shard, other: Shard) -> bool:
 
 
 def check(
-    edges: Edges, rules: Rules, window: int | None, size: int, bring: Callable[[Array], Array] = np.asarray, deals: bool = False
+    edges: Edges,
+    rules: ArcRules,
+    window: int | None,
+    size: int,
+    bring: Callable[[Array], Array] = np.asarray,
+    deals: bool = False,
 ) -> None:
     expected = on_one_rank(edges, rules, window)
     bounds = even_bounds(expected, size)
@@ -89,8 +94,8 @@ def check(
         assert same_shard(shard, other)
 
 
-UNDIRECTED = Rules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
-DIRECTED = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
+UNDIRECTED = ArcRules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
+DIRECTED = ArcRules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
 
 
 @pytest.mark.parametrize("size", SOME_SIZES)
@@ -123,7 +128,7 @@ def random_edges(draw):
 )
 def test_random_edges_have_the_expected_shards_under_every_rule(edges, declared, rules, window, size):
     for deals in (False, True):
-        check(edges, Rules(declared, *rules), window, size, deals=deals)
+        check(edges, ArcRules(declared, *rules), window, size, deals=deals)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])

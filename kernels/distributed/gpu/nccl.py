@@ -16,7 +16,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator, Result, put
-from kernels.distributed.gpu.connection import Connection, library
+from kernels.distributed.gpu.connection import NcclConnection, library
 from kernels.distributed.threads import DEADLINE
 from kernels.gpu.transfer import empty_pinned
 from kernels.graph import Array
@@ -50,7 +50,7 @@ class BetweenGpus(Communicator):
         self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, check_peers: Callable[[], None] = lambda: None
     ) -> None:
         self.rank, self.size, self.unique_id = rank, size, unique_id
-        self._there = Connection(unique_id, rank, size, deadline, check_peers)
+        self._there = NcclConnection(unique_id, rank, size, deadline, check_peers)
         self._bytes = self._there.library.NCCL_UINT8
         self._announcement, self._announcements = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
 
@@ -68,11 +68,11 @@ class BetweenGpus(Communicator):
         self._there.check_peers = check_peers
 
     def close(self) -> None:
-        """See `Connection.close`."""
+        """See `NcclConnection.close`."""
         self._there.close()
 
     def abort(self) -> None:
-        """See `Connection.abort`."""
+        """See `NcclConnection.abort`."""
         self._there.abort()
 
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:

@@ -20,7 +20,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons
 from kernels.reachability.certificate.forms import of_dimension, require_labels
-from kernels.reachability.certificate.sharded_condensation import Names, check_condensation
+from kernels.reachability.certificate.sharded_condensation import NodeNames, check_condensation
 from kernels.reachability.keys import key, salt_of
 
 RULES = (*REACHABILITY_RULES, "every vertex has its component's labels")
@@ -82,7 +82,7 @@ class _Subject:
 
     view: GlobalView
     nodes: GlobalView
-    names: Names
+    names: NodeNames
     halo: Halo
     labels: Labels
 

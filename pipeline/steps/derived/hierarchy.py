@@ -108,7 +108,7 @@ def _on_order(graph: Folder, order: Folder, path: Path, place: Place) -> Hierarc
     def build(held: Graph) -> Hierarchy:
         try:
             found = kernel.customise(open_order(order, place.backend), held)
-        except kernel.NotRoadLike:
+        except kernel.TooManyShortcuts:
             return kernel.build_hierarchy(held)
         return found if _arcs(found) <= most else kernel.build_hierarchy(held)
 
@@ -130,7 +130,7 @@ def _built(graph: Folder, place: Place, build: Callable[[Graph], Hierarchy]) -> 
         held = place.whole_graph(graph).graph
         with clock.timed():
             found = build(held)
-    except kernel.NotRoadLike as error:
+    except kernel.TooManyShortcuts as error:
         raise NotRoadLike(f"{graph.path}: {error}") from None
     return found, HierarchyFacts(
         vertices=facts.vertices, levels=found.num_levels, up_arcs=len(found.up.others), weights=str(found.up.weights.dtype),

@@ -23,7 +23,7 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Program:
+class ArcLoops:
     """The compiled loop, its rounds if it repeats; types of what rows keep between segments; whether rows enter a frontier."""
 
     loop: Any
@@ -34,7 +34,7 @@ class Program:
     divisible: bool
 
 
-def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> Program:
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> ArcLoops:
     """Compile an advance."""
     of_type = "i" if collect == "first" or edge.result in ("", "b") else edge.result
     start = None if collect is None else identity(collect, of_type)
@@ -43,7 +43,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     divisible = collect != "first" and not ordered(collect or "", of_type) and not {"arc", "place"} & {*edge.parameters}
     total = DTYPES["i"] if start is None else start.dtype
     loop = advancing(before, edge, after, collect, start)
-    return Program(loop, repeating(loop) if repeats else None, own, total, finds, divisible)
+    return ArcLoops(loop, repeating(loop) if repeats else None, own, total, finds, divisible)
 
 
 def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Captured, turn_round: int = 1) -> Frontier:
