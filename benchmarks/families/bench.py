@@ -27,7 +27,7 @@ from benchmarks.schema import failure_of
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import Graph
 from kernels.layout import rules
-from kernels.layout.lay_out import lay_out
+from kernels.layout.building import build_csr
 
 SIZES = {"1M": 1 << 20, "16M": 1 << 24}
 CALLS = 4  # of a kernel, or searches from random sources
@@ -109,7 +109,7 @@ def graph_of(edges: GeneratedEdges) -> Graph:
     weights = weight_of_endpoints(edges.src, edges.dst)
     given = rules.ArcRules(edges.declared, edges.symmetric, keep_self_loops=False, keep_parallel=False)
     window = WINDOW if edges.order == "windowed" else _ALL
-    found = lay_out(rules.Edges(edges.src, edges.dst, weights), given, window, SingleRank())
+    found = build_csr(rules.Edges(edges.src, edges.dst, weights), given, window, SingleRank())
     out, into = (found.take(0, direction) if direction in found.directions else None for direction in ("out", "in"))
     assert out is not None
     return Graph(found.ids, found.rows_by_id, out, out if into is None else into, found.directed)

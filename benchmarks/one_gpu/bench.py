@@ -202,7 +202,7 @@ class Libraries:
     def ways(self) -> list[Any]:
         """Each interface on the graph, with weights of a type that can represent our distances."""
         sources = searches(self.graph, 1)
-        weight = gpu_peers.weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
+        weight = gpu_peers.exact_weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
         return [interface(self.graph, weight) for interface in self.interfaces]
 
     def race(self, kernel: ComparedKernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def edge_lists(edges: GeneratedEdges, count: int) -> list[tuple[Any, ...]]:
     return [(edges.src, edges.dst, edges.weights, edges.declared, edges.symmetric, window)] * count
 
 
-def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> Csr:
+def build_out_csr(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> Csr:
     """Lay out the out-direction of an edge list."""
     _, arcs, _ = clean(src, dst, weights, ArcRules(declared, both, keep_self_loops=False, keep_parallel=False))
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
@@ -180,7 +180,7 @@ REQUESTED = (
     ),
     ComparedKernel("communities", communities, certify_communities, one_call, both_ways=True, cpu_arcs=1 << 26),
 )
-KERNELS = (*ALGORITHMS, ComparedKernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24), *REQUESTED)
+KERNELS = (*ALGORITHMS, ComparedKernel("layout", build_out_csr, certify_layout, edge_lists, cpu_arcs=1 << 24), *REQUESTED)
 
 
 def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:

@@ -43,13 +43,13 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     by_hand = of("levels, hand-written, top-down", lambda g, s: search(g, s, False), levels, levels_bytes)
     yield by_hand
     of_python = of("levels, top_down", top_down, levels, levels_bytes)
-    yield _beside(of_python, by_hand, "hand-written")
+    yield _compared(of_python, by_hand, "hand-written")
     own = call_milliseconds(lambda: bfs(graph, source))
     optimised = of("levels, direction_optimising", direction_optimising, levels, None)
-    yield _beside(optimised, OperatorRow(12, name, "", own), "kernels.bfs, which also finds predecessors,")
+    yield _compared(optimised, OperatorRow(12, name, "", own), "kernels.bfs, which also finds predecessors,")
     by_hand = of("lengths, hand-written, changed rows", lambda g, s: search(g, s, True), lengths, None)
     yield by_hand
-    yield _beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
+    yield _compared(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
     if graph.out.weights is not None:
         most = float(graph.out.weights.max())
         for parts in (2, 8):
@@ -60,7 +60,7 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
         num_bytes = rounds * (16.0 * graph.num_arcs + 16 * rows)
         swept = of("lengths, bellman_ford", all_arcs.bellman_ford, lengths, num_bytes)
         beside = OperatorRow(12, name, "", call_milliseconds(lambda: sssp(graph, source)))
-        yield _beside(swept, beside, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
+        yield _compared(swept, beside, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
     yield from _of_cugraph(graph, name, source, of_python.milliseconds)
     if paths.works:
         for what, call in (
@@ -73,7 +73,7 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
             yield OperatorRow(13, name, what, 1000 * seconds, note=note)
 
 
-def _beside(row: OperatorRow, other: OperatorRow, name: str) -> OperatorRow:
+def _compared(row: OperatorRow, other: OperatorRow, name: str) -> OperatorRow:
     return OperatorRow(
         row.table, row.graph, row.what, row.milliseconds, row.num_bytes, beside=other.milliseconds, beside_name=name
     )

@@ -20,7 +20,7 @@ from kernels.distributed import Communicator, Shard, ShardAnswer
 from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
-from kernels.layout.lay_out import lay_out
+from kernels.layout.building import build_csr
 from kernels.layout.rules import Edges
 from kernels.layout.sharded import shard_of
 from kernels.pagerank.certificate import sharded as pagerank_certificate
@@ -95,7 +95,7 @@ def draw_edges(communicator: Communicator, name: str) -> Ready:
     window = layout.window if layout.order == "windowed" else 2**62
 
     def make() -> Shard:
-        return shard_of(lay_out(edges, rules, window, communicator, deals=True), communicator)
+        return shard_of(build_csr(edges, rules, window, communicator, deals=True), communicator)
 
     return _ready(communicator, make)
 

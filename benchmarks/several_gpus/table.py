@@ -85,7 +85,7 @@ def markdown(rows: Iterable[ShardRow]) -> str:
             row.graph, _count(row.vertices), _count(row.arcs), str(row.gpus), row.what,
             "failed" if row.failure else f"**{_number(row.median)}**", _number(row.least), _number(row.most),
             _number(row.supersteps), _number(None if row.teps is None else row.teps / 1e9), _number(row.proof),
-            *_beside(row, peer), "; ".join(filter(None, (row.failure, row.note, peer.note if peer else ""))),
+            *_peer_cells(row, peer), "; ".join(filter(None, (row.failure, row.note, peer.note if peer else ""))),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", _LEGEND])
@@ -95,7 +95,7 @@ def _where(row: ShardRow) -> str:
     return f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}, CuPy {row.cupy}; {row.cpu_cores} CPU cores."
 
 
-def _beside(row: ShardRow, peer: ShardRow | None) -> tuple[str, str]:
+def _peer_cells(row: ShardRow, peer: ShardRow | None) -> tuple[str, str]:
     if peer is None or peer.median is None:
         return (f"failed: {peer.failure}" if peer else ""), ""
     if None not in (row.check, peer.check) and abs(row.check - peer.check) > _CLOSE * abs(row.check):

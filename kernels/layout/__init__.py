@@ -1,6 +1,6 @@
 """From an edge list to the stored graph: arrays in, arrays out, on one rank or many.
 
-lay_out.py    `lay_out`, the entry: on one rank, which holds the whole graph, or over ranks
+building.py   `build_csr`, the entry: on one rank, which holds the whole graph, or over ranks
 laid_out.py   what a rank has of a graph that was laid out
 rules.py      edge lists, and which of their arcs a graph has
 cleaning.py   an edge list to clean arcs between positions

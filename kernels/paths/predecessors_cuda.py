@@ -49,7 +49,7 @@ def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
     return hops, predecessor
 
 
-def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
+def paths_of_lengths(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
     """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit.
 
     Args:

@@ -109,7 +109,7 @@ class _Sweep:
         spare = graph.derived.get(add_outwards, lambda: Spare(lambda: ThreadArrays(graph.num_vertices, rows.dtype)))
         work, sources = spare.take(), np.append(rows, np.full(LANES - len(rows), rows[0], rows.dtype))
         add_outwards(out, sources, near, work, self._by_row)
-        spare.give_back(work)
+        spare.release(work)
 
     def _sides(self) -> tuple[Any, Any]:
         def make() -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ class _Sweep:
 
     def release(self) -> None:
         """Keep the arrays for the next block."""
-        self._spare.give_back((self.lengths, self._by_row, self._touched, self._queue))
+        self._spare.release((self.lengths, self._by_row, self._touched, self._queue))
 
 
 def _arrays(size: int, kind: type[Any], row: np.dtype[Any]) -> tuple[Array, Array, Array, Array]:

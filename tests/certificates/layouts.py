@@ -8,8 +8,8 @@ import numpy as np
 
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.building import build_csr
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.lay_out import lay_out
 from kernels.layout.rules import ArcRules, Edges
 
 Arc = tuple[int, int, float]  # rows of tail and head, and the weight, 0 without weights
@@ -48,7 +48,7 @@ def random_layout(rng: np.random.Generator, most_ids: int = 7) -> Layout:
 
 def layout_of(edges: Edges, rules: ArcRules, window: int | None) -> Layout:
     """The right layout."""
-    part = lay_out(edges, rules, window, SingleRank())
+    part = build_csr(edges, rules, window, SingleRank())
     out = part.take(0, "out")
     graph = Graph(part.ids, part.rows_by_id, out, part.take(0, "in") if "in" in part.directions else out, part.directed)
     count, loops = len(edges.src), int((edges.src == edges.dst).sum())

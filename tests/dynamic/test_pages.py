@@ -68,7 +68,7 @@ def test_a2_pool(size):
     store.words[first] = first[:, None]
     store.replace_order(first)
     store.set_order(np.delete(store.slots, 1), np.zeros((2, 3), np.int32))
-    store.give_back(first[1:2])
+    store.release(first[1:2])
     more = store.take(5)
     assert len({*store.slots.tolist(), *more.tolist()}) == 7
     store.set_order(np.insert(store.slots, 1, more[0]), np.zeros((3, 3), np.int32))

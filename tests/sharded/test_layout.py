@@ -14,7 +14,7 @@ from kernels.distributed import Shard, SingleRank
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
-from kernels.layout.lay_out import lay_out
+from kernels.layout.building import build_csr
 from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sharded import shard_of
 from kernels.layout.sharded.cleaning import clean_arcs
@@ -48,7 +48,7 @@ def edges_of(edges: EdgeList, dtype: type = np.int64) -> Edges:
 
 def on_one_rank(edges: Edges, rules: ArcRules, window: int | None) -> Graph:
     """The graph that a single rank lays out."""
-    found = lay_out(edges, rules, window, SingleRank())
+    found = build_csr(edges, rules, window, SingleRank())
     out = found.take(0, "out")
     return Graph(found.ids, found.rows_by_id, out, found.take(0, "in") if "in" in found.directions else out, found.directed)
 
@@ -83,7 +83,7 @@ def check(
         expected, bounds = dealt(expected, dealing), dealing.bounds
 
     def work(communicator):
-        part = lay_out(part_of(edges, communicator.rank, size, bring), rules, window, communicator, deals=deals)
+        part = build_csr(part_of(edges, communicator.rank, size, bring), rules, window, communicator, deals=deals)
         return shard_of(part, communicator), part.first_position, to_host(part.rows_by_id)
 
     found = run_ranks(size, work, DEADLINE)
@@ -228,7 +228,7 @@ def test_many_ranks_together_need_little_more_memory_than_two():
         def work(communicator):
             mine = slice(*cuts[communicator.rank : communicator.rank + 2])
             part = Edges(edges.src[mine], edges.dst[mine], None)
-            return shard_of(lay_out(part, UNDIRECTED, 4096, communicator), communicator)
+            return shard_of(build_csr(part, UNDIRECTED, 4096, communicator), communicator)
 
         tracemalloc.start()
         try:

@@ -126,14 +126,14 @@ class BetweenGpus(Communicator):
         with self._there.finishing() as stream:
             pointers = _address(sent), _address(received)
             self._there.nccl.allReduce(*pointers, sent.size, of_type, getattr(numbers, operation), stream)
-        return _own(received)
+        return _unpinned(received)
 
     def _all_gather(self, sent: Array) -> list[Array]:
         """Gather `_ready` arrays of one shape and type."""
         received = _empty_like(sent, (self.size, *sent.shape))
         with self._there.finishing() as stream:
             self._there.nccl.allGather(_address(sent), _address(received), sent.nbytes, self._bytes, stream)
-        received = _own(received)
+        received = _unpinned(received)
         return [received[rank, ...] for rank in range(self.size)]
 
     def _announce(self, parts: Sequence[Array]) -> Array:
@@ -220,7 +220,7 @@ def _ready(array: Array) -> Array:
     return array if _address(array) % _ALIGNED == 0 else array.copy()
 
 
-def _own(array: Array) -> Array:
+def _unpinned(array: Array) -> Array:
     """The same CuPy array, or a NumPy copy that does not hold pinned memory."""
     return array if is_cupy_array(array) else array.copy()
 

@@ -22,8 +22,10 @@ from kernels.layout.sharded.cleaning import ArcsToIds, VerticesOfRange, clean_ar
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
 
-def lay_out(edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, deals: bool = False) -> LaidOut:
-    """Answer `kernels.layout.lay_out.lay_out`, over any number of ranks. Collective."""
+def build_csr_over_ranks(
+    edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, deals: bool = False
+) -> LaidOut:
+    """Answer `kernels.layout.building.build_csr`, over any number of ranks. Collective."""
     owned = clean_arcs(edges, rules, communicator)
     self_loops = communicator.sum(owned.self_loops)
     owners = Owners.of_counts(len(owned.ids), communicator)

@@ -71,7 +71,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Captured, turn
         return of_flags(frontier, flags, int(np.count_nonzero(flags)))
     listed = queue[: int(length[0])].copy()
     flags[listed] = False
-    _spare(graph).give_back((flags, queue))
+    _spare(graph).release((flags, queue))
     return made(graph, frontier.rules, listed, len(listed))
 
 
@@ -111,7 +111,7 @@ def _small_rounds(
         return rounds
 
     ((done, left),) = over([0, size], plan.functions, work)
-    _spare(graph).give_back(entered[:2])
+    _spare(graph).release(entered[:2])
     return made(graph, frontier.rules, listed[:left].copy(), left), done
 
 

@@ -69,7 +69,7 @@ def delete(store: PageStore, batch: Batch) -> Counts:
     if counters[PAGES]:
         freed = cupy.empty(counters[PAGES], np.int64)
         work.splice(freed[:0], freed)
-        store.give_back(freed)
+        store.release(freed)
     return Counts(counters[CHANGED], 0, work.number - counters[CHANGED])
 
 
