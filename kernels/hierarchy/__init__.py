@@ -1,5 +1,7 @@
 """Contraction hierarchy of a road network: an order of the vertices, and shortcuts, with which many trees are swept at a time.
 
+Read `rounds.py` first, then a round in `cpu.py`.
+
 Vertices are contracted one after the other: a contracted vertex leaves the graph, and where it was on the only shortest path
 between two neighbours, a shortcut of the same length connects these. A vertex is higher than another one if it was contracted
 later. Every distance then is the length of a path that first only ascends, by arcs of `up`, and then only descends, by arcs of

@@ -1,5 +1,7 @@
 """From an edge list to the stored graph: arrays in, arrays out, on one rank or many.
 
+Read `building.py` first.
+
 building.py   `build_csr`, the entry: on one rank, which holds the whole graph, or over ranks
 laid_out.py   what a rank has of a graph that was laid out
 rules.py      edge lists, and which of their arcs a graph has

@@ -1,5 +1,8 @@
 """Reachability: whether a path leads from one row to another, by an index of interval labels (GRAIL) and other cuts.
 
+Read `labels/cpu.py` (how an index is made), then `queries/cpu.py` (how it answers). `condensation/` and `order/` come before
+the labels; `paths/` finds a path for each yes.
+
 The graph is condensed to a directed acyclic graph (DAG) whose nodes are the strong components. The nodes' labels are a function
 of the graph and a seed. The labels of two nodes decide most queries; a search that the labels prune decides the others.
 

@@ -1,5 +1,7 @@
 """Graphs that change between searches: docs/dynamic-graphs.md.
 
+Read `contract.py` first, then a structure: `structures/sorted_csr.py` is the simplest one.
+
 `STRUCTURES` are the structures behind `DynamicGraph`, each made from a CSR of int32 indices, ascending within a row, and
 rules. The contract that all of them follow is in the docstring of `DynamicGraph`.
 """
