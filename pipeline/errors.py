@@ -11,7 +11,7 @@ GraphmillError
 ├── AlreadyApplied
 ├── Stopped
 ├── TooLarge                    what this machine or cluster can do
-├── TooManyShortcuts
+├── NotRoadLike
 ├── ClusterLost
 ├── Busy
 ├── Damaged                     what was computed or stored
@@ -76,7 +76,7 @@ class TooLarge(GraphmillError):
     """A step that would take more memory or disk space than is free."""
 
 
-class TooManyShortcuts(GraphmillError):
+class NotRoadLike(GraphmillError):
     """A graph whose hierarchy would need too many shortcuts; searches do without one."""
 
 

@@ -21,7 +21,7 @@ from benchmarks.schema import failure_of
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus.edge_lists import edge_list, log, on_ranks
 from benchmarks.several_gpus.shares import by_name
-from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
+from benchmarks.several_gpus.table import OURS, PEER, ShardRow, add, collect, write
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster
@@ -81,10 +81,10 @@ def main() -> None:
                 _shards(asked, cluster)
 
 
-def row_of(asked: Any, library: str, **columns: Any) -> Row:
+def row_of(asked: Any, library: str, **columns: Any) -> ShardRow:
     """A row of the graph asked for, on this machine."""
     where = gpu()
-    return Row(
+    return ShardRow(
         _title(asked.graph), "", asked.gpus, library, **where, version=columns.pop("version", ""), cpu_cores=cores(), **columns
     )
 
@@ -126,7 +126,7 @@ def _shards(asked: Any, cluster: Cluster) -> None:
                 chosen, ids = together(ranks.sources, asked.runs)
                 _write_sources(asked, ids)
                 continue
-            found = together(ranks.measure, ranks.Asked(part, chosen, asked.runs, asked.seconds))
+            found = together(ranks.measure, ranks.Measurement(part, chosen, asked.runs, asked.seconds))
             measured = _row_of_kernel(replace(row, what=part), found)
         except Exception as wrong:
             traceback.print_exc()
@@ -158,7 +158,7 @@ def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     return part.folder
 
 
-def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:
+def _row_of_kernel(row: ShardRow, found: ranks.KernelTimes) -> ShardRow:
     if found.failure:
         return replace(row, failure=f"certificate: {found.failure}"[:300])
     times = np.array(found.seconds)

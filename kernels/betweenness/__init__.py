@@ -1,4 +1,8 @@
-"""Betweenness: how many shortest paths of other vertices pass through each vertex."""
+"""Betweenness: how many shortest paths of other vertices pass through each vertex.
+
+Read `parameters.py` (which sources, in which unit), then `cpu.py`. On a GPU `shallow.cu` follows 32 sources at a time, and
+`deep.cu` one for each block.
+"""
 
 from kernels.answers import Betweenness
 from kernels.arrays import on_gpu

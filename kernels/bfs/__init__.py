@@ -1,4 +1,9 @@
-"""Breadth-first search: the least number of arcs from a source to every row, and the unique predecessors."""
+"""Breadth-first search: the least number of arcs from a source to every row, and the unique predecessors.
+
+Read `cpu.py` first; `kernels.paths.predecessors_cpu` says which predecessor is the unique one. On a GPU `cuda.py` selects
+`top_down.cu` (many levels) or `direction_optimising.cu`; encoded lengths, long paths and the proof are in `kernels/paths`,
+shared with `kernels.sssp`.
+"""
 
 from kernels.answers import Paths
 from kernels.arrays import on_gpu, require_row

@@ -1,4 +1,7 @@
-"""Transitive closure: all pairs of vertices such that a path of at least one arc leads from the first to the second."""
+"""Transitive closure: all pairs of vertices such that a path of at least one arc leads from the first to the second.
+
+Read `cpu.py` first; `order.py` orders the nodes, and `limit.py` refuses closures that are too large.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Communities: sets of rows in which no row has more neighbours in another set than in its own."""
+"""Communities: sets of rows in which no row has more neighbours in another set than in its own.
+
+Read `cpu.py` first; `communities.cu` has the same rounds on a GPU.
+"""
 
 from kernels.answers import Components
 from kernels.arrays import on_gpu

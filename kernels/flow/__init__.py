@@ -1,4 +1,7 @@
-"""Maximum flows between pairs of rows, and the minimum cut nearest the source of each."""
+"""Maximum flows between pairs of rows, and the minimum cut nearest the source of each.
+
+Read `network.py` (links and links back), then `cpu.py`; `flow.cu` solves a pair in each block.
+"""
 
 from kernels.answers import Flows
 from kernels.arrays import on_gpu, require_rows

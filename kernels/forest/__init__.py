@@ -1,4 +1,8 @@
-"""Minimum spanning forest: the edges of least weight that connect all rows that arcs connect."""
+"""Minimum spanning forest: the edges of least weight that connect all rows that arcs connect.
+
+Read `cpu.py` first. On a GPU `forest.cu` has the launches in their order. `rooted.py` makes rooted trees of the edges, for
+table `forest`.
+"""
 
 from kernels.answers import Forest
 from kernels.arrays import on_gpu

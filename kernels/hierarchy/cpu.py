@@ -11,7 +11,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, ranges, ranges_of_rows
 from kernels.graph import Array
 from kernels.hierarchy.constants import ARCS, ENTRIES
-from kernels.hierarchy.core import Core, Side
+from kernels.hierarchy.core import Core, CoreArcs
 from kernels.hierarchy.witnesses import enter, slot, tables, witnesses
 
 
@@ -41,14 +41,16 @@ def choose(core: Core, keys: Array) -> tuple[Array, Array, Array]:
     return chosen, touched, levels
 
 
-def contract(core: Core, chosen: Array, settle: int) -> Side:
+def contract(core: Core, chosen: Array, settle: int) -> CoreArcs:
     """The out-arcs between the vertices that remain, which keep their numbers, with shortcuts."""
     parts = ranges_of_rows(core.out.offsets)
     starts = np.zeros(core.size + 1, np.int64)
     over_items(parts, lambda rows: _most(*core.out[:2], chosen, starts, *rows))
     np.cumsum(starts, out=starts)
     size = int(starts[-1])
-    side = Side(starts, np.empty(size, core.out.heads.dtype), np.empty(size, core.out.weights.dtype), np.empty(size, np.int64))
+    side = CoreArcs(
+        starts, np.empty(size, core.out.heads.dtype), np.empty(size, core.out.weights.dtype), np.empty(size, np.int64)
+    )
     counts = np.zeros(core.size, np.int64)
     over_items(parts, lambda rows: _contract(*core.out, core.rows, chosen, settle, core.far, *side, counts, *rows))
     kept = counts
@@ -60,7 +62,7 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
         mirrored = np.empty(0, np.bool_)
     offsets = np.zeros(core.size + 1, np.int64)
     np.cumsum(kept, out=offsets[1:])
-    made = Side(offsets, *(np.empty(offsets[-1], array.dtype) for array in side[1:]))
+    made = CoreArcs(offsets, *(np.empty(offsets[-1], array.dtype) for array in side[1:]))
     over_items(parts, lambda rows: _compress(*side, counts, mirrored, *made, *rows))
     return made
 

@@ -1,6 +1,8 @@
 """From an edge list to the stored graph: arrays in, arrays out, on one rank or many.
 
-lay_out.py    `lay_out`, the entry: on one rank, which holds the whole graph, or over ranks
+Read `building.py` first.
+
+building.py   `build_csr`, the entry: on one rank, which holds the whole graph, or over ranks
 laid_out.py   what a rank has of a graph that was laid out: its rows, taken from arcs between positions
 rules.py      edge lists, and which of their arcs a graph has
 cleaning.py   an edge list to clean arcs between positions

@@ -1,4 +1,7 @@
-"""PageRank: the stationary distribution of a surfer who follows a random arc, or sometimes jumps to any vertex."""
+"""PageRank: the stationary distribution of a surfer who follows a random arc, or sometimes jumps to any vertex.
+
+Read `cpu.py` first. On a GPU `tiles.py` describes the arrays that `step.cuh` reads.
+"""
 
 from kernels.answers import Scores
 from kernels.arrays import on_gpu

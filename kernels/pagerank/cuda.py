@@ -7,13 +7,13 @@ from kernels.answers import Scores
 from kernels.gpu.loader import launch
 from kernels.graph import Graph
 from kernels.pagerank.constants import CONTROL_WORDS, THREADS
-from kernels.pagerank.parameters import Parameters
+from kernels.pagerank.parameters import PageRankParameters
 from kernels.pagerank.tiles import plan_of, sizes
 
 _ITERATIONS, _CHANGE = 1, 2  # words of Control
 
 
-def scores(graph: Graph, parameters: Parameters) -> Scores:
+def scores(graph: Graph, parameters: PageRankParameters) -> Scores:
     """Answer `kernels.pagerank.pagerank` on CuPy arrays."""
     num_rows = graph.num_vertices
     damping, tolerance, most_iterations = parameters

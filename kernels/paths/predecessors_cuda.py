@@ -21,7 +21,7 @@ class LargeRows(NamedTuple):
     large: Array
 
 
-class Nearest(NamedTuple):
+class NearestTight(NamedTuple):
     """What `nearest_tight` found."""
 
     distance: Array  # int64 or float64 [R]
@@ -49,7 +49,7 @@ def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
     return hops, predecessor
 
 
-def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
+def paths_of_lengths(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
     """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit.
 
     Args:
@@ -73,7 +73,9 @@ def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> 
     return nearest.distance, nearest.predecessor
 
 
-def nearest_tight(into: Csr, num_rows: int, source: int, large_rows: LargeRows, sums: np.dtype[Any], lengths: Array) -> Nearest:
+def nearest_tight(
+    into: Csr, num_rows: int, source: int, large_rows: LargeRows, sums: np.dtype[Any], lengths: Array
+) -> NearestTight:
     """Find distances and the predecessors that tight arcs from strictly nearer rows decide.
 
     Args:
@@ -88,7 +90,7 @@ def nearest_tight(into: Csr, num_rows: int, source: int, large_rows: LargeRows, 
         if len(rows):
             launch(_SOURCE, name, THREADS, len(rows) * threads, *arcs, rows, np.int64(len(rows)), *results, **types)
     launch(_SOURCE, "find_in_lanes", THREADS, num_rows, *arcs, np.int64(num_rows), *results, **types)
-    return Nearest(distance, predecessor, summary)
+    return NearestTight(distance, predecessor, summary)
 
 
 def large_rows_of(into: Csr) -> LargeRows:

@@ -1,5 +1,7 @@
 """What becomes of the distances and predecessors of many trees: sums, counts, nearest sources, and loads of arcs.
 
+Read `__init__.py` first; `cpu.py` and `cuda.py` have the loops of these classes.
+
 Batches of k trees come from `kernels.trees`, as arrays [k, V] in the order of the graph's rows, and are reduced where they are:
 only the results, which are small, are copied. A distance is UNREACHED where no path leads.
 

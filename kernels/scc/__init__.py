@@ -1,4 +1,8 @@
-"""Strong components: classes of vertices that reach each other."""
+"""Strong components: classes of vertices that reach each other.
+
+Read `cpu.py` first. On a GPU `scc.cu` has three phases: `search.cuh`, `listing.cuh`, `signatures.cuh`. `sharded/` has another
+method, for arcs that lead to other ranks.
+"""
 
 from kernels.answers import Components
 from kernels.arrays import on_gpu

@@ -1,4 +1,9 @@
-"""Single-source shortest paths: the smallest sum of weights from a source to every row, and the unique predecessors."""
+"""Single-source shortest paths: the smallest sum of weights from a source to every row, and the unique predecessors.
+
+Read `cpu.py` first, then `kernels.paths.predecessors_cpu` for the unique predecessors. On a GPU `cuda.py` selects
+`short_paths.cu` or `kernels/paths/long_paths.cu`; encoded lengths and the proof are in `kernels/paths`, shared with
+`kernels.bfs`.
+"""
 
 from kernels.answers import Paths
 from kernels.arrays import on_gpu, require_row

@@ -12,7 +12,7 @@ from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
 from kernels.trees.constants import GROUP, RAISED, RAISED_BY
-from kernels.trees.swept import Swept
+from kernels.trees.swept import SweptTrees
 
 
 def backend_of(graph: Graph) -> Any:
@@ -31,12 +31,12 @@ def lengths_fit(graph: Graph) -> bool:
     return not is_cupy(graph) or fitting(8 * (GROUP + 3) * graph.num_vertices) > 0
 
 
-def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> Swept:
+def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> SweptTrees:
     """Sweep the trees from `rows`, prove them, and complete those that are not proved yet."""
     weights = graph.out.weights
     kind = np.dtype(np.int32) if distance_dtype(weights).kind == "i" else distance_dtype(weights)
     sums = hierarchy.derived.get(by_sweeps, lambda: kind)
-    swept: Swept = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors)
+    swept: SweptTrees = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors)
     if sums == np.int32 and swept.loose.any():  # a sum did not fit
         hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
         return by_sweeps(graph, hierarchy, rows, predecessors)

@@ -1,4 +1,8 @@
-"""Weak components: classes of vertices that arcs connect, whatever the arcs' direction."""
+"""Weak components: classes of vertices that arcs connect, whatever the arcs' direction.
+
+Read `cpu.py` first. On a GPU `wcc.cu` uses `tiles.cuh` or `sampling.cuh`. `kernels/components` has union-find and the names of
+components, which other algorithms share.
+"""
 
 from kernels.answers import Components
 from kernels.arrays import on_gpu

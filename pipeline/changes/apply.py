@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from kernels.gpu.transfer import copied_by
 from kernels.graph import ID, Csr, Graph
 from kernels.layout.certificate.changed import certify_changes
-from kernels.layout.rules import Rules
+from kernels.layout.rules import ArcRules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
@@ -101,7 +101,7 @@ class _Applied:
 
     def __init__(self, before: Folder, edges: Folder, file: FileOfChanges, layout: LayoutConfig, backend: Backend) -> None:
         self._before, self._facts, self._file, self._backend = before, GraphFacts.of(before), file, backend
-        self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
+        self._rules = ArcRules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
         self._bases: dict[str, Csr] = {}  # the arcs of the files that both states have
         progress.phase("reading the changes")
         names = open_names(edges)

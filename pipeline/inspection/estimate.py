@@ -137,9 +137,9 @@ def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[floa
     if step in BY_NAME and BY_NAME[step].has_sources:
         count = len(config.sources)
     elif step == "betweenness":
-        from kernels.betweenness.parameters import Parameters
+        from kernels.betweenness.parameters import BetweennessParameters
 
-        count = Parameters(**config.betweenness.model_dump()).sources(int(million[1] * 1e6))
+        count = BetweennessParameters(**config.betweenness.model_dump()).sources(int(million[1] * 1e6))
     return one * max(1, count if backend == "gpu" else count / cores())
 
 

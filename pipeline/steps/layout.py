@@ -17,9 +17,9 @@ from pydantic import TypeAdapter
 from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
-from kernels.layout import lay_out as layout_kernel
+from kernels.layout.building import build_csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
@@ -195,15 +195,15 @@ def as_edges(columns: Columns, backend: Backend) -> Edges:
 
 
 def lay_out_part(source: Edges, edges: Folder, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
-    """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.lay_out.lay_out`."""
+    """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.building.build_csr`."""
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-    return layout_kernel.lay_out(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
+    return build_csr(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
 
 
-def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
+def rules_of(edges: Folder, layout: LayoutConfig) -> ArcRules:
     """Which arcs are stored of an edge list."""
     first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
-    return Rules(
+    return ArcRules(
         range(0) if first is None else range(first, first + declared),
         both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",

@@ -9,7 +9,7 @@ from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Graph
 from kernels.layout.certificate import certify_layout
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import CheckFacts, GraphFacts
@@ -20,7 +20,7 @@ from pipeline.store.vertices import open_vertices
 
 
 def prove_layout(
-    graph: Folder, whole: Graph | None, edges: Edges, dropped: Edges, rules: Rules, context: TaskContext
+    graph: Folder, whole: Graph | None, edges: Edges, dropped: Edges, rules: ArcRules, context: TaskContext
 ) -> CheckFacts:  # fmt: skip
     """Check a stored graph against the edge list, where the task computes. A collective.
 

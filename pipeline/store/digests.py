@@ -124,7 +124,7 @@ def sha256_of(path: Path) -> str:
 def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
     buffer = buffers.take()
     digest = _hashed(path, Digest(), buffer)
-    buffers.give_back(buffer)
+    buffers.release(buffer)
     return digest
 
 

@@ -149,6 +149,14 @@ def test_stages_do_not_import_the_library_for_programs():
     assert not [path for path in sources if '"library/' in path.read_text(encoding="utf-8")]
 
 
+def test_packages_of_kernels_say_which_module_to_read_first():
+    packages = [path for path in files("kernels") if path.name == "__init__.py" and len(path.relative_to(ROOT).parts) == 3]
+    packages += (ROOT / "kernels" / "library").glob("*/__init__.py")
+    first = {path: re.search(r"^Read `([\w/]+\.py)`", ast.get_docstring(tree_of(path)) or "", re.MULTILINE) for path in packages}
+    named = {path: path.parent / match[1] for path, match in first.items() if match}
+    assert not [str(path) for path in packages if path not in named or not named[path].exists()]
+
+
 def test_an_algorithm_imports_only_the_contract_of_another():
     wrong = set()
     for path in files(*(f"kernels/{algorithm}" for algorithm in ALGORITHM_PACKAGES)):

@@ -21,7 +21,7 @@ import numpy as np
 
 from kernels.answers import Betweenness, Certificate
 from kernels.arrays import frozen, is_cupy
-from kernels.betweenness.parameters import Parameters, Scale, checked, rows_of, scale
+from kernels.betweenness.parameters import BetweennessParameters, DependencyUnits, checked, rows_of, scale
 from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
 from kernels.certificate.rules import Broken, at, name_of, require_form
@@ -60,7 +60,7 @@ class PathWeights(NamedTuple):
     error: float
 
 
-def _check(graph: Graph, answer: Betweenness, parameters: Parameters) -> Certificate:
+def _check(graph: Graph, answer: Betweenness, parameters: BetweennessParameters) -> Certificate:
     num_rows, kind = graph.num_vertices, type(graph.ids) if is_cupy(graph) else np.ndarray
     stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64), kind)
     sources = rows_of(parameters, graph.ids)
@@ -84,7 +84,7 @@ def _on_gpu(graph: Graph, weights: bool, sources: Array, drawn: Array) -> PathWe
     return PathWeights(weight, relative_error(rounds, terms, logarithm))
 
 
-def in_units(graph: Any, stated: Array, units: Scale) -> Array:
+def in_units(graph: Any, stated: Array, units: DependencyUnits) -> Array:
     """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so."""
     dependencies = np.rint(stated / units.factor)
     exact = (dependencies * units.factor == stated) | (dependencies > _EXACT)
@@ -108,7 +108,7 @@ def combined(parts: Sequence[PathWeights]) -> PathWeights:
     return PathWeights(math.fsum(of.weight for of in parts), max(of.error for of in parts))
 
 
-def compared(drawn: Array, dependencies: Array, sources: int, units: Scale, paths: PathWeights) -> str:
+def compared(drawn: Array, dependencies: Array, sources: int, units: DependencyUnits, paths: PathWeights) -> str:
     """Compare the weighted sum of the stated `dependencies` with what paths weigh; say which wrong values would be seen."""
     stated = float((drawn * dependencies).sum())
     tolerance = (2 * paths.error + EPS * LAMBDA * math.sqrt(len(drawn))) * max(stated, paths.weight)

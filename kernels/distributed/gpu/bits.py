@@ -26,7 +26,7 @@ class _Layout(NamedTuple):
     on_device: tuple[Array, ...]  # `words` and `bounds` of bits.cu
 
 
-class _Messages:
+class _BitMessages:
     """The buffer of messages to or from all ranks, uint32, and each rank's part of it."""
 
     def __init__(self, layout: _Layout):
@@ -46,7 +46,7 @@ class HaloBits:
         self._halo, self._num_own, self._row = halo, np.int64(len(shard.ids)), shard.ghosts.dtype
         self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
         mirrored, ghosts = halo.derived.get(_layouts, lambda: _layouts(halo))
-        self._mirrored, self._ghosts = _Messages(mirrored), _Messages(ghosts)
+        self._mirrored, self._ghosts = _BitMessages(mirrored), _BitMessages(ghosts)
         self._sums = empty_pinned(BITS_SUM_WORDS // 2, np.uint64)
 
     def empty(self) -> Any:
@@ -86,7 +86,7 @@ class HaloBits:
 
         return self._halo.communicator.exchange_then(ghosts.parts, mirrored.parts, mark)
 
-    def _launch(self, name: str, messages: _Messages, threads_per_word: float, *arguments: Any) -> None:
+    def _launch(self, name: str, messages: _BitMessages, threads_per_word: float, *arguments: Any) -> None:
         words = len(messages.buffer)
         if words:
             layout = *messages.layout, np.int64(words)

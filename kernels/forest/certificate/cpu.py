@@ -16,11 +16,11 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
-from kernels.forest.certificate.hierarchy import Hierarchy
+from kernels.forest.certificate.hierarchy import OwnPathsUp
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 if TYPE_CHECKING:
-    from kernels.forest.certificate.joining import Paths
+    from kernels.forest.certificate.joining import PathsUp
 
 
 def check(graph: Graph, forest: Forest) -> None:
@@ -65,7 +65,7 @@ def _falls(low: Array, low_before: Array, high: Array, high_before: Array) -> Ar
     return falls
 
 
-def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: Array, paths: "Paths") -> None:
+def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: Array, paths: "PathsUp") -> None:
     are_arcs = np.zeros(len(src), np.bool_)
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
@@ -145,7 +145,7 @@ def _first_contradiction(
     return -1, -1
 
 
-def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: OwnPathsUp, greatest: Array) -> tuple[int, int]:
     """The first out-arc (of own rows) that the greatest edge between its endpoints contradicts, and the time of that edge.
 
     (-1, -1) if there is none; the time is -1 where no edges connect the endpoints. `positions` [n + g] are places in the order of

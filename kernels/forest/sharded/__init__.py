@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.answers import Forest
 from kernels.arrays import on_gpu
-from kernels.components.sharded.joining import GATHERED, Edges, join
+from kernels.components.sharded.joining import GATHERED, RankedEdges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.components.union_find import number_trees, root_of
 from kernels.cpu.compiled import njit
@@ -48,7 +48,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     number = halo.extended(number[tree])
     places = np.flatnonzero(left)
     src, dst = known.src[places], known.dst[places]
-    edges = Edges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
+    edges = RankedEdges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
     root, chosen = join(owners, edges, gathered)
     taken[places[chosen]] = True
     least, names = least_of_groups(tree, trees, shard.positions, rows[:num_own])

@@ -4,7 +4,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.components.sharded.joining import Edges, join
+from kernels.components.sharded.joining import RankedEdges, join
 from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.forest import minimum_spanning_forest
@@ -31,9 +31,9 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     number = halo.extended(number[parent])
     places = cupy.flatnonzero((near != far) & (near < num_own))
     src, dst = known.src[order[places]], known.dst[order[places]]
-    edges = Edges(number[src], number[dst], known.weights[order[places]], graph.ids[src], graph.ids[dst])
+    edges = RankedEdges(number[src], number[dst], known.weights[order[places]], graph.ids[src], graph.ids[dst])
     if communicator.sum(len(places)) <= few:
-        edges = Edges(*map(to_host, edges))
+        edges = RankedEdges(*map(to_host, edges))
     root, chosen = join(owners, edges, gathered)
     taken[places[cupy.asarray(chosen)]] = True
     labels = name_own(shard, parent, shard.positions.copy(), shared, root, owners)

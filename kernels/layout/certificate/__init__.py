@@ -25,7 +25,7 @@ from kernels.distributed import Communicator, Shard
 from kernels.graph import Graph
 from kernels.layout.certificate.check import check
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 RULES = (
     "vertices are the ids that are declared or in an edge, each once, in ascending order",
@@ -36,7 +36,7 @@ RULES = (
 )
 
 
-def certify_layout(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
+def certify_layout(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
     """Prove that `graph` is the layout of the edges of all ranks, and that its facts are true. Collective.
 
     Args:

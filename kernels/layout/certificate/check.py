@@ -11,11 +11,11 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout.certificate.claim import Claim
 from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, TURNED
-from kernels.layout.certificate.vertices import HeldRows, Vertices, backend_of, held_rows, require
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.certificate.vertices import ClaimedVertices, HeldRows, backend_of, held_rows, require
+from kernels.layout.rules import ArcRules, Edges
 
 
-def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
+def check(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
     """Raise Broken, on all ranks, at the first rule that the stored graph breaks."""
     held = held_rows(graph, ranks)
     for name, csr, stated in (("out", held.out, claim.out_degrees), ("in", held.into, claim.in_degrees)):
@@ -24,7 +24,7 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
             degrees = to_host(held.degrees(csr))
         same = len(degrees) == len(stated) and elementwise(np.equal, degrees, to_host(stated), dtype=np.bool_).all()
         require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
-    vertices = Vertices(graph, held, ranks)
+    vertices = ClaimedVertices(graph, held, ranks)
     require(ranks, _differs("vertices", claim.vertices, int(held.bounds[-1])))
     require(ranks, _differs("declared vertices", len(rules.declared), vertices.count_of(rules.declared)))
     proof = Proof(rules, vertices, held, ranks)
@@ -40,7 +40,9 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
 class Proof:
     """What is proved of a rank's edges and rows. Methods are collective and raise Broken."""
 
-    def __init__(self, rules: Rules, vertices: Vertices, held: HeldRows, ranks: Communicator, keys: Array | None = None):
+    def __init__(
+        self, rules: ArcRules, vertices: ClaimedVertices, held: HeldRows, ranks: Communicator, keys: Array | None = None
+    ):
         self._rules, self._vertices, self._held, self._ranks = rules, vertices, held, ranks
         self._backend = backend_of(held.ids)
         drawn = np.random.default_rng().integers(1 << 64, size=5, dtype=np.uint64)

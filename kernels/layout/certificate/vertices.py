@@ -37,7 +37,7 @@ def held_rows(graph: Graph | Shard, ranks: Communicator) -> HeldRows:
     return HeldRows(graph.bounds, len(graph.ids), ids, graph.local_out, graph.local_into, graph.directed)
 
 
-class Vertices:
+class ClaimedVertices:
     """The vertices at this rank's positions: all, or a slice of them. The constructor and the methods are collective.
 
     Attributes:

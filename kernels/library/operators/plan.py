@@ -110,6 +110,6 @@ def lowered(
     return lower(function, offered, values, rows)
 
 
-def weight_type(csr: Csr) -> Type:
+def type_of_weights(csr: Csr) -> Type:
     """Type of an arc's weight; 1 of int64 without weights."""
     return "i" if csr.weights is None else type_of(np.dtype(csr.weights.dtype))

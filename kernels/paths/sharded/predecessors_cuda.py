@@ -15,7 +15,7 @@ from kernels.paths.sharded.long_paths_cuda import count_hops
 _SOURCE = "paths/sharded/predecessors.cu"
 
 
-def complete(halo: Halo, source: int, lengths: Array, sums: np.dtype[Any]) -> tuple[Array, Array, int] | None:
+def paths_of_lengths(halo: Halo, source: int, lengths: Array, sums: np.dtype[Any]) -> tuple[Array, Array, int] | None:
     """Find distances and predecessors; a collective.
 
     Args:

@@ -17,7 +17,7 @@ from kernels.reachability.certificate.condensation import Rows, require_csr
 from kernels.scc.certificate.sharded import check_scc
 
 
-class Names:
+class NodeNames:
     """The names of all nodes, for the reasons; stands for a `Condensation` there."""
 
     def __init__(self, names: DistributedArray, num_nodes: int):
@@ -35,7 +35,7 @@ class _Counted:
         return self._spread[one]
 
 
-def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, nodes: Any) -> tuple[GlobalView, Names]:
+def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, nodes: Any) -> tuple[GlobalView, NodeNames]:
     """Raise Broken at the first broken rule; return the condensation as a graph over shards, and its names.
 
     Args:
@@ -63,7 +63,7 @@ def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, no
     )
     (named,) = nodes_view.rows.request(node, names)
     check_scc(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
-    shown: Names = Names(nodes_view.spread(names), num_nodes)
+    shown: NodeNames = NodeNames(nodes_view.spread(names), num_nodes)
     _require_numbered(view, nodes_view, names, node, shown)
     children = _require_csr(view, "children", condensation.children, len(own), num_nodes)
     parents = _require_csr(view, "parents", condensation.parents, len(own), num_nodes)
@@ -79,7 +79,7 @@ def _require_csr(view: GlobalView, name: str, csr: Any, num_own: int, num_nodes:
     return view.together(lambda: require_csr(name, csr, num_own, num_nodes, view.shard.ghosts.dtype))
 
 
-def _require_numbered(view: GlobalView, nodes_view: GlobalView, names: Array, node: Array, shown: Names) -> None:
+def _require_numbered(view: GlobalView, nodes_view: GlobalView, names: Array, node: Array, shown: NodeNames) -> None:
     """Raise Broken unless nodes ascend by the ids of their names, and each node's name is in it."""
     node_of_name, position = view.rows.request(names, node, view.shard.positions)
     last_positions = view.communicator.gather(position[-1:])[: view.communicator.rank]
@@ -90,7 +90,7 @@ def _require_numbered(view: GlobalView, nodes_view: GlobalView, names: Array, no
         raise Broken(reasons.misnumbered(view, shown, first))
 
 
-def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, children: Rows, shown: Names) -> None:
+def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, children: Rows, shown: NodeNames) -> None:
     """Raise Broken unless children are the arcs between nodes without copies; `known` has the nodes of own rows and ghosts."""
     shard, num_own = view.shard, len(view.shard.ids)
     out = shard.local_out
@@ -119,7 +119,7 @@ def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, ch
         raise Broken(f"{named}: a child without an arc, a repeated child, or a wrong order")
 
 
-def _require_transposed(nodes_view: GlobalView, view: GlobalView, children: Rows, parents: Rows, shown: Names) -> None:
+def _require_transposed(nodes_view: GlobalView, view: GlobalView, children: Rows, parents: Rows, shown: NodeNames) -> None:
     """Raise Broken unless a node's parents are the nodes whose child it is, in order."""
     own = nodes_view.shard.ids
     heads = children[1].astype(OFFSET)

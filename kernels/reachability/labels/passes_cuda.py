@@ -16,7 +16,7 @@ from kernels.reachability.constants import FUSED_DIMENSIONS, NUM_SUPPORTS, SUPPO
 TREE, INTERVALS = "reachability/labels/tree.cu", "reachability/labels/intervals.cu"
 
 
-class Direction(NamedTuple):
+class OrderedDag(NamedTuple):
     """The DAG, or the reversed one if `backward`: in-arcs and out-arcs, the nodes' depths, and a topological order of the DAG."""
 
     into: Csr
@@ -51,7 +51,7 @@ def choose_supports(condensation: Condensation, level: Array) -> tuple[Array, Ar
     return supports, reaches, reached
 
 
-def draw_parents(way: Direction, numbers: tuple[int, ...], salts: tuple[np.uint64, ...], sizes: Array, first: Array) -> Forests:
+def draw_parents(way: OrderedDag, numbers: tuple[int, ...], salts: tuple[np.uint64, ...], sizes: Array, first: Array) -> Forests:
     """Draw the forests of some dimensions; `measure` fills their rows of `sizes` [D, C], and `place` those of `first` [D, C]."""
     num_nodes, row = len(way.depth), way.order.dtype
     parents = tuple(cupy.empty(num_nodes, row) for _ in numbers)
@@ -62,7 +62,7 @@ def draw_parents(way: Direction, numbers: tuple[int, ...], salts: tuple[np.uint6
     return forests
 
 
-def measure(way: Direction, forests: Forests | None = None, bits: Array | None = None) -> None:
+def measure(way: OrderedDag, forests: Forests | None = None, bits: Array | None = None) -> None:
     """Fill `way.depth` with the longest paths along out-arcs, pass the bits of supports on, and size the subtrees of forests."""
     num_nodes, row = len(way.order), way.order.dtype
     marks = cupy.zeros((num_nodes, 2), np.uint64)
@@ -73,7 +73,7 @@ def measure(way: Direction, forests: Forests | None = None, bits: Array | None =
     launch(TREE, "measure", SWEEP_THREADS, num_nodes, *sweep, *inputs, *trees, ROW=row)
 
 
-def place(way: Direction, forests: Forests) -> None:
+def place(way: OrderedDag, forests: Forests) -> None:
     """Fill the smallest number of each node's subtree, roots first."""
     num_nodes, row = len(way.order), way.order.dtype
     if not num_nodes:
@@ -89,7 +89,7 @@ def place(way: Direction, forests: Forests) -> None:
     place_below_roots(way, forests)
 
 
-def place_below_roots(way: Direction, forests: Forests) -> None:
+def place_below_roots(way: OrderedDag, forests: Forests) -> None:
     """Fill the smallest number of each node's subtree; those of roots are given, the others are zero before."""
     num_nodes, row = len(way.order), way.order.dtype
     arrays = *padded(forests.parents), *padded(forests.sizes), *padded(forests.firsts)
@@ -97,7 +97,7 @@ def place_below_roots(way: Direction, forests: Forests) -> None:
     launch(INTERVALS, "place_subtrees", SWEEP_THREADS, num_nodes, *sweep, *_head(forests), *arrays, ROW=row)
 
 
-def widen(way: Direction, forests: Forests, low: Array, post: Array) -> None:
+def widen(way: OrderedDag, forests: Forests, low: Array, post: Array) -> None:
     """Fill the intervals of these dimensions, `low` and `post` [D, C]; the sizes become the nodes' own numbers."""
     num_nodes, row = len(way.order), way.order.dtype
     spans = cupy.zeros((num_nodes, 2 * FUSED_DIMENSIONS), row)

@@ -84,7 +84,7 @@ def over_searches(condensation: Condensation, count: int, search: Callable[[list
     def call(part: slice) -> None:
         scratch = spare.take()
         search(sides, scratch, part)
-        spare.give_back(scratch)
+        spare.release(scratch)
 
     _over_parts(count, _SEARCH_PART, call)
 

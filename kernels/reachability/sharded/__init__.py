@@ -17,7 +17,7 @@ from kernels.reachability.constants import NUM_SUPPORTS
 from kernels.reachability.definitions import METHODS, require_arguments
 from kernels.reachability.labels.supports import bands_of, best_of_bands
 from kernels.reachability.sharded.condensation import condense
-from kernels.reachability.sharded.schedule import Direction, sweep
+from kernels.reachability.sharded.schedule import ScheduledDag, sweep
 from kernels.reachability.sharded.sweeps import find_schedule
 from kernels.reachability.sharded.trees import draw_forest, measuring, placing, widening
 
@@ -82,8 +82,8 @@ def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int, *
     halo, arcs, num_own = Halo(swept, communicator), local_graph(swept), len(dag.ids)
     along, level = find_schedule(halo, swept.local_into, arcs.out)
     against, height = find_schedule(halo, swept.local_out, arcs.into)
-    ahead = Direction(swept.local_into, swept.local_out, level, along)
-    behind = Direction(swept.local_out, swept.local_into, height, against)
+    ahead = ScheduledDag(swept.local_into, swept.local_out, level, along)
+    behind = ScheduledDag(swept.local_out, swept.local_into, height, against)
     supports = _supports(dag, communicator, to_host(level[:num_own]))
     own_bits = _own_bits(dag, supports)
     reaches, reached = (np.array(own_bits, like=level) for _ in range(2))

@@ -15,8 +15,8 @@ from kernels.gpu.loader import launch, pointer
 from kernels.graph import Array, Csr
 from kernels.reachability.constants import FUSED_DIMENSIONS, SWEEP_THREADS
 from kernels.reachability.labels.passes_cuda import INTERVALS, TREE, padded
-from kernels.reachability.sharded.forest import Forest
-from kernels.reachability.sharded.schedule import Direction, Work
+from kernels.reachability.sharded.forest import NumberedForest
+from kernels.reachability.sharded.schedule import ScheduledDag, SweepWork
 
 _SOURCE = "reachability/sharded/sweeps.cu"
 
@@ -40,20 +40,20 @@ class Peeler:
         return int(self._ordered[0])
 
 
-def draw_parents(direction: Direction, numbers: Array, ascending: bool, salt: np.uint64, parent: Array) -> None:
+def draw_parents(direction: ScheduledDag, numbers: Array, ascending: bool, salt: np.uint64, parent: Array) -> None:
     """Draw each own node's parent, a local node, into `parent` [n]."""
     into, count = direction.into, np.int64(len(parent))
     arguments = into.offsets, into.indices, numbers, direction.depth, count, np.bool_(ascending), salt, parent
     launch(_SOURCE, "draw_parents", SWEEP_THREADS, len(parent), *arguments, ROW=parent.dtype)
 
 
-def measuring(direction: Direction, bits: Array, forests: Sequence[Forest]) -> list[Work]:
+def measuring(direction: ScheduledDag, bits: Array, forests: Sequence[NumberedForest]) -> list[SweepWork]:
     """Gather the bits of supports, and size the subtrees of forests of the other direction."""
     groups = _groups(forests) or [()]
     return [_measuring(direction, bits if number == 0 else None, group) for number, group in enumerate(groups)]
 
 
-def _measuring(direction: Direction, bits: Array | None, forests: Sequence[Forest]) -> Work:
+def _measuring(direction: ScheduledDag, bits: Array | None, forests: Sequence[NumberedForest]) -> SweepWork:
     into, count = direction.into, np.int32(len(forests))
     parents, sizes = (tuple(getattr(forest, name) for forest in forests) for name in ("parent", "size"))
     marks = cupy.zeros((len(direction.depth), 2), np.uint64)
@@ -64,10 +64,10 @@ def _measuring(direction: Direction, bits: Array | None, forests: Sequence[Fores
             sweep = into.offsets, into.indices, nodes, np.int64(len(nodes)), np.bool_(False)
             launch(TREE, "measure", SWEEP_THREADS, len(nodes), *sweep, *inputs, ROW=nodes.dtype)
 
-    return Work(update, [*marks.T, *sizes])
+    return SweepWork(update, [*marks.T, *sizes])
 
 
-def fill_before(forest: Forest) -> None:
+def fill_before(forest: NumberedForest) -> None:
     """Fill `before` of the children of own nodes."""
     out, num_own = forest.direction.out, forest.num_own
     turn = np.int64(forest.num_nodes), np.bool_(forest.ascending), forest.salt
@@ -75,7 +75,7 @@ def fill_before(forest: Forest) -> None:
     launch(_SOURCE, "deal_numbers", SWEEP_THREADS, num_own, *arguments, ROW=forest.numbers.dtype)
 
 
-def placing(forest: Forest) -> Work:
+def placing(forest: NumberedForest) -> SweepWork:
     """Fill the first number of each subtree."""
     trees = forest.parent, forest.before, forest.first
 
@@ -83,15 +83,15 @@ def placing(forest: Forest) -> Work:
         if len(nodes):
             launch(_SOURCE, "place_nodes", SWEEP_THREADS, len(nodes), nodes, np.int64(len(nodes)), *trees, ROW=nodes.dtype)
 
-    return Work(update, [forest.first])
+    return SweepWork(update, [forest.first])
 
 
-def widening(forests: Sequence[Forest]) -> list[Work]:
+def widening(forests: Sequence[NumberedForest]) -> list[SweepWork]:
     """Fill the extremes of what each node reaches; sizes become the nodes' own numbers."""
     return [_widening(group) for group in _groups(forests)]
 
 
-def _widening(forests: Sequence[Forest]) -> Work:
+def _widening(forests: Sequence[NumberedForest]) -> SweepWork:
     for forest in forests:
         forest.low, forest.post = cupy.empty_like(forest.size), cupy.empty_like(forest.size)
         forest.last = forest.size
@@ -106,8 +106,8 @@ def _widening(forests: Sequence[Forest]) -> Work:
             sweep = out.offsets, out.indices, nodes, np.int64(len(nodes)), np.bool_(False)
             launch(INTERVALS, "widen_intervals", SWEEP_THREADS, len(nodes), *sweep, *inputs, ROW=row)
 
-    return Work(update, list(spans.T[: 2 * len(forests)]))
+    return SweepWork(update, list(spans.T[: 2 * len(forests)]))
 
 
-def _groups(forests: Sequence[Forest]) -> list[Sequence[Forest]]:
+def _groups(forests: Sequence[NumberedForest]) -> list[Sequence[NumberedForest]]:
     return [forests[at : at + FUSED_DIMENSIONS] for at in range(0, len(forests), FUSED_DIMENSIONS)]

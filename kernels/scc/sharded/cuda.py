@@ -11,7 +11,7 @@ from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.graph import Array
 from kernels.scc.sharded.pivot_first import PivotFirst
-from kernels.scc.sharded.reach_cuda import OwnArcs, first_reaching, trim
+from kernels.scc.sharded.reach_cuda import ArcsLeft, first_reaching, trim
 
 _FOUND = np.uint32(0)
 
@@ -28,7 +28,7 @@ def components(shard: Shard, communicator: Communicator) -> ShardAnswer[Componen
 def _pivot_places(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     """Return the place in the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
-    arcs = OwnArcs(shard.local_out.first_rows(num_own), shard.local_into.first_rows(num_own))
+    arcs = ArcsLeft(shard.local_out.first_rows(num_own), shard.local_into.first_rows(num_own))
     pivots, open_rows = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
     while halo.communicator.any(int(cupy.count_nonzero(open_rows))):
         gone, trims = trim(arcs, halo, open_rows)

@@ -17,15 +17,15 @@ _SOURCE = "scc/sharded/reach.cu"
 
 
 @dataclass(frozen=True)
-class OwnArcs:
+class ArcsLeft:
     """The arcs left of own rows, to local rows."""
 
     out: Csr
     into: Csr
 
-    def within(self, classes: Array) -> "OwnArcs":
+    def within(self, classes: Array) -> "ArcsLeft":
         """The arcs whose endpoints are in the same class; `classes` (uint32 [n + g]) are 0 for rows that lose all arcs."""
-        return OwnArcs(_within(self.out, classes), _within(self.into, classes))
+        return ArcsLeft(_within(self.out, classes), _within(self.into, classes))
 
 
 def _within(csr: Csr, classes: Array) -> Csr:
@@ -42,7 +42,7 @@ def _within(csr: Csr, classes: Array) -> Csr:
     return Csr(kept, indices, None)
 
 
-def trim(arcs: OwnArcs, halo: Halo, unfound: Array) -> tuple[Array, int]:
+def trim(arcs: ArcsLeft, halo: Halo, unfound: Array) -> tuple[Array, int]:
     """Find rows on no cycle, by repeatedly peeling off rows without in-arcs or without out-arcs.
 
     Args:

@@ -15,7 +15,7 @@ from kernels import hierarchy as kernel
 from kernels.answers import Hierarchy
 from kernels.graph import Graph
 from pipeline.cluster.protocol import TaskContext
-from pipeline.errors import Damaged, TooManyShortcuts
+from pipeline.errors import Damaged
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
@@ -41,7 +41,7 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
         Read by `open_hierarchy`. Facts: `HierarchyFacts`. The bytes are the same on every backend and cluster.
 
     Raises:
-        TooManyShortcuts: It would need too many shortcuts: use plain searches.
+        NotRoadLike: It would need too many shortcuts: use plain searches.
         TooLarge: Building it may take more memory than is free.
         ClusterLost: As `cluster.map`.
     """
@@ -108,7 +108,7 @@ def _on_order(graph: Folder, order: Folder, path: Path, context: TaskContext) ->
     def build(held: Graph) -> Hierarchy:
         try:
             hierarchy = kernel.customise(open_order(order, context.backend), held)
-        except kernel.NotRoadLike:
+        except kernel.TooManyShortcuts:
             return kernel.build_hierarchy(held)
         return hierarchy if _arcs(hierarchy) <= most else kernel.build_hierarchy(held)
 
@@ -130,8 +130,8 @@ def _built(graph: Folder, context: TaskContext, build: Callable[[Graph], Hierarc
         held = context.whole_graph(graph).graph
         with clock.timed():
             hierarchy = build(held)
-    except kernel.NotRoadLike as error:
-        raise TooManyShortcuts(f"{graph.path}: {error}") from None
+    except kernel.TooManyShortcuts as error:
+        raise NotRoadLike(f"{graph.path}: {error}") from None
     return hierarchy, HierarchyFacts(
         vertices=facts.vertices, levels=hierarchy.num_levels, up_arcs=len(hierarchy.up.others),
         weights=str(hierarchy.up.weights.dtype), down_arcs=None if hierarchy.symmetric else len(hierarchy.down.others),

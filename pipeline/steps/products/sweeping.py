@@ -18,7 +18,7 @@ from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
 from kernels.trees.targets import Targets
 from pipeline.cluster.protocol import TaskContext
-from pipeline.errors import BadInput, Damaged, ProofFailed, TooLarge, TooManyShortcuts
+from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
@@ -120,7 +120,7 @@ class Sweeps:
             return self
         try:
             return replace(self, hierarchy=build_hierarchy(self.graph, runtime))
-        except (TooManyShortcuts, TooLarge) as reason:
+        except (NotRoadLike, TooLarge) as reason:
             log.info("hierarchy: none, so each of %d sources is searched from separately: %s", self.count, reason)
             return self
 

@@ -13,7 +13,7 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
-from pipeline.errors import Damaged, TooLarge, TooManyShortcuts
+from pipeline.errors import Damaged, NotRoadLike, TooLarge
 from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.derived import hierarchy as steps
@@ -99,7 +99,7 @@ def test_an_order_that_does_not_suit_new_weights_is_not_used(tmp_path, monkeypat
 def test_a_social_network_is_refused_and_leaves_nothing(tmp_path):
     edges = ingest(GraphConfig(source=str(DATA / "facebook_combined.txt.gz")), tmp_path)
     graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path))
-    with pytest.raises(TooManyShortcuts, match=r"graph: not like a road network: with 4,039 of 4,039 vertices left"):
+    with pytest.raises(NotRoadLike, match=r"graph: not like a road network: with 4,039 of 4,039 vertices left"):
         build_hierarchy(graph, Runtime(tmp_path))
     assert not (tmp_path / "hierarchy_order").exists()
     assert {path.name for path in tmp_path.iterdir()} == {"edges", "graph"}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.graph import Array
-from kernels.library.dynamic.contract import Rules
+from kernels.library.dynamic.contract import BatchRules
 from kernels.library.dynamic.pages.constants import HEADER_WORDS
 from kernels.library.dynamic.pages.layout import WORD, degree_words_of, free_words, vertices_of
 from kernels.library.dynamic.pages.moves import PageMoves
@@ -23,7 +23,7 @@ from kernels.library.dynamic.values import converted, require_vertex
 _FREE_SHARE = 0.6  # of a page to which a vertex is added
 
 
-class Place(NamedTuple):
+class ListPlace(NamedTuple):
     """Where a list is."""
 
     page: int
@@ -34,11 +34,11 @@ class Place(NamedTuple):
 class Editor(PageMoves):
     """Edits of a store."""
 
-    def __init__(self, store: PageStore, rules: Rules | None = None) -> None:
+    def __init__(self, store: PageStore, rules: BatchRules | None = None) -> None:
         super().__init__(store)
-        self.rules = rules or Rules()
+        self.rules = rules or BatchRules()
 
-    def find(self, vertex: int) -> Place | None:
+    def find(self, vertex: int) -> ListPlace | None:
         """The list of a vertex, or None."""
         index = self.store.index
         page = int(np.searchsorted(index[:, 0], vertex, side="right")) - 1
@@ -49,7 +49,7 @@ class Editor(PageMoves):
         number = int(np.searchsorted(vertices, vertex))
         if number == len(vertices) or int(vertices[number]) != vertex:
             return None
-        return Place(page, number, max(int(index[page, 2]), 1))
+        return ListPlace(page, number, max(int(index[page, 2]), 1))
 
     def add_vertex(self) -> int:
         """Add the next vertex and return its number."""
@@ -196,7 +196,7 @@ class Editor(PageMoves):
         weights = self.store.weights
         return weight if weights is None else converted([weight], weights.dtype, weights)[0]
 
-    def _append(self, place: Place, dst: int, weight: float) -> None:
+    def _append(self, place: ListPlace, dst: int, weight: float) -> None:
         store, page = self.store, self.store.page(place.page)
         if place.pages > 1 or (free_words(page) == 0 and page[0] == 1):
             self._append_to_large(place, dst, weight)
@@ -205,12 +205,12 @@ class Editor(PageMoves):
             first = place.number + 1 if place.number + 1 < page[0] else place.number
             self.split(place.page, first)  # way (a), or (b)
             if first == place.number:
-                place = Place(place.page + 1, 0, 1)
+                place = ListPlace(place.page + 1, 0, 1)
                 page = store.page(place.page)
         word = self.resize(place.page, place.number, 1)
         self.put(place.page, word, dst, weight)
 
-    def _append_to_large(self, place: Place, dst: int, weight: float) -> None:
+    def _append_to_large(self, place: ListPlace, dst: int, weight: float) -> None:
         """Append behind the last page's last word, or in a new page: way (c) if the list is not yet large."""
         store, last = self.store, place.page + place.pages - 1
         tail = store.page(last)

@@ -23,7 +23,7 @@ from kernels.library.dynamic.arrays import (
     run_starts,
     sorted_keys,
 )  # fmt: skip
-from kernels.library.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, taken, taken_arcs
+from kernels.library.dynamic.contract import Batch, BatchRules, Counts, DynamicGraph, Lists, taken, taken_arcs
 from kernels.library.dynamic.values import require_csr
 
 _SLACK = 1.5  # capacity of a new array, relative to its entries
@@ -34,9 +34,9 @@ class AdjacencyArrays(DynamicGraph):
 
     parts = "arrays"
 
-    def __init__(self, rows: Csr, rules: Rules | None = None) -> None:
+    def __init__(self, rows: Csr, rules: BatchRules | None = None) -> None:
         require_csr(rows)
-        self.rules, self._degrees, self._starts = rules or Rules(), np.diff(rows.offsets), rows.offsets[:-1].copy()
+        self.rules, self._degrees, self._starts = rules or BatchRules(), np.diff(rows.offsets), rows.offsets[:-1].copy()
         self._capacities, self._used = self._degrees.copy(), len(rows.indices)
         self._pools: list[Any] = [rows.indices.copy()] + ([] if rows.weights is None else [rows.weights.copy()])
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.graph import OFFSET, Array, Csr
 from kernels.library.dynamic.arrays import HALF, kept_places, keys_of, ones, owners_of, run_starts, sorted_keys
-from kernels.library.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, lists_of_rows, taken_arcs
+from kernels.library.dynamic.contract import Batch, BatchRules, Counts, DynamicGraph, Lists, lists_of_rows, taken_arcs
 from kernels.library.dynamic.values import require_ascending
 
 _SMALLEST = 1 << 10  # entries of the lowest level
@@ -37,8 +37,8 @@ class LsmTree(DynamicGraph):
 
     parts = "runs"
 
-    def __init__(self, rows: Csr, rules: Rules | None = None) -> None:
-        self.rules, self._offsets = rules or Rules(unique=True), rows.offsets
+    def __init__(self, rows: Csr, rules: BatchRules | None = None) -> None:
+        self.rules, self._offsets = rules or BatchRules(unique=True), rows.offsets
         if not self.rules.unique:
             raise ValueError("LsmTree: keys are distinct, so the arcs are unique; parallel arcs are not supported")
         require_ascending(rows, distinct=True)

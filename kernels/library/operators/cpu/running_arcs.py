@@ -23,7 +23,7 @@ _NO_WEIGHTS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Program:
+class ArcLoops:
     """The compiled loop, its rounds if it repeats; types of what rows keep between segments; whether rows enter a frontier."""
 
     loop: Any
@@ -34,7 +34,7 @@ class Program:
     divisible: bool
 
 
-def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> Program:
+def program(before: Function | None, edge: Function, after: Function | None, collect: str | None, repeats: str) -> ArcLoops:
     """Compile an advance."""
     of_type = "i" if collect == "first" or edge.result in ("", "b") else edge.result
     start = None if collect is None else identity(collect, of_type)
@@ -43,7 +43,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     divisible = collect != "first" and not ordered(collect or "", of_type) and not {"arc", "place"} & {*edge.parameters}
     total = DTYPES["i"] if start is None else start.dtype
     loop = advancing(before, edge, after, collect, start)
-    return Program(loop, repeating(loop) if repeats else None, own, total, finds, divisible)
+    return ArcLoops(loop, repeating(loop) if repeats else None, own, total, finds, divisible)
 
 
 def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Captured, turn_round: int = 1) -> Frontier:
@@ -71,7 +71,7 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Captured, turn
         return of_flags(frontier, flags, int(np.count_nonzero(flags)))
     listed = queue[: int(length[0])].copy()
     flags[listed] = False
-    _spare(graph).give_back((flags, queue))
+    _spare(graph).release((flags, queue))
     return made(graph, frontier.rules, listed, len(listed))
 
 
@@ -111,7 +111,7 @@ def _small_rounds(
         return rounds
 
     ((done, left),) = over([0, size], plan.functions, work)
-    _spare(graph).give_back(entered[:2])
+    _spare(graph).release(entered[:2])
     return made(graph, frontier.rules, listed[:left].copy(), left), done
 
 

@@ -35,7 +35,7 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
     types: dict[str, Type] = {}
     while True:  # types of variables only grow, and there are four of them
         lowering = _Lowering(file, {name: parameters[name] for name in names}, captured, dict(types), rows)
-        falls_through = lowering.block(definition.body, lowering.body)
+        falls_through = lowering.lower_block(definition.body, lowering.body)
         refined = {name: of for name, of in lowering.types.items() if not name.startswith(KEPT)}
         if refined == types:
             break
@@ -105,7 +105,7 @@ def _parts(code: CodeType) -> Any:
 class _Lowering(Calls):
     """One pass over a function."""
 
-    def block(self, statements: list[ast.stmt], into: list[Node]) -> bool:
+    def lower_block(self, statements: list[ast.stmt], into: list[Node]) -> bool:
         """Lower statements; whether control reaches their end."""
         outer, self.into, reached = self.into, into, True
         self.deeper(statements[0] if statements else ast.Pass())
@@ -162,7 +162,7 @@ class _Lowering(Calls):
         ends, known = [], []
         for statements, into in zip((node.body, node.orelse), branches, strict=True):
             self.assigned = set(before)
-            ends.append(self.block(statements, into))
+            ends.append(self.lower_block(statements, into))
             if ends[-1]:
                 known.append(self.assigned)
         self.assigned = set.intersection(*known) if known else before
@@ -203,7 +203,7 @@ class _Lowering(Calls):
         before, body = set(self.assigned), list[Node]()
         outer, self.into = self.into, body
         begin()
-        self.block(node.body, body)
+        self.lower_block(node.body, body)
         self.into, self.assigned = outer, before
         self.emit("loop", site, body)
 

@@ -13,9 +13,9 @@ from kernels.library.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.library.operators.frontier import Frontier
 from kernels.library.operators.functions.tree import Function
 from kernels.library.operators.gpu.bits import list_marked, words_of
-from kernels.library.operators.gpu.compiled import C_TYPES, NUMBERS, Kernel, Program, failures, few_arcs, passed
+from kernels.library.operators.gpu.compiled import C_TYPES, NUMBERS, Program, ResidentKernel, failures, few_arcs, passed
 from kernels.library.operators.gpu.constants import CONTROL_WORDS, FIRST_OF, MARKED_ROWS, REPEAT_BLOCKS, REPEAT_THREADS
-from kernels.library.operators.gpu.groups import Groups, divided, groups_of, lanes_of
+from kernels.library.operators.gpu.groups import DegreeGroups, divided, groups_of, lanes_of
 from kernels.library.operators.gpu.search import Search, of_bits
 from kernels.library.operators.gpu.tiles.sweeps import TiledArcs, TiledSweep, arcs_for, tiled_sweep
 from kernels.library.operators.gpu.vertices import items_of
@@ -109,7 +109,7 @@ def _visit(
         groups, threads, lanes = whole.groups, 1 << 62, lanes_of(graph, part, key)
     else:
         few = size <= THREADS and not hubs  # which the kernel divides itself
-        groups, threads, lanes = Groups(listed, None) if few else groups_of(part, listed), 32 * size, _NO_LANES
+        groups, threads, lanes = DegreeGroups(listed, None) if few else groups_of(part, listed), 32 * size, _NO_LANES
     weights = part.weights if part.weights is not None else graph.rows_by_id
     ways = groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets
     sweep = *ways, *hub_values_of(part, hubs, made_of), *turn, *outputs
@@ -140,7 +140,7 @@ def _visit_tiles(
     _, bits, rows = items_of(frontier)
     around = None, None, bits, csr.offsets, csr.indices, weights, csr.offsets, *_NO_PAIR, *kept, made_of.start
 
-    def run(kernels: Program, kernel: Kernel, turn: int, threads: int, *more: Any) -> None:
+    def run(kernels: Program, kernel: ResidentKernel, turn: int, threads: int, *more: Any) -> None:
         kernels.run(kernel, threads, *around, turn, 3, *outputs, *more, *captured)
 
     def run_rows(name: str, turn: int) -> None:

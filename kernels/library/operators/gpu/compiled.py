@@ -27,7 +27,7 @@ def few_arcs(graph: Graph) -> bool:
     return graph.num_arcs < _MANY_ARCS * graph.num_vertices
 
 
-class Kernel(NamedTuple):
+class ResidentKernel(NamedTuple):
     """A compiled kernel, how many of its blocks are resident, and the bytes of dynamic shared memory that each has."""
 
     function: Any
@@ -56,11 +56,11 @@ class Program:
         lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
         self.defined, self.cooperative, self.threads = defined, cooperative, threads
         self.source, self.text, self.functions = f"library/operators/gpu/{source}", "\n".join(lines), functions
-        self._kernels: dict[Any, Kernel] = {}
+        self._kernels: dict[Any, ResidentKernel] = {}
 
     def kernel(
         self, name: str, form: int, graph: Graph, weights: Array | None = None, tile: tuple[int, int] | None = None
-    ) -> Kernel:
+    ) -> ResidentKernel:
         """Kernel `name` for a form of frontier; `tile`: bits of the tiles, and bytes of dynamic shared memory of a block."""
         lanes = _FEW_LANES if few_arcs(graph) else _LANES
         key = name, form, cupy.cuda.runtime.getDevice(), lanes, tile
@@ -75,11 +75,11 @@ class Program:
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
             kernel = kernel_of(self.source, name, device.id, shared=shared, cooperative=self.cooperative, generated=text)
             resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, shared)
-            made = Kernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
+            made = ResidentKernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
             self._kernels[key] = made
         return made
 
-    def run(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
+    def run(self, kernel: ResidentKernel, threads: int, *arguments: Any) -> None:
         """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
         blocks = max(1, min(kernel.blocks, -(-threads // self.threads)))
         while not kernel.shared and blocks > 6 and (blocks % 2 == 0 or blocks % 3 == 0):

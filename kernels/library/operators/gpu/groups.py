@@ -14,7 +14,7 @@ from kernels.library.operators.gpu.constants import GROUPS, LANES
 
 
 @dataclass(frozen=True)
-class Groups:
+class DegreeGroups:
     """Rows by degree: hubs, rows of a block, of a warp, and short rows."""
 
     listed: Array  # index width: the rows, group by group
@@ -25,7 +25,7 @@ class Groups:
 class Division:
     """The rows of a direction: groups without the short rows, and the number of hubs."""
 
-    groups: Groups
+    groups: DegreeGroups
     hubs: int
 
 
@@ -83,11 +83,11 @@ def _divided(csr: Csr) -> Division:
     sizes = [len(part) for part in parts] + [0]
     bounds = np.array([*np.cumsum([0, *sizes[:3]]).tolist(), *sizes], np.int64)
     listed = cupy.concatenate([*parts, cupy.zeros(1, parts[0].dtype)]).astype(csr.indices.dtype)
-    return Division(Groups(listed, cupy.asarray(bounds)), sizes[0])
+    return Division(DegreeGroups(listed, cupy.asarray(bounds)), sizes[0])
 
 
-def groups_of(csr: Csr, rows: Array) -> Groups:
+def groups_of(csr: Csr, rows: Array) -> DegreeGroups:
     """The rows of a list by degree, on the GPU alone: the number of rows of each group is not read back."""
     listed, bounds = cupy.empty(GROUPS * max(len(rows), 1), rows.dtype), cupy.zeros(2 * GROUPS, cupy.int64)
     over(max(len(rows), 1), "divide", rows, cupy.int64(len(rows)), csr.offsets, listed, bounds, row=rows.dtype)
-    return Groups(listed, bounds)
+    return DegreeGroups(listed, bounds)

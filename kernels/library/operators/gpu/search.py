@@ -36,7 +36,7 @@ class Search:
         return of_bits(self.frontier, self._memory.words(self._number), size)
 
 
-class _Memory:
+class _SearchMemory:
     """Memory of several searches, allocated and cleared together: the bits of each, then the lists."""
 
     def __init__(self, graph: Graph, most: int, cleared: bool) -> None:
@@ -64,16 +64,16 @@ class _Memory:
         return rows
 
 
-def _memory_of(graph: Graph, most: int, cleared: bool) -> tuple[_Memory, tuple[int, int, int]]:
+def _memory_of(graph: Graph, most: int, cleared: bool) -> tuple[_SearchMemory, tuple[int, int, int]]:
     """Memory for one search, and its part of it, which nothing else gets.
 
     A thread has memory of its own, and so has a stream: CuPy's pool gives what is freed to the stream in which it was allocated.
     """
-    kept: dict[Any, _Memory] = graph.derived.get(_memory_of, dict)
+    kept: dict[Any, _SearchMemory] = graph.derived.get(_memory_of, dict)
     key = get_ident(), cupy.cuda.get_current_stream().ptr, most, cleared
     memory = kept.get(key)
     if memory is None:
-        memory = kept[key] = _Memory(graph, most, cleared)
+        memory = kept[key] = _SearchMemory(graph, most, cleared)
     part = memory.parts.pop()
     if not memory.parts:
         del kept[key]

@@ -8,7 +8,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, Array, Csr
 from kernels.reachability.constants import LARGEST_PATH_SUM, SWEEP_THREADS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.passes_cuda import Direction, Forests, choose_supports, measure, place_below_roots, widen
+from kernels.reachability.labels.passes_cuda import Forests, OrderedDag, choose_supports, measure, place_below_roots, widen
 from kernels.reachability.order.cuda import order_of
 
 _SOURCE = "reachability/labels/dfs/dfs.cu"
@@ -20,8 +20,8 @@ def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
     order = order_of(condensation)
     level, height = (cupy.empty(num_nodes, np.int32) for _ in range(2))
     first, last, low, post = (cupy.zeros((dimensions, num_nodes), row) for _ in range(4))
-    ahead = Direction(condensation.parents, condensation.children, height, order, False)
-    behind = Direction(condensation.children, condensation.parents, level, order, True)
+    ahead = OrderedDag(condensation.parents, condensation.children, height, order, False)
+    behind = OrderedDag(condensation.children, condensation.parents, level, order, True)
     measure(behind)
     supports, reaches, reached = choose_supports(condensation, level)
     measure(behind, None, reached)
@@ -48,7 +48,7 @@ def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
     return Labels("dfs", seed, level, height, low, post, first, last, supports, reaches, reached, compared)
 
 
-def count_paths(way: Direction) -> Array | None:
+def count_paths(way: OrderedDag) -> Array | None:
     """Count the paths that start at each node, int64 [C]; None if the counts do not fit int64."""
     num_nodes, row = len(way.order), way.order.dtype
     paths, overflow = cupy.zeros(num_nodes, np.int64), cupy.zeros(1, np.uint32)
@@ -57,7 +57,7 @@ def count_paths(way: Direction) -> Array | None:
     return None if int(overflow[0]) else paths
 
 
-def cheapest_parents(way: Direction, roots: Array, paths: Array) -> Array:
+def cheapest_parents(way: OrderedDag, roots: Array, paths: Array) -> Array:
     """Find parents by counts; the rows of `way.out` and `roots` are in the order of visits."""
     num_nodes, row = len(way.order), way.order.dtype
     parent: Array = cupy.full(num_nodes, NO_ROW, row)
@@ -70,7 +70,7 @@ def cheapest_parents(way: Direction, roots: Array, paths: Array) -> Array:
     return parent
 
 
-def first_parents(way: Direction, level: Array, salt: np.uint64, ascending: bool) -> Array:
+def first_parents(way: OrderedDag, level: Array, salt: np.uint64, ascending: bool) -> Array:
     """Find parents by comparing paths; takes C entries for each doubling of the depth."""
     num_nodes, row = len(way.order), way.order.dtype
     jumps = (int(level.max()) + 1).bit_length()

@@ -232,7 +232,7 @@ def _shorten_large(store: PageStore, located: Located, degrees: Array) -> None:
         erased = first[owner] + new[owner] + np.arange(len(owner), dtype=np.int64, like=owner) - ends[owner]
         slots = store.slots[erased]
         store.splice(erased, np.zeros(len(erased), np.int64, like=erased), slots[:0])
-        store.give_back(slots)
+        store.release(slots)
 
 
 def _write(store: PageStore, places: Array, batch: Batch) -> None:

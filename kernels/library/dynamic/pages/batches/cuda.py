@@ -37,7 +37,7 @@ def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
     """As `kernels.library.dynamic.pages.batches.insert`."""
     if not len(batch.src):
         return Counts(0, 0, 0)
-    work = _Work(store, batch)
+    work = _SortedBatch(store, batch)
     work.find(inserts=True, unique=unique)
     if unique:
         work.search_large()
@@ -55,7 +55,7 @@ def delete(store: PageStore, batch: Batch) -> Counts:
     """As `kernels.library.dynamic.pages.batches.delete`."""
     if not len(batch.src):
         return Counts(0, 0, 0)
-    work = _Work(store, batch._replace(weights=None))
+    work = _SortedBatch(store, batch._replace(weights=None))
     work.find(inserts=False, unique=False)
     work.delete_from_small()
     places = minus_ones(work.number, np.int64)
@@ -69,11 +69,11 @@ def delete(store: PageStore, batch: Batch) -> Counts:
     if counters[PAGES]:
         freed = cupy.empty(counters[PAGES], np.int64)
         work.splice(freed[:0], freed)
-        store.give_back(freed)
+        store.release(freed)
     return Counts(counters[CHANGED], 0, work.number - counters[CHANGED])
 
 
-class _Work:
+class _SortedBatch:
     """A sorted batch, and what is known of its arcs and of the pages that it touches; batches.cuh describes the arrays."""
 
     def __init__(self, store: PageStore, batch: Batch) -> None:

@@ -12,12 +12,12 @@ from kernels.graph import OFFSET, index_dtype
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sorting import in_rows
 
 
-def lay_out(
-    edges: Edges, rules: Rules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
+def build_csr(
+    edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
 ) -> LaidOut:
     """Build a graph from the edges of all ranks: the same rows, to the byte, on any number of ranks. Collective.
 
@@ -32,7 +32,7 @@ def lay_out(
     if communicator.size > 1:
         from kernels.layout import sharded
 
-        return sharded.lay_out(edges, rules, window, communicator, deals)
+        return sharded.build_csr_over_ranks(edges, rules, window, communicator, deals)
     dropped: list[Edges] = []
     ids, arcs, self_loops = clean(edges.src, edges.dst, edges.weights, rules, dropped)
     directions = {"out": arcs}
