@@ -15,7 +15,7 @@ from kernels import hierarchy as kernel
 from kernels.answers import Hierarchy
 from kernels.graph import Graph
 from pipeline.cluster.protocol import TaskContext
-from pipeline.errors import Damaged
+from pipeline.errors import Damaged, NotRoadLike
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
