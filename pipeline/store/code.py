@@ -35,7 +35,7 @@ _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+((?:{_OURS})\b[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.*\b(?:{_OURS})\b.*))", re.MULTILINE
 )
 _CUDA = (".cu", ".cuh")
-_DATA_SUFFIXES = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
+_DATA = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
 _MOST = 2**20  # bytes that are read at a time
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
@@ -89,7 +89,7 @@ def _sources_of(modules: Iterable[str], root: str) -> set[str]:
 def _present(root: str) -> frozenset[str]:
     """The files of both packages that code may name or read."""
     walked = (entry for package in PACKAGES for entry in os.walk(f"{root}/{package}"))
-    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_DATA_SUFFIXES)))
+    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_DATA)))
 
 
 @cache
@@ -123,7 +123,7 @@ def _data_files(root: str) -> dict[str, list[str]]:
     """The files that the modules of a folder may read, by folder."""
     files: dict[str, list[str]] = {}
     for file in _present(root):
-        if file.endswith(_DATA_SUFFIXES):
+        if file.endswith(_DATA):
             files.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
     return files
 
