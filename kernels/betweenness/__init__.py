@@ -45,6 +45,10 @@ def betweenness(
     Sources: Brandes, A Faster Algorithm for Betweenness Centrality, Journal of Mathematical Sociology 25, 2001. Brandes, Pich,
     Centrality Estimation in Large Networks, International Journal of Bifurcation and Chaos 17, 2007. Hoeffding, Probability
     Inequalities for Sums of Bounded Random Variables, JASA 58, 1963 (section 6: without replacement).
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> betweenness(graph).betweenness.tolist()
+        [0.0, 1.0, 0.0]
     """
     parameters = checked(weights, exact_below, epsilon, delta, seed)
     if on_gpu(graph, "betweenness"):

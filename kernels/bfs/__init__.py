@@ -9,6 +9,10 @@ def bfs(graph: Graph, source_row: int) -> Paths:
     """Count the hops from `source_row` to every row, int64; weights are not read.
 
     Raises IndexError if `source_row` is not a row of the graph, and TypeError if it is not an integer.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> bfs(graph, 0).distance.tolist()
+        [0, 1, 1]
     """
     if on_gpu(graph, "bfs"):
         from kernels.bfs.cuda import search

@@ -21,6 +21,11 @@ def closure(graph: Graph, limit: int = LIMIT) -> Closure:
     Raises:
         AnswerTooLarge: There are more pairs. It is raised before the work where the strong components alone have too many pairs,
             and otherwise before the pairs are listed.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> pairs = closure(graph)
+        >>> [*zip(pairs.vertex.tolist(), pairs.reached.tolist())]
+        [(0, 1), (0, 2), (1, 2)]
     """
     if on_gpu(graph, "closure"):
         from kernels.closure.cuda import list_pairs

@@ -24,6 +24,10 @@ def communities(graph: Graph) -> Components:
     Sources: Raghavan, Albert, Kumara, Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks, Physical
     Review E 76, 2007. Moves of rows that are no neighbours, by random keys: Luby, A Simple Parallel Algorithm for the Maximal
     Independent Set Problem, SIAM Journal on Computing 15, 1986.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> communities(graph).labels.tolist()
+        [0, 0, 0]
     """
     if on_gpu(graph, "communities"):
         from kernels.communities.cuda import solve

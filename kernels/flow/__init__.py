@@ -21,6 +21,10 @@ def max_flow(graph: Graph, src: Array, dst: Array) -> Flows:
         IndexError, TypeError: An entry is not a row of the graph, or not an integer.
         ValueError: The lengths differ, or a pair has one row twice.
         OverflowError: As `kernels.flow.capacities.capacities`.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> max_flow(graph, np.array([0]), np.array([2])).value.tolist()
+        [12]
     """
     if on_gpu(graph, "max_flow"):
         from kernels.flow.cuda import solve

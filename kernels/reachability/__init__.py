@@ -70,7 +70,12 @@ __all__ = [
 
 
 def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str | None = None) -> ReachabilityIndex:
-    """Build the index of a graph: `condense`, then `label`; raises what these raise."""
+    """Build the index of a graph: `condense`, then `label`; raises what these raise.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> reachability(graph).condensation.num_nodes
+        3
+    """
     condensation = condense(graph)
     return ReachabilityIndex(condensation, label(condensation, dimensions, seed, method))
 
@@ -120,6 +125,10 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
         IndexError: If an entry is not a row of the graph.
         TypeError: If the rows are not integers.
         ValueError: If the lengths differ.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> reach(reachability(graph), np.array([0, 2]), np.array([2, 0])).reachable.tolist()
+        [True, False]
     """
     if is_cupy(index.condensation.children):
         from kernels.reachability.queries.cuda import answer as answer_on_gpu

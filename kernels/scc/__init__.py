@@ -7,7 +7,12 @@ from kernels.wcc import wcc
 
 
 def scc(graph: Graph) -> Components:
-    """Find the strong components, each named by its smallest external id."""
+    """Find the strong components, each named by its smallest external id.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> scc(graph).labels.tolist()
+        [0, 1, 2]
+    """
     if on_gpu(graph, "scc"):
         from kernels.scc.cuda import components
     else:

@@ -15,6 +15,11 @@ def sssp(graph: Graph, source_row: int) -> Paths:
     Raises:
         IndexError, TypeError: If `source_row` is not a row of the graph, or not an integer.
         OverflowError: If a distance exceeds int64, or is not finite.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> paths = sssp(graph, 0)
+        >>> paths.distance.tolist(), paths.predecessor.tolist()
+        ([0, 4, 7], [-1, 0, 1])
     """
     if on_gpu(graph, "sssp"):
         from kernels.sssp.cuda import search

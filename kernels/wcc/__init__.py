@@ -6,7 +6,12 @@ from kernels.graph import Graph
 
 
 def wcc(graph: Graph) -> Components:
-    """Find the weak components, each named by its smallest external id."""
+    """Find the weak components, each named by its smallest external id.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> wcc(graph).labels.tolist()
+        [0, 0, 0]
+    """
     if on_gpu(graph, "wcc"):
         from kernels.wcc.cuda import components
     else:

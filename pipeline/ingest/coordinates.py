@@ -12,6 +12,7 @@ from pipeline.config.graph import GraphConfig, Limits, NodeColumns
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
 from pipeline.ingest.formats import dimacs
+from pipeline.ingest.formats.columns import TABLES
 from pipeline.ingest.formats.detect import by_name
 from pipeline.ingest.formats.format import HEAD
 from pipeline.ingest.formats.parquet import begins_parquet
@@ -27,7 +28,6 @@ from pipeline.tables.points import COORDINATES
 _SCHEMA = pa.schema(
     [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
 )
-_TABLES = ("csv", "tsv", "parquet")
 
 
 def write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: VertexNames | None, facts: EdgeFacts) -> int:
@@ -74,7 +74,7 @@ def _few(file: str, tables: Iterator[pa.Table], limits: Limits) -> Iterator[pa.T
 
 def is_table(file: str, head: bytes) -> bool:
     """Whether a file is Parquet, by its first HEAD bytes, or CSV or TSV, by its name. Raises BadInput if it is encrypted."""
-    return begins_parquet(head, file) or by_name(file) in _TABLES
+    return begins_parquet(head, file) or by_name(file) in TABLES
 
 
 def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns) -> pa.Table:

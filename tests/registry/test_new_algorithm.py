@@ -27,7 +27,7 @@ def test_the_page_touches_its_folder_its_entry_its_test_and_its_section():
 
 
 def test_its_test_and_the_test_of_the_docs_pass(project):
-    tests = (TEST, "tests/pipeline/test_tables.py::test_the_docs_describe_every_table")
+    tests = (TEST, "tests/cpu/test_examples.py", "tests/pipeline/test_tables.py::test_the_docs_describe_every_table")
     assert " passed" in call(project, "-m", "pytest", "-q", *tests, "-k", "degrees or docs")
 
 

@@ -40,7 +40,11 @@ def test_every_block_of_the_page_is_applied():
 def test_its_test_and_those_of_the_docs_pass(project):
     call(project, "-m", "pipeline.config.reference")
     assert "steps" in (project / "docs" / "configuration.md").read_text().partition("`[lowest]`")[2]
-    docs = ("tests/pipeline/test_tables.py::test_the_docs_describe_every_table", "tests/registry/test_registry.py")
+    docs = (
+        "tests/cpu/test_examples.py",
+        "tests/pipeline/test_tables.py::test_the_docs_describe_every_table",
+        "tests/registry/test_registry.py",
+    )
     assert " passed" in call(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", TEST, *docs)
 
 

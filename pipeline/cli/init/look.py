@@ -9,13 +9,12 @@ from pipeline.cli.init.columns import Sample
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.formats.columns import TABLES
 from pipeline.ingest.formats.detect import OfAnotherForm, detect
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import locate, stored
-
-TABLES = ("csv", "tsv", "parquet")
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from typing import Any
 import tomlkit
 import yaml
 
-from pipeline.cli.init.look import TABLES, Seen
+from pipeline.cli.init.look import Seen
 from pipeline.config.model import Model
 from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
+from pipeline.ingest.formats.columns import TABLES
 from pipeline.redaction import quoted
 
 SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use

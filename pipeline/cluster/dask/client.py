@@ -17,7 +17,8 @@ from distributed import Client, LocalCluster, Security
 from distributed.versions import VersionMismatchWarning
 
 from kernels.gpu.devices import obstacle
-from pipeline.cluster.dask.local_workers import SecurityInMemory, local_workers
+from pipeline.cluster.dask.dask_internals import SecurityInMemory
+from pipeline.cluster.dask.local_workers import local_workers
 from pipeline.cluster.fork_server import forks_workers
 from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig

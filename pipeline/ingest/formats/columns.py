@@ -7,6 +7,7 @@ from pipeline.config.graph import Columns, Limits
 from pipeline.errors import BadInput
 from pipeline.suggestions import did_you_mean
 
+TABLES = ("csv", "tsv", "parquet")  # formats whose columns have names; nodes and coordinates may have them, too
 _DEFAULTS = {"src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", "")}  # with a header line, and without
 
 

@@ -7,12 +7,12 @@ import os
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from multiprocessing import forkserver, process, resource_tracker
+from contextlib import ExitStack, contextmanager
+from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 from threading import Lock
-from typing import Any
 
+from pipeline.cluster.fork_server.multiprocessing_internals import kill_fork_server, socket_in
 from pipeline.cluster.loading import loaded_modules
 from pipeline.config.cluster import ClusterConfig
 from pipeline.runtime.backend import Backend
@@ -56,17 +56,10 @@ class _Shared:
             os.environ.setdefault(name, value)
         folder = os.open(opened.enter_context(scratch(Path(tempfile.gettempdir()))), os.O_RDONLY | os.O_DIRECTORY)
         opened.callback(os.close, folder)
-        opened.callback(_end)
-        forkserver.set_forkserver_preload(["pipeline.cluster.dask.preloaded", *loaded_modules()])
-        # Where multiprocessing puts the server's socket; otherwise a killed run would leave a folder that nobody removes.
-        settings = process.current_process()._config  # type: ignore[attr-defined]
-        before = settings.get("tempdir")
-        settings["tempdir"] = f"/proc/self/fd/{folder}"  # short, as a socket's path has to be
-        try:
-            with interrupts_blocked():
-                forkserver.ensure_running()
-        finally:
-            settings["tempdir"] = before
+        opened.callback(kill_fork_server)
+        forkserver.set_forkserver_preload(["pipeline.cluster.fork_server.preloaded", *loaded_modules()])
+        with socket_in(f"/proc/self/fd/{folder}"), interrupts_blocked():
+            forkserver.ensure_running()
 
 
 _SHARED = _Shared()
@@ -96,11 +89,3 @@ def interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _end() -> None:
-    server: Any = forkserver._forkserver
-    if server._forkserver_pid is not None:
-        os.kill(server._forkserver_pid, signal.SIGKILL)  # its children hold nothing that is needed, either
-        with suppress(FileNotFoundError):
-            server._stop()
