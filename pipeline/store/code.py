@@ -35,7 +35,7 @@ _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+((?:{_OURS})\b[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.*\b(?:{_OURS})\b.*))", re.MULTILINE
 )
 _CUDA = (".cu", ".cuh")
-_BESIDE = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
+_DATA = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
 _MOST = 2**20  # bytes that are read at a time
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
@@ -89,7 +89,7 @@ def _sources_of(modules: Iterable[str], root: str) -> set[str]:
 def _present(root: str) -> frozenset[str]:
     """The files of both packages that code may name or read."""
     walked = (entry for package in PACKAGES for entry in os.walk(f"{root}/{package}"))
-    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_BESIDE)))
+    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_DATA)))
 
 
 @cache
@@ -100,7 +100,7 @@ def _used_by(path: str, root: str) -> tuple[str, ...]:
         named = [file for name in names for file in _files(name, root)]
         if path == f"{root}/{_FORMATS}__init__.py":
             named += [file for file in _present(root) if file.startswith(f"{root}/{_FORMATS}") and file.endswith(".py")]
-        return (*named, *_beside(root).get(path.rpartition("/")[0], ()))
+        return (*named, *_data_files(root).get(path.rpartition("/")[0], ()))
     if path.endswith(_CUDA):
         headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
         constants = [f"{folder}/constants.py" for folder in Path(path).parents]  # as `kernels.gpu.loader.constants_of` reads them
@@ -119,11 +119,11 @@ def _files(module: str, root: str) -> list[str]:
 
 
 @cache
-def _beside(root: str) -> dict[str, list[str]]:
+def _data_files(root: str) -> dict[str, list[str]]:
     """The files that the modules of a folder may read, by folder."""
     files: dict[str, list[str]] = {}
     for file in _present(root):
-        if file.endswith(_BESIDE):
+        if file.endswith(_DATA):
             files.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
     return files
 
