@@ -24,6 +24,7 @@ from pipeline.ingest.vertex_names import numbers_of
 from pipeline.inspection.estimate import expected_seconds, require_fit
 from pipeline.progress.shown import Shown, showing
 from pipeline.redaction import quoted
+from pipeline.registry.stages import ALWAYS, STAGES
 from pipeline.report import draw, prepare_page
 from pipeline.report.wording import read_as
 from pipeline.runtime.backend import Backend, choose
@@ -32,12 +33,10 @@ from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
 from pipeline.signals import beside, foreseen
 from pipeline.steps.call import Call, P, R, directly
-from pipeline.steps.derived.forest import root
 from pipeline.steps.derived.hierarchy import steps_of, stored_steps
-from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.places.snapping import as_made, different
-from pipeline.steps.products.registry import products_of, require_products
+from pipeline.steps.products.configured import products_of, require_products
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.inputs import files_read, input_of
 from pipeline.steps.publication.lookup import linked_run
@@ -241,11 +240,9 @@ def _solved(config: RunConfig, call: Call, given: Input, runtime: Runtime) -> tu
     """The answers of the stages, their proofs, and the tables of vertices that are made from answers."""
     edges, graph, sources = given
 
-    def table_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
-        """The step that makes a table of vertices from this answer; `publish` requires that it was proved."""
-        if stage == "wcc":
-            return [partial(call, "vertices", tabulate_vertices, edges, graph, answer, runtime)]
-        return [partial(call, "forest", root, graph, answer, runtime)] if stage == "mst" else []
+    def tables_behind(stage: StageName, answer: Folder) -> list[Callable[[], Folder | None]]:
+        """The steps that make tables of vertices from this answer; `publish` requires that it was proved."""
+        return [partial(call, table.name, table.resolve("step"), edges, graph, answer, runtime) for table in STAGES[stage].tables]
 
     at_once, ranks_on_gpus = runtime.stages_at_once(graph), runtime.backend == "gpu" and runtime.cluster.shards > 0
 
@@ -254,17 +251,16 @@ def _solved(config: RunConfig, call: Call, given: Input, runtime: Runtime) -> tu
         answer = call(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
         answer = as_made(answer, edges, graph, runtime)
         return_unused()
-        tables = [threads.submit(partial(copy_context().run, step)) for step in table_behind(stage, answer)]
+        tables = [threads.submit(partial(copy_context().run, step)) for step in tables_behind(stage, answer)]
         if alone:
             wait(tables)
         proof = call(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
         return_unused()
         return answer, proof, tables
 
-    # Table `vertices` needs components, also where their own table is not asked for; table `forest` takes long: mst is first.
-    needed = config.stages if "wcc" in config.stages else (*config.stages, "wcc")
+    needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     alone = at_once <= len(needed) and isinstance(runtime.cluster, LocalThreads) and not ranks_on_gpus  # no cores are left
-    in_turn = sorted(needed, key=lambda stage: stage != "mst")
+    in_turn = sorted(needed, key=lambda stage: not any(table.slow for table in STAGES[stage].tables))
     with ThreadPoolExecutor() as threads:
         found = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
     made = [found[stage] for stage in needed]

@@ -19,8 +19,7 @@ from pipeline.report.aggregates import exact_sum, of_parts
 from pipeline.report.changed import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import component_chart, component_sizes, degree_chart, distance_chart, level_chart
-from pipeline.report.isochrones import NOT_DRAWN, is_of_all, isochrones
-from pipeline.report.products import SHOWN
+from pipeline.report.products import Context, shown
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
@@ -88,11 +87,11 @@ class Findings:
         degrees.add(degree_chart(vertices), "No vertex has an arc: there is no degree to draw.")
         self._mapped = _mapped(answers)
         unit = self._measure or "sum of weights"
-        shown = [SHOWN[product.manifest.step](product, vertices, unit) for product in products]
         by_step = {product.manifest.step: product for product in products}
-        within = isochrones(by_step, vertices) if self.coordinates else None
-        drawn = [of.drawn for step, of in zip(by_step, shown, strict=True) if of.drawn and not (within and step == "isochrones")]
-        count = len(drawn) + bool(within) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
+        context = Context(vertices, unit, by_step, self.coordinates is not None)
+        parts = [shown(product, context) for product in products]
+        drawn = [part.drawn for part in parts if part.drawn]
+        count = len(drawn) + sum(_maps_of(stage, answers[stage]) for stage in self._mapped)
         self.atlas: Atlas | None = None
         if self.coordinates is None or not len(self.coordinates.ids):
             degrees.not_drawn.append("No map: the graph has no coordinates.")
@@ -107,20 +106,15 @@ class Findings:
             moved, chart = found_moved
             degrees.maps += [self.atlas.changes(moved)] if self.atlas else []
             degrees.charts += [chart] if chart else []
-        found = [degrees, *by_stage.values(), *(_Found(of.result) for of in shown)]
+        found = [degrees, *by_stage.values(), *(_Found(part.result) for part in parts)]
         if self.atlas:
-            found[0].maps += [
-                self.atlas.values(of.title, of.sentence, of.values, of.unit, self._markers(of.marked, of.what)) for of in drawn
-            ]
-            if within:
-                found[0].maps.append(self.atlas.isochrones(within, unit, self._markers(within.sources, "source")))
-            elif "isochrones" in by_step and not is_of_all(by_step["isochrones"], vertices):
-                degrees.not_drawn.append(NOT_DRAWN)
+            degrees.maps += [of.on(self.atlas, self._markers(of.marked, of.what)) for of in drawn]
+            degrees.not_drawn += [part.not_drawn for part in parts if part.not_drawn]
         self.charts = [chart for of in found for chart in of.charts]
         self.maps = [drawn for of in found for drawn in of.maps]
         self.not_drawn = [reason for of in found for reason in of.not_drawn]
         self.results = {stage: self.named(of.result) for stage, of in by_stage.items()}
-        self.products = [self.named(of.result) for of in shown]
+        self.products = [self.named(part.result) for part in parts]
         self.tops = {tables.table_of(stage): result.tops for stage, result in self.results.items()}
         self.tops |= {step: result.tops for step, result in zip(by_step, self.products, strict=True)}
         self.arcs_traversed = {stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None}
@@ -213,7 +207,7 @@ class Findings:
 
     def _components(self, algorithm: Algorithm, answer: Folder, found: _Found) -> str:
         labels, sizes = component_sizes(answer)
-        one, several = ("community", "communities") if algorithm.name == "communities" else ("component", "components")
+        one, several = algorithm.part
         if not len(sizes):
             return f"no {one}: the graph has no vertex"
         equal = f"{counted(len(sizes), one, several)} of {counted(int(sizes[0]), 'vertex', 'vertices')}"

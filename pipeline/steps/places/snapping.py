@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.errors import BadSource
 from pipeline.ingest.vertex_names import Place, numbers_of
+from pipeline.registry.stages import COMPONENTS
 from pipeline.steps.places.ground import Ground, Snapped, text_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
@@ -13,7 +14,7 @@ from pipeline.store.manifest import Folder
 def ground_of(edges: Folder, graph: Folder, runtime: Runtime) -> Ground:
     """Where the places of a graph may be; what it has read stays in `runtime`."""
     key = Ground, edges.digest, graph.digest
-    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, "wcc", (), runtime)))
+    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, COMPONENTS, (), runtime)))
 
 
 def as_made(answer: Folder, edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
