@@ -30,7 +30,6 @@ from pipeline.config.model import (
     url_of,
     without_secret,
 )
-from pipeline.config.products import ProductConfig
 from pipeline.config.stages import QueriesConfig
 from pipeline.config.tables import OF_PRODUCTS, OF_STAGES, with_tables
 from pipeline.errors import BadConfig
@@ -146,7 +145,7 @@ class RunConfig(_TaskWithTables):
         return {name: table for name in OF_STAGES if (table := getattr(self, name))}
 
     @property
-    def of_products(self) -> dict[str, ProductConfig]:
+    def of_products(self) -> dict[str, Model]:
         """The tables of the products that are asked for, by their names."""
         return {name: table for name in OF_PRODUCTS if (table := getattr(self, name))}
 

@@ -23,17 +23,16 @@ class Trees(NamedTuple):
 
 
 def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, Trees]:
-    """What the products of a configuration need, by their steps; only of the first table of a product the bytes are known.
+    """What the products of a configuration need, by their steps; the bytes of some tables are not known, and 0.
 
     Raises:
         BadInput: A file of vertices or pairs is not there, or cannot be read.
     """
     trees = dict[str, Trees]()
     for name, table in config.of_products.items():
-        count = _number_of(table.origins, vertices)
-        sizes = [_VALUE * table.values(count, vertices, arcs)]
+        count = min([vertices, *map(_rows_of, [*table.vertex_files.values(), *table.pair_files])])
         for written in PRODUCTS[name].tables_for(table):
-            trees[written.name] = Trees(count, sizes.pop() if sizes else 0.0, name)
+            trees[written.name] = Trees(count, _VALUE * written.values(table, count, vertices, arcs), name)
     return trees
 
 
@@ -42,11 +41,6 @@ def are_swept(count: int, vertices: int, arcs: int) -> bool:
     from pipeline.steps.products.sweeping import WORTH
 
     return count >= WORTH and arcs <= _ROAD_LIKE * vertices
-
-
-def _number_of(file: str | None, vertices: int) -> int:
-    """Trees for the vertices, or pairs, of a file; without one, for all vertices."""
-    return min(_rows_of(file), vertices) if file else vertices
 
 
 def _rows_of(file: str) -> int:

@@ -1,5 +1,6 @@
 """The fields of the entries of the registry."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
@@ -49,6 +50,9 @@ class ProductTable(Table):
     title: str = ""  # heading in the report
     # `report(product, context)` returns a `pipeline.report.products.Shown`. Empty: the report states the number of rows.
     report: str = ""
+    # `values(configuration, trees, vertices, arcs)`: about how many values it has, for an estimate of its size on the disk, with
+    # paths from so many vertices.
+    values: Callable[[Any, int, int, int], int] = lambda *_: 0
     switch: str = ""  # the key of the product's configuration that asks for it. Empty: it is always there
 
 
@@ -59,7 +63,7 @@ class Product(_Entry):
     name: str  # of its table in a configuration, or of its command
     help: str  # what it tells, in a few words: a line of `graphmill --help`
     tables: tuple[ProductTable, ...]
-    configuration: str = ""  # the class of its table in a configuration, a `ProductConfig`. Empty: no run makes it
+    configuration: str = ""  # the class of its table in a configuration, a `Model`. Empty: no run makes it
     # `gpu_memory(configuration, trees, vertices)`: bytes on the GPU beside the graph and its trees. Empty: none worth counting
     gpu_memory: str = ""
     require: str = ""  # `require(edges, graph, configuration)` raises what the steps would, before the stages run

@@ -5,6 +5,7 @@ from kernels.registry import BY_NAME
 from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
 
 _NO_FACILITY = "no further facility is connected with the vertex"
+_NO_AREA = "no triangle of vertices is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
     Product(
@@ -49,6 +50,7 @@ _ALL = (
                 title="Nearest facilities",
                 step="pipeline.steps.products.nearest:tabulate_nearest",
                 report="pipeline.report.products.nearest:show",
+                values=lambda asked, trees, vertices, _: 3 * vertices * min(asked.count, trees),
                 columns=(
                     VERTEX,
                     Column("rank", "int64", "1 for the nearest", key=True),
@@ -70,6 +72,7 @@ _ALL = (
                 title="Isochrones",
                 step="pipeline.steps.products.isochrones:tabulate_isochrones",
                 report="pipeline.report.products.isochrones:show",
+                values=lambda asked, trees, *_: trees * len(asked.thresholds) * (2 + len(asked.sums)),
                 columns=(SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
             ),
             ProductTable(
@@ -87,12 +90,7 @@ _ALL = (
                 columns=(
                     SOURCE,
                     _THRESHOLD,
-                    Column(
-                        "geometry",
-                        "binary",
-                        "the area within the threshold, as WKB",
-                        "no triangle of vertices is within the threshold",
-                    ),
+                    Column("geometry", "binary", "the area within the threshold, as WKB", _NO_AREA),
                 ),
                 geometry="MultiPolygon",
             ),
@@ -109,6 +107,7 @@ _ALL = (
                 title="Closeness",
                 step="pipeline.steps.products.closeness:tabulate_closeness",
                 report="pipeline.report.products.closeness:show",
+                values=lambda _, trees, *__: 4 * trees,
                 columns=(
                     VERTEX,
                     Column("reached", "int64", "vertices that it reaches, itself included"),
@@ -130,6 +129,7 @@ _ALL = (
                 title="Flows",
                 step="pipeline.steps.products.flows:tabulate_flows",
                 report="pipeline.report.products.flows:show",
+                values=lambda _, trees, vertices, arcs: 2 * arcs,
                 columns=(
                     Column("src", "int64", "external id", key=True),
                     Column("dst", "int64", "external id", key=True),

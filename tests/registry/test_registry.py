@@ -10,7 +10,8 @@ import pytest
 
 from kernels.algorithm import Algorithm, Form
 from kernels.registry import ALGORITHMS, BY_NAME
-from pipeline.config.products import ProductConfig, ProductOptions
+from pipeline.config.model import Model
+from pipeline.config.products import ProductOptions
 from pipeline.registry.entries import Product, Table
 from pipeline.registry.products import PRODUCTS, TABLES
 from pipeline.registry.stages import DERIVED, STAGES
@@ -65,9 +66,8 @@ def test_what_an_entry_of_a_run_names_exists(name, entry):
     if isinstance(entry, Product):
         assert entry.help and entry.tables and bool(entry.configuration) != bool(entry.command) == bool(entry.options)
         assert all(table.step and (table.title or entry.command) for table in entry.tables)
-        kind = ProductConfig if entry.configuration else ProductOptions
         model = entry.resolve("configuration" if entry.configuration else "options")
-        assert issubclass(model, kind)
+        assert issubclass(model, Model if entry.configuration else ProductOptions)
         assert {*model.VERTICES, *model.PAIRS, *filter(None, (table.switch for table in entry.tables))} <= {*model.model_fields}
         assert name == entry.name
     else:

@@ -4,16 +4,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.config.model import File
-from pipeline.config.products import ProductConfig
+from pipeline.config.model import File, Model
 
 
-class ClosenessConfig(ProductConfig):
+class ClosenessConfig(Model):
     """Closeness and eccentricity: table `closeness`, exact over all vertices."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
     sources: File | None = Field(default=None, examples=["crossings.csv"])  # file of the vertices that have a row; none: all
-
-    def values(self, trees: int, vertices: int, arcs: int) -> int:
-        """See `ProductConfig.values`."""
-        return 4 * trees

@@ -4,17 +4,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.config.model import File
-from pipeline.config.products import ProductConfig
+from pipeline.config.model import File, Model
 
 
-class FlowsConfig(ProductConfig):
+class FlowsConfig(Model):
     """The number of shortest paths that use each arc: table `flows`."""
 
     PAIRS: ClassVar[tuple[str, ...]] = ("pairs",)
     # A Parquet file of this machine with columns `src` and `dst` and a row for each path. None: one path for every ordered pair.
     pairs: File | None = Field(default=None, examples=["trips.parquet"])
-
-    def values(self, trees: int, vertices: int, arcs: int) -> int:
-        """See `ProductConfig.values`."""
-        return 2 * arcs

@@ -5,8 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from pipeline.config.model import File, Length, Switch, once
-from pipeline.config.products import ProductConfig
+from pipeline.config.model import File, Length, Model, Switch, once
 
 
 def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -15,7 +14,7 @@ def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
     return values
 
 
-class IsochronesConfig(ProductConfig):
+class IsochronesConfig(Model):
     """How much is within given distances of each source: table `isochrones`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
@@ -28,7 +27,3 @@ class IsochronesConfig(ProductConfig):
     sums: Annotated[tuple[str, ...], AfterValidator(once)] = Field(default=(), examples=[["people", "jobs"]])
     vertices: Switch = False  # also write table `isochrone_vertices`: the vertices within the largest threshold
     polygons: Switch = False  # also write table `isochrone_polygons`: the area of each isochrone; needs coordinates
-
-    def values(self, trees: int, vertices: int, arcs: int) -> int:
-        """See `ProductConfig.values`."""
-        return trees * len(self.thresholds) * (2 + len(self.sums))

@@ -4,11 +4,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from pipeline.config.model import File, Positive
-from pipeline.config.products import ProductConfig
+from pipeline.config.model import File, Model, Positive
 
 
-class NearestConfig(ProductConfig):
+class NearestConfig(Model):
     """The nearest of given vertices, such as hospitals, for every vertex: table `nearest`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("facilities",)
@@ -16,7 +15,3 @@ class NearestConfig(ProductConfig):
     facilities: File = Field(examples=["hospitals.csv"])
     count: Annotated[Positive, Field(le=1000)] = 1  # number of facilities for each vertex
     direction: Literal["to", "from"] = "to"  # whether paths lead to the facility or from it, which matters in directed graphs
-
-    def values(self, trees: int, vertices: int, arcs: int) -> int:
-        """See `ProductConfig.values`."""
-        return 3 * vertices * min(self.count, trees)

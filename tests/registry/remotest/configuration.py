@@ -4,16 +4,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from pipeline.config.model import File
-from pipeline.config.products import ProductConfig
+from pipeline.config.model import File, Model
 
 
-class RemotestConfig(ProductConfig):
+class RemotestConfig(Model):
     """The vertex that is farthest from each source: table `remotest`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
     sources: File | None = Field(default=None, examples=["schools.csv"])  # file of the vertices that have a row; none: all
-
-    def values(self, trees: int, vertices: int, arcs: int) -> int:
-        """See `ProductConfig.values`."""
-        return 3 * trees
