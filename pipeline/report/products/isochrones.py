@@ -58,9 +58,8 @@ def show(product: Folder, context: Context) -> Shown:
     tops = [top(f"Most vertices {within}", ("source", "vertices"), last.select([0, 2]), sql)]
     count = ProductFacts.of(product).sources
     result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}", tops, {})
-    if of_all := count == len(vertices.ids):
-        areas = None
-    elif areas := _isochrones(product, context):
+    of_all = count == len(vertices.ids)
+    if areas := None if of_all else _isochrones(product, context):
         return Shown(result, areas)
     drawn = Values(
         title=f"Vertices {within}",
