@@ -20,7 +20,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
-from pipeline.steps.products.registry import products_of, require_products
+from pipeline.steps.products.configured import products_of, require_products
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish

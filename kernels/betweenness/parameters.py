@@ -1,7 +1,7 @@
 """Parameters of betweenness, and the sources and the unit of sums that they determine."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,11 @@ class BetweennessParameters(NamedTuple):
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
             keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
         return keys
+
+
+def searches(num_vertices: int, **options: Any) -> int:
+    """The number of sources by the options of `kernels.betweenness.betweenness`."""
+    return checked(**options).sources(num_vertices)
 
 
 class DependencyUnits(NamedTuple):

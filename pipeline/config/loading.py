@@ -15,6 +15,7 @@ from pipeline.config.effects import idle_keys, require_effect, require_effect_of
 from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
+from pipeline.config.tables import keys_of_files
 from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
 from pipeline.redaction import quoted
@@ -22,7 +23,7 @@ from pipeline.suggestions import did_you_mean
 
 M = TypeVar("M", bound=Model)
 # The keys of tables that are paths.
-PATHS = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
+PATHS = ("source", "coordinates", "nodes", "arrivals", "tls_ca", "tls_cert", "tls_key", *keys_of_files())
 
 
 def load_run(

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from pipeline.config import tables as tables_of_run
 from pipeline.config.graph import GraphConfig
 from pipeline.config.model import LARGEST, Model
 from pipeline.config.run import RunConfig
@@ -52,8 +53,11 @@ class Key:
 
 @cache
 def described(model: type[Model]) -> dict[str, str]:
-    """The comments at a model's fields: the lines above a field or, if there are none, the comment after it."""
+    """The descriptions of a model's fields, or the comments: the lines above one or, if there are none, the comment after it."""
     meanings = {name: text for base in model.__bases__ if issubclass(base, Model) for name, text in described(base).items()}
+    meanings |= {name: key.description for name, key in model.model_fields.items() if key.description}
+    if model.__module__ == tables_of_run.__name__:  # made by a function, without a source
+        return meanings
     source = inspect.getsource(model)
     lines, (tree,) = source.splitlines(), ast.parse(source).body
     for node in ast.walk(tree):

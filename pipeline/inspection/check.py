@@ -14,7 +14,7 @@ from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs.requirements import require_pairs
 from pipeline.steps.places import different
-from pipeline.steps.products.registry import require_products
+from pipeline.steps.products.configured import require_products
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of

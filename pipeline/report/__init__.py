@@ -7,10 +7,12 @@ the page's own script is `templates/maps.js`.
 from pathlib import Path
 from typing import Any
 
+from pipeline.registry.products import TABLES
 from pipeline.runtime.backend import Backend
 from pipeline.steps.publication.facts import described_machine
 from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
+from pipeline.store.code import Code
 from pipeline.store.facts.run import listing
 from pipeline.store.manifest import Folder, digest_of, make
 
@@ -49,4 +51,5 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         return {"bytes": len(files["report.html"].encode()), **facts}
 
     parameters = {"name": results.name, "machine": where, **listing(results.places)}
-    return make(runtime.work / "report", "report", inputs, parameters, write)
+    parts = {table.report.partition(":")[0] for table in TABLES.values() if table.report}
+    return make(runtime.work / "report", "report", inputs, parameters, write, Code((__name__, *sorted(parts))))

@@ -15,7 +15,6 @@ from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.change_tables import Moved
 from pipeline.report.charts import ticks
-from pipeline.report.isochrones import Isochrones, rings_of
 from pipeline.report.reading import Coordinates, arcs
 from pipeline.report.wording import counted, number, with_unit
 from pipeline.store.facts import GraphFacts
@@ -166,20 +165,35 @@ class Atlas:
             title, sentence, levels, maps.distance_colours, markers=markers, bar=_colour_bar(highest, unit), values=shown
         )
 
-    def isochrones(self, isochrones: Isochrones, unit: str, markers: Sequence[Marker]) -> Map:
-        """Each vertex in the colour of the smallest threshold that it is within, over the areas of the thresholds."""
-        steps = max(len(isochrones.thresholds) - 1, 1)
+    def steps(
+        self,
+        text: tuple[str, str],
+        of: tuple[Sequence[float], str],
+        within: Array,
+        areas: Sequence[Sequence[bytes | None]],
+        markers: Sequence[Marker],
+    ) -> Map:
+        """Each vertex in the colour of the smallest threshold that it is within, over the areas of the thresholds.
+
+        Args:
+            text: Title and sentence.
+            of: The thresholds [T], ascending, and their unit.
+            within: float64 [V]: the number of the vertex's threshold, NaN where there is none.
+            areas: For each threshold, MultiPolygons in WKB.
+        """
+        thresholds, unit = of
+        highest = max(len(thresholds) - 1, 1)
         values = np.full(len(self._projection.ids), np.nan)
-        values[self._entry[self._known]] = isochrones.within[self._known]
-        colours = maps.by_value(np.arange(len(isochrones.thresholds), dtype=np.float64), steps)
+        values[self._entry[self._known]] = within[self._known]
+        colours = maps.by_value(np.arange(len(thresholds), dtype=np.float64), highest)
         ground = np.full((self._projection.height, self._projection.width), maps.NOTHING, np.uint8)
-        for level, areas in reversed([*zip(colours, isochrones.areas, strict=False)]):
-            ground[maps.covered(self._projection, [rings_of(area) for area in areas if area])] = level
-        levels = self._network.levels(maps.by_value(values, steps))
-        shown = [None if math.isnan(value) else isochrones.thresholds[int(value)] for value in values[self._named].tolist()]
+        for level, polygons in reversed([*zip(colours, areas, strict=False)]):
+            ground[maps.covered(self._projection, [maps.rings_of(area) for area in polygons if area])] = level
+        levels = self._network.levels(maps.by_value(values, highest))
+        shown = [None if math.isnan(value) else thresholds[int(value)] for value in values[self._named].tolist()]
         return self._map(
-            "Isochrones", isochrones.sentence, levels, maps.distance_colours, ground, markers=markers,
-            bar=_steps(isochrones.thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
+            *text, levels, maps.distance_colours, ground, markers=markers,
+            bar=_steps(thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
         )  # fmt: skip
 
     def changes(self, moved: Moved) -> Map:

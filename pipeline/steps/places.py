@@ -11,6 +11,7 @@ from kernels.graph import Array
 from pipeline.config.model import Snap
 from pipeline.errors import BadSource
 from pipeline.ingest.vertex_names import ORDER, Place, numbers_of
+from pipeline.registry.stages import COMPONENTS
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store.manifest import Folder
@@ -149,7 +150,7 @@ def text_of(place: Place | Array) -> str:
 def ground_of(edges: Folder, graph: Folder, runtime: Runtime) -> Ground:
     """Where the places of a graph may be; what it has read stays in `runtime`."""
     key = Ground, edges.digest, graph.digest
-    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, "wcc", (), runtime)))
+    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, COMPONENTS, (), runtime)))
 
 
 def as_made(answer: Folder, edges: Folder, graph: Folder, runtime: Runtime) -> Folder:

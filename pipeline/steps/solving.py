@@ -8,19 +8,15 @@ from typing import NamedTuple
 
 from pipeline.config.run import RunConfig, StageName
 from pipeline.progress.shown import Steps
+from pipeline.registry.stages import ALWAYS, STAGES
 from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
-from pipeline.steps.derived.forest import root
-from pipeline.steps.derived.vertices import tabulate_vertices
 from pipeline.steps.places import as_made
 from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
 from pipeline.store.manifest import Folder
-
-NEEDED: StageName = "wcc"  # table `vertices` has its components, also where its own table is not asked for
-FIRST: StageName = "mst"  # table `forest` takes long
 
 
 class Input(NamedTuple):
@@ -34,14 +30,14 @@ class Input(NamedTuple):
 def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
     edges, graph, sources = given
-    needed = config.stages if NEEDED in config.stages else (*config.stages, NEEDED)
+    needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     at_once = runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0
     no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
-        answer = steps(stage, run_stage, graph, stage, sources, runtime, getattr(config, stage, None))
+        answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
         answer = as_made(answer, edges, graph, runtime)
         return_unused()
         tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, runtime, steps)]
@@ -51,7 +47,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
         return_unused()
         return answer, proof, tables
 
-    in_turn = sorted(needed, key=lambda stage: stage != FIRST)
+    in_turn = sorted(needed, key=lambda stage: not any(table.slow for table in STAGES[stage].tables))
     with ThreadPoolExecutor() as threads:
         solved = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
     of_needed = [solved[stage] for stage in needed]
@@ -64,6 +60,5 @@ def _tables_of(
     stage: StageName, answer: Folder, given: Input, runtime: Runtime, steps: Steps
 ) -> list[Callable[[], Folder | None]]:
     """The steps that make tables of vertices from the answer of a stage; publication requires that it was proved."""
-    if stage == NEEDED:
-        return [partial(steps, "vertices", tabulate_vertices, given.edges, given.graph, answer, runtime)]
-    return [partial(steps, "forest", root, given.graph, answer, runtime)] if stage == FIRST else []
+    tables = [(table.name, table.resolve("step")) for table in STAGES[stage].tables]
+    return [partial(steps, name, step, given.edges, given.graph, answer, runtime) for name, step in tables]

@@ -8,7 +8,7 @@ from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
 from pipeline.config.model import Model
 from pipeline.config.run import StageName
-from pipeline.config.stages import MaxFlowConfig, ReachabilityConfig
+from pipeline.config.stages import ReachabilityConfig
 from pipeline.steps.answers import AnswerRequest, solve, write_table
 from pipeline.steps.index import build_index
 from pipeline.steps.pairs.maximum_flows import solve_pairs
@@ -40,8 +40,10 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
         ClusterLost: As `cluster.map`.
     """
     algorithm = BY_NAME[stage]
-    if isinstance(options, MaxFlowConfig):
-        return solve_pairs(graph, algorithm, options.pairs, runtime)
+    if algorithm.has_pairs:
+        assert options is not None
+        (pairs,) = options.pair_files
+        return solve_pairs(graph, algorithm, pairs, runtime)
     if algorithm.has_index:
         config = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
         return tabulate_index(graph, algorithm, build_index(graph, config, runtime), runtime)

@@ -1,9 +1,11 @@
 """The version of the code that a step uses: part of the step's key, so that a change of other code does not repeat the step.
 
 A step uses the module of its function and all modules of kernels/ and pipeline/ that this one imports, also inside functions and
-through other modules, with the CUDA sources and the templates beside them. Two packages are boundaries that imports do not cross:
+through other modules, with the CUDA sources and the templates beside them. Imports do not cross three boundaries:
 
 * `kernels.registry` names every algorithm. A step of one algorithm uses modules of its entry: `Code.of`.
+* `pipeline.registry` names every product, and what is made from answers. A step that writes one of these tables uses the table's
+  columns: `Code.of_step`.
 * `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
   reachability index, in `HELD_INDEX`.
 
@@ -22,13 +24,15 @@ from pathlib import Path
 from threading import Lock
 
 from kernels.algorithm import Algorithm
+from pipeline.registry import products
+from pipeline.registry.stages import DERIVED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "pipeline")
 HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
 _FORMATS = "pipeline/ingest/formats/"
-_BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
+_BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.registry(\..*)?|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
 _OURS = "|".join(PACKAGES)
 _IMPORT = re.compile(
@@ -54,6 +58,12 @@ class Code:
         held = HELD_INDEX if algorithm.has_index else HELD_GRAPH
         named = [getattr(algorithm, function).partition(":")[0] for function in functions]
         return cls((*modules, *held, *filter(None, named)), repr((algorithm.columns, algorithm.table_name, algorithm.exact)))
+
+    @classmethod
+    def of_step(cls, step: str, *modules: str) -> "Code":
+        """Of modules that write the table of a step, or anything else."""
+        table = products.TABLES.get(step) or DERIVED.get(step)
+        return cls(modules, repr((table.columns, table.geometry)) if table else "")
 
     def version(self, root: Path = ROOT) -> str:
         """SHA-256 of the sources and of the entry."""

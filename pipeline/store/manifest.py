@@ -190,7 +190,7 @@ def make(
     Raises:
         Damaged: A file has not the digest that it must have.
     """
-    version = (code or Code((write.__module__,))).version()
+    version = (code or Code.of_step(step, write.__module__)).version()
     if valid := _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version])):
         log.info("%s: still valid, skipped", step)
         return valid

@@ -17,7 +17,7 @@ from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES
+from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES, geometry_of
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
@@ -50,7 +50,7 @@ def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | N
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
         for column in columns(table, dimensions)
     )
-    arrow_schema = of_fields(fields, "MultiPolygon" if table == "isochrone_polygons" else "Point")
+    arrow_schema = of_fields(fields, geometry_of(table))
     units = {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
     stated = {UNITS: json.dumps(units, ensure_ascii=False).encode()} if units else {}
     return arrow_schema.with_metadata({**(arrow_schema.metadata or {}), **stated}) if stated else arrow_schema

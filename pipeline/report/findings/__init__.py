@@ -11,8 +11,7 @@ from pipeline.report.change_tables import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import degree_chart
 from pipeline.report.findings.stages import ReportedGraph, StageReader, TableFindings, mapped, maps_of
-from pipeline.report.isochrones import NOT_DRAWN, is_of_all, isochrones
-from pipeline.report.products import SHOWN
+from pipeline.report.products import ReportContext, shown
 from pipeline.report.reaching import Reaching
 from pipeline.report.results import Result, Top
 from pipeline.signals import beside
@@ -60,11 +59,11 @@ def read_and_draw(
     degrees = TableFindings(Result("Degrees"))
     degrees.add(degree_chart(reported.vertices), "No vertex has an arc: there is no degree to draw.")
     by_step = {product.manifest.step: product for product in products}
-    shown = [SHOWN[step](product, reported.vertices, reported.unit) for step, product in by_step.items()]
-    within = isochrones(by_step, reported.vertices) if reported.coordinates else None
-    drawn = [of.drawn for step, of in zip(by_step, shown, strict=True) if of.drawn and not (within and step == "isochrones")]
+    context = ReportContext(reported.vertices, reported.unit, by_step, reported.coordinates is not None)
+    parts = {step: shown(product, context) for step, product in by_step.items()}
+    drawn = [part.drawn for part in parts.values() if part.drawn]
     stages = mapped(answers)
-    count = len(drawn) + bool(within) + sum(maps_of(stage, answers[stage]) for stage in stages)
+    count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
     atlas, why_not = _atlas_for(graph, reported, lambda: count + bool(moving and moving.result()))
     degrees.not_drawn += why_not
     reader = StageReader(reported, atlas, stages)
@@ -74,13 +73,9 @@ def read_and_draw(
         degrees.maps += [atlas.changes(moved)] if atlas else []
         degrees.charts += [chart] if chart else []
     if atlas:
-        markers = partial(_markers, atlas, reported)
-        degrees.maps += [atlas.values(of.title, of.sentence, of.values, of.unit, markers(of.marked, of.what)) for of in drawn]
-        if within:
-            degrees.maps.append(atlas.isochrones(within, reported.unit, markers(within.sources, "source")))
-        elif "isochrones" in by_step and not is_of_all(by_step["isochrones"], reported.vertices):
-            degrees.not_drawn.append(NOT_DRAWN)
-    return _sorted(reported, atlas, degrees, by_stage, dict(zip(by_step, (of.result for of in shown), strict=True)))
+        degrees.maps += [of.on(atlas, _markers(atlas, reported, of.marked, of.what)) for of in drawn]
+        degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
+    return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
 
 
 def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int]) -> "tuple[Atlas | None, list[str]]":

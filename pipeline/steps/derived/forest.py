@@ -30,7 +30,7 @@ STEP = "forest"  # and the table
 log = logging.getLogger(__name__)
 
 
-def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
+def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     """Write table `forest`, and check it, read back, against table `mst`.
 
     Args:

@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from kernels.graph import Array, Graph
 from kernels.reductions import measure
 from kernels.trees import Trees
+from pipeline.config.products.closeness import ClosenessConfig
 from pipeline.errors import BadInput
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_rows
+from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
@@ -40,7 +42,7 @@ class _Closeness:
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
 
 
-def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -> Folder:
+def tabulate_closeness(edges: Folder, graph: Folder, asked: ClosenessConfig, runtime: Runtime) -> Folder:
     """Measure the distances from vertices to all that they reach.
 
     With n vertices reached of V, the vertex itself included, and `total` the sum of the distances to them, closeness is
@@ -48,7 +50,7 @@ def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -
     as NetworkX computes it on the reversed graph. The eccentricity is the largest distance to a vertex that is reached.
 
     Args:
-        sources (int64 [S] or None): External ids, ascending; None: all vertices.
+        edges: The edge list, which has names and coordinates.
         runtime: The folder is `work / "closeness"`.
 
     Returns:
@@ -59,8 +61,10 @@ def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -
         BadInput: A distance, or a sum of distances, exceeds 64 bits.
         ProofFailed: As `Sweeps.batches`.
         ClusterLost: As `cluster.map`.
+    Otherwise as `read_vertices`.
     """
     facts = GraphFacts.of(graph)
+    sources = read_vertices(asked.sources, edges, graph, runtime) if asked.sources else None
     product = _Closeness(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure))
 
     def write(folder: Path) -> dict[str, Any]:

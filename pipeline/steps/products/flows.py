@@ -14,7 +14,7 @@ from kernels.graph import Array, index_dtype
 from kernels.reductions import ArcLoads
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
-from pipeline.config.products import FlowsConfig
+from pipeline.config.products.flows import FlowsConfig
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import bring
 from pipeline.steps.pairs import batches, blocks
@@ -50,7 +50,7 @@ class _Pairs:
         return found
 
 
-def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folder:
+def tabulate_flows(_: Folder, graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folder:
     """Count the paths over each arc, along the predecessors of `sssp`, which make the path between two vertices unique.
 
     Args:

@@ -14,7 +14,7 @@ from kernels.graph import ID, Array, Graph
 from kernels.reductions import Digits, digits_of, within
 from kernels.trees import Trees
 from pipeline.config.model import LARGEST
-from pipeline.config.products import IsochronesConfig
+from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import require_memory

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
-from pipeline.config.products import MatrixOptions
+from pipeline.config.products.matrix import MatrixOptions
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
@@ -52,11 +52,7 @@ def _largest_within(cutoff: float, schema: pa.Schema) -> int | np.float64:
 
 
 def tabulate_matrix(
-    graph: Folder,
-    ends: tuple[Array | None, Array | None],
-    asked: MatrixOptions,
-    runtime: Runtime,
-    places: Sequence[PlaceFacts] = (),
+    graph: Folder, ends: Sequence[Array | None], asked: MatrixOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
 ) -> Folder:
     """Write the distances from sources to targets, a file for each range of sources of about 4 million rows.
 

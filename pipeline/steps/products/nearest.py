@@ -13,7 +13,7 @@ from kernels.graph import ID, Array, distance_dtype
 from kernels.reductions import Nearest
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
-from pipeline.config.products import NearestConfig
+from pipeline.config.products.nearest import NearestConfig
 from pipeline.runtime.backend import bring
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.sweeping import Sweeps, Swept
@@ -59,6 +59,11 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
 
     parameters = {"facilities": sweeps.parameter, "count": most, "towards": sweeps.towards}
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, parameters, write)
+
+
+def gpu_memory(config: NearestConfig, trees: int, vertices: int) -> int:
+    """Bytes on the GPU of the facilities of one task, of `trees` in all."""
+    return 2 * ID.itemsize * min(config.count, PER_TASK, trees) * vertices
 
 
 def _find(sweeps: Sweeps, most: int, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:

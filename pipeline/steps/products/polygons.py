@@ -18,7 +18,7 @@ import pyarrow as pa
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
-from pipeline.config.products import IsochronesConfig
+from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.steps.products import globe
 from pipeline.steps.products.isochrones import require_isochrones, sources_of, thresholds_of
 from pipeline.steps.products.sweeping import Sweeps

@@ -12,6 +12,8 @@ from kernels.cpu.parallel import cores
 from kernels.graph import Array, distance_dtype
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
+from pipeline.config.products import ProductOptions
+from pipeline.registry.products import PRODUCTS
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
@@ -24,32 +26,33 @@ from pipeline.tables import files as tables
 from pipeline.tables.forms import PATHS
 
 STEP = "trees"
-TABLE = "sssp"
+TABLE = PRODUCTS[STEP].tables[0].name
 _CODE = Code((__name__, *HELD_GRAPH))
 
 
 def tabulate_trees(
-    graph: Folder, sources: Array | None, out: Path, runtime: Runtime, places: Sequence[PlaceFacts] = ()
+    graph: Folder, vertices: Sequence[Array | None], asked: ProductOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
 ) -> Folder:
     """Write the shortest paths from each source: the files of stage `sssp`, byte for byte.
 
     Args:
-        sources (int64 [n] or None): External ids, ascending; None: all vertices.
-        places: The places among them, which the manifest lists.
+        vertices (int64 [n] or None): One array, the external ids of the sources, ascending; None: all vertices.
+        places: The places among the sources, which the manifest lists.
 
     Returns:
-        The table in `out`. Facts: `ProductFacts`.
+        The table in `asked.output`. Facts: `ProductFacts`.
 
     Raises:
         TooLarge: As `require_disk`.
         Damaged: The graph was replaced meanwhile.
     Otherwise as `tabulate_closeness`.
     """
-    sweeps, vertices = Sweeps(graph, sources), GraphFacts.of(graph).vertices
+    (sources,) = vertices
+    sweeps, count = Sweeps(graph, sources), GraphFacts.of(graph).vertices
 
     def write(folder: Path) -> dict[str, Any]:
         require_disk(folder, sweeps, _rows, _schema(graph), tables.keys(TABLE), runtime)
-        tasks, total = tables.by_file(sweeps.count, vertices), Swept()
+        tasks, total = tables.by_file(sweeps.count, count), Swept()
         run = partial(_write, sweeps.prepared(runtime), attempts_beside(folder))
         written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=_CODE)
         for ((paths, swept),) in progress.counted(written, list(map(len, tasks)), "sources"):
@@ -59,7 +62,7 @@ def tabulate_trees(
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
-    return make(out, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
+    return make(asked.output, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
 
 
 def _schema(graph: Folder) -> pa.Schema:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pipeline.registry.stages import DERIVED
 from pipeline.store.facts import ProofFacts
 from pipeline.tables import files as tables
 from pipeline.tables.changes import SUFFIX
@@ -10,11 +11,11 @@ from pipeline.tables.changes import SUFFIX
 _CHECKED = {
     "reached": "by the proved index, searches checked",
     "paths": "each arc checked",
-    "forest": "each row checked against table mst",
+    **{name: table.proof for name, table in DERIVED.items() if table.checked},
 }
 _COPIED = {
-    "vertices": "copied from the proved graph, its proved components and the source's files",
     "coordinates": "copied from the source's file",
+    **{name: table.proof for name, table in DERIVED.items() if not table.checked},
 }
 _OF_CHANGES = "turns the previous run's table into this one"
 

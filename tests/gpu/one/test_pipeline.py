@@ -74,7 +74,7 @@ def same_on_both(source: GraphConfig, folder: Path, sources: tuple[int, ...] = (
             proof = prove(graphs[where], answers[other], False, Runtime(folder / where, where))
             assert (proof.facts["holds"], proof.facts["backend"]) == (True, where)
         if stage == "mst":
-            rooted = {where: root(graphs[where], answers[where], Runtime(folder / where, where)) for where in BACKENDS}
+            rooted = {where: root(edges, graphs[where], answers[where], Runtime(folder / where, where)) for where in BACKENDS}
             assert rooted["cpu"].manifest.files == rooted["gpu"].manifest.files
 
 

@@ -8,12 +8,12 @@ from pipeline.changes import change, renumbering
 from pipeline.config.run import RunConfig
 from pipeline.errors import ProofFailed
 from pipeline.run import run
-from pipeline.steps.products.commands import matrix_into
 from pipeline.steps.reach import reach_into
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.names import VertexNames
 from pipeline.tables import files as tables
 from tests.pipeline.changes.histories import differing, stopping
+from tests.pipeline.products.calls import matrix_into
 
 NODES = "vertex,x,y,kind\nbob,1,2,a\nana,3,4,b\n"
 EDGES = "src,dst,weight\nana,bob,5\nbob,dan,4\n"
