@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from kernels.gpu import devices
-from tests.project.advisories import ROOT, locked
+from tests.project.dependencies.advisories import ROOT, locked
 
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(TEXT)
