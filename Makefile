@@ -174,7 +174,7 @@ LOCK = $(UPGRADE) --quiet --universal --python-version 3.11 --generate-hashes --
 # The database may also be a folder with a clone of it.
 DATABASE ?= https://github.com/pypa/advisory-database
 advisories: $(VENV)/dev
-	$(BIN)/python -m tests.project.advisories $(DATABASE)
+	$(BIN)/python -m tests.project.dependencies.advisories $(DATABASE)
 
 # Pictures of the report and the map for docs/images, by the headless Chromium of the tests.
 screenshots: demo $(VENV)/dev

@@ -1,4 +1,4 @@
-"""What the project uses of Prefect that Prefect does not document: here only, and tried with Prefect 3.8.8.
+"""What the project uses of Prefect that Prefect does not document: here only, and tried with Prefect 3.9.1.
 
 `tests/flows/test_prefect_internals.py` fails if Prefect changes any of it.
 """

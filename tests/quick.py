@@ -36,7 +36,7 @@ AREAS = {
     "benchmarks": ["tests/benchmarks"],
     "examples": ["tests/operators/test_algorithms.py"],
     "docs": ["tests/project/test_docs.py"],
-    "requirements": ["tests/project/test_advisories.py"],
+    "requirements": ["tests/project/dependencies"],
 }
 # Tests that are not named after the algorithm's folder.
 KERNELS = {"bfs": "paths", "sssp": "paths", "wcc": "components", "scc": "components"}

@@ -1,4 +1,4 @@
-"""Known vulnerabilities of the locked packages: `python -m tests.project.advisories DATABASE` writes advisories.json.
+"""Known vulnerabilities of the locked packages: `python -m tests.project.dependencies.advisories DATABASE` writes their list.
 
 The database is that of the Python Packaging Authority, in the format of OSV (https://ossf.github.io/osv-schema/): a URL that Git
 clones, or a folder with a clone. The file is as old as the database's last commit, whose date it states.
@@ -17,7 +17,7 @@ import yaml
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILE = ROOT / "requirements" / "advisories.json"
 SOURCE = "https://github.com/pypa/advisory-database"
 

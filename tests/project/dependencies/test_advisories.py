@@ -6,7 +6,7 @@ import json
 import pytest
 from packaging.version import Version
 
-from tests.project.advisories import FILE, ROOT, affects, condensed, locked
+from tests.project.dependencies.advisories import FILE, ROOT, affects, condensed, locked
 
 KNOWN = json.loads(FILE.read_text())
 # Of packages that listen or read strangers' files, vulnerabilities that are younger than the database; the first safe version.

@@ -10,7 +10,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from kernels.gpu import devices
-from tests.project.advisories import ROOT, locked
+from tests.project.dependencies.advisories import ROOT, locked
 
 TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(TEXT)
@@ -36,9 +36,23 @@ def test_every_bound_has_a_reason():
 
 
 def test_prefect():
-    """The embedded server is a subclass of one that Prefect does not document, so a new minor version may break it."""
-    assert "SubprocessASGIServer" in "".join(path.read_text(encoding="utf-8") for path in (ROOT / "flows").glob("**/*.py"))
+    """A new minor version may change what Prefect does not document."""
+    assert (ROOT / "flows" / "prefect_internals.py").exists()
     assert {yaml.safe_load((ROOT / "prefect.yaml").read_text(encoding="utf-8"))["prefect-version"]} == locked()["prefect"]
+
+
+def test_what_packages_do_not_document_was_tried_with_the_locked_versions():
+    names = {"CuPy": "cupy-cuda13x"}
+    found = {}
+    for package in ("flows", "kernels", "pipeline"):
+        for path in (ROOT / package).rglob("*_internals.py"):
+            name, versions = re.search(r"tried with (\w+) ([\d., and]+)", path.read_text(encoding="utf-8")).groups()
+            found[name] = re.findall(r"\d+(?:\.\d+)+", versions)
+    del found["Python"]
+    assert found
+    for name, tried in found.items():
+        for version in locked()[names.get(name, name.lower())]:
+            assert any(f"{version}.".startswith(f"{one}.") for one in tried), f"{name} {version} is locked, tried were {tried}"
 
 
 @pytest.mark.parametrize("name", ["nvidia-cuda-nvrtc", "nvidia-cuda-sanitizer-api"])
