@@ -176,8 +176,8 @@ class RunConfig(_TaskWithTables):
     def files(self) -> list[str]:
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
-        found = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
-        return [file for file in found if file]
+        read = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        return [file for file in read if file]
 
     @property
     def origin(self) -> Origin:

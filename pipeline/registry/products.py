@@ -50,7 +50,7 @@ _ALL = (
                 title="Nearest facilities",
                 step="pipeline.steps.products.nearest:tabulate_nearest",
                 report="pipeline.report.products.nearest:show",
-                values=lambda asked, trees, vertices, _: 3 * vertices * min(asked.count, trees),
+                values=lambda near, trees, vertices, _: 3 * vertices * min(near.count, trees),
                 columns=(
                     VERTEX,
                     Column("rank", "int64", "1 for the nearest", key=True),
@@ -72,7 +72,7 @@ _ALL = (
                 title="Isochrones",
                 step="pipeline.steps.products.isochrones:tabulate_isochrones",
                 report="pipeline.report.products.isochrones:show",
-                values=lambda asked, trees, *_: trees * len(asked.thresholds) * (2 + len(asked.sums)),
+                values=lambda config, trees, *_: trees * len(config.thresholds) * (2 + len(config.sums)),
                 columns=(SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
             ),
             ProductTable(

@@ -13,7 +13,7 @@ from kernels.graph import Array
 from kernels.scc.sharded.pivot_first import PivotFirst
 from kernels.scc.sharded.reach_cuda import ArcsLeft, first_reaching, trim
 
-_FOUND = np.uint32(0)
+_CLOSED = np.uint32(0)
 
 
 def components(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
@@ -38,7 +38,7 @@ def _pivot_places(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
         news = open_rows & (gone | (reached == reaches))
         pivots = cupy.where(news, cupy.where(gone, order[:num_own], reached), pivots)
         open_rows &= ~news
-        arcs = arcs.within(halo.extended(cupy.where(open_rows, _class(reached, reaches), _FOUND)))
+        arcs = arcs.within(halo.extended(cupy.where(open_rows, _class(reached, reaches), _CLOSED)))
         supersteps += trims + forward + backward + 2
     return pivots, supersteps
 

@@ -42,5 +42,5 @@ def matrix(
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
     """
-    asked = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "backend": backend}
-    write("matrix", graph, out, cluster, **asked, **snap.given)
+    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "backend": backend}
+    write("matrix", graph, out, cluster, **options, **snap.given)

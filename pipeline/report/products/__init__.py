@@ -43,7 +43,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Values(Drawn):
+class ValueMap(Drawn):
     """A value [V] for each vertex in ascending order, null where it has none."""
 
     values: pa.ChunkedArray
@@ -54,7 +54,7 @@ class Values(Drawn):
 
 
 @dataclass(frozen=True)
-class Shown:
+class ProductPart:
     """A product's table in the report; `not_drawn` says why a map is missing that a reader may expect."""
 
     result: Result
@@ -80,13 +80,13 @@ class ReportContext:
     title: str = ""
 
 
-def shown(product: Folder, context: ReportContext) -> Shown:
+def shown(product: Folder, context: ReportContext) -> ProductPart:
     """The part of the report on one table: that of its entry, or the number of its rows."""
     table = TABLES[product.manifest.step]
     if table.report:
-        part: Shown = table.resolve("report")(product, replace(context, title=table.title))
+        part: ProductPart = table.resolve("report")(product, replace(context, title=table.title))
         return part
-    return Shown(Result(table.title, counted(ProductFacts.of(product).rows, "row")))
+    return ProductPart(Result(table.title, counted(ProductFacts.of(product).rows, "row")))
 
 
 def top(title: str, columns: tuple[str, ...], table: pa.Table, sql: str, by: int = 1) -> Top:

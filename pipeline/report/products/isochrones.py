@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.products import Drawn, ReportContext, Shown, Values, spread, top
+from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, spread, top
 from pipeline.report.reading import VertexColumns
 from pipeline.report.results import FOLDER, MOST, Result
 from pipeline.report.wording import counted, with_unit
@@ -47,7 +47,7 @@ class Isochrones(Drawn):
         return atlas.steps((self.title, self.sentence), (self.thresholds, self.unit), self.within, self.areas, markers)
 
 
-def show(product: Folder, context: ReportContext) -> Shown:
+def show(product: Folder, context: ReportContext) -> ProductPart:
     """The sources with most vertices within the largest threshold, and one of two maps."""
     table, vertices = tables.read(product.path), context.vertices
     largest = pc.max(table["threshold"]).as_py()
@@ -60,8 +60,8 @@ def show(product: Folder, context: ReportContext) -> Shown:
     result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}", tops, {})
     of_all = count == len(vertices.ids)
     if areas := None if of_all else _isochrones(product, context):
-        return Shown(result, areas)
-    drawn = Values(
+        return ProductPart(result, areas)
+    drawn = ValueMap(
         title=f"Vertices {within}",
         sentence="Each source has the colour of their number; grey edges have none.",
         values=spread(vertices, last["source"].to_numpy(), last["vertices"].to_numpy().astype(np.float64)),
@@ -69,7 +69,7 @@ def show(product: Folder, context: ReportContext) -> Shown:
         marked=None if of_all else last["source"].to_numpy(),
         what="source",
     )
-    return Shown(result, drawn if len(last) else None, "" if of_all else NOT_DRAWN)
+    return ProductPart(result, drawn if len(last) else None, "" if of_all else NOT_DRAWN)
 
 
 def _isochrones(product: Folder, context: ReportContext) -> Isochrones | None:
@@ -101,17 +101,17 @@ def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertic
     least = np.full(len(vertices.ids), np.inf)
     for batch in _rows(reached, sources, ["source", "vertex", "distance"]):
         np.minimum.at(least, vertices.positions(batch["vertex"].to_numpy()), batch["distance"].to_numpy().astype(np.float64))
-    found = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)
-    found[np.isinf(least)] = np.nan
-    return found
+    levels = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)
+    levels[np.isinf(least)] = np.nan
+    return levels
 
 
 def _areas(polygons: Folder, sources: Array, thresholds: Sequence[float]) -> list[list[bytes | None]]:
-    found: list[list[bytes | None]] = [[] for _ in thresholds]
+    polygons_of: list[list[bytes | None]] = [[] for _ in thresholds]
     for batch in _rows(polygons, sources, ["source", "threshold", "geometry"]):
         for threshold, area in zip(batch["threshold"].to_pylist(), batch["geometry"].to_pylist(), strict=True):
-            found[thresholds.index(threshold)].append(area)
-    return found
+            polygons_of[thresholds.index(threshold)].append(area)
+    return polygons_of
 
 
 def _rows(folder: Folder, sources: Array, columns: list[str]) -> Iterator[Any]:

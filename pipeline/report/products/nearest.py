@@ -2,7 +2,7 @@
 
 import pyarrow.compute as pc
 
-from pipeline.report.products import EACH_HALF, ReportContext, Shown, Values, share, top
+from pipeline.report.products import EACH_HALF, ProductPart, ReportContext, ValueMap, share, top
 from pipeline.report.results import FOLDER, MOST, Result
 from pipeline.report.wording import counted, in_unit, with_unit
 from pipeline.store.facts.products import ProductFacts
@@ -10,7 +10,7 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
 
-def show(product: Folder, context: ReportContext) -> Shown:
+def show(product: Folder, context: ReportContext) -> ProductPart:
     """The facilities that serve most vertices, and how far vertices are from them."""
     table, unit = tables.read(product.path), context.unit
     first = table.filter(pc.equal(table["rank"], 1))
@@ -24,7 +24,7 @@ def show(product: Folder, context: ReportContext) -> Shown:
     where = f"; no vertex is farther than {with_unit(far, unit)} from the nearest" if reached else ""
     facilities = counted(ProductFacts.of(product).sources, "facility", "facilities")
     sentence = f"{facilities}; {share(reached, context.vertices)} are connected{where}"
-    drawn = Values(
+    drawn = ValueMap(
         title="Distance to the nearest facility",
         sentence=f"{EACH_HALF}.",
         values=first["distance"],
@@ -33,4 +33,4 @@ def show(product: Folder, context: ReportContext) -> Shown:
         what="facility",
     )
     figures = {"nearest: farthest vertex": far} if reached else {}
-    return Shown(Result(context.title, sentence, tops, figures), drawn if reached else None)
+    return ProductPart(Result(context.title, sentence, tops, figures), drawn if reached else None)

@@ -27,7 +27,7 @@ from pipeline.store.manifest import Folder, find
 from pipeline.store.workspace import find_run, shared_workspace
 
 
-def product_into(name: str, target: str, out: Path, **asked: Any) -> Folder:
+def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     """Write the product of a command into a folder, as its options ask; see the step of its table.
 
     Raises:
@@ -35,7 +35,7 @@ def product_into(name: str, target: str, out: Path, **asked: Any) -> Folder:
             not write, or is inside a folder of a run or step.
     """
     product = PRODUCTS[name]
-    options: ProductOptions = checked(product.resolve("options"), "options", output=out, **asked)
+    options: ProductOptions = checked(product.resolve("options"), "options", output=out, **given)
     files = options.vertex_files
 
     def tabulate() -> Folder:

@@ -30,7 +30,7 @@ STEP = "nearest"  # and the table
 PER_TASK = 256  # facilities
 
 
-def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime: Runtime) -> Folder:
+def tabulate_nearest(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runtime) -> Folder:
     """Find the nearest facilities of every vertex, of equally near ones those of the smallest ids.
 
     Args:
@@ -43,8 +43,8 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
 
     Raises as `read_vertices` and `tabulate_closeness`.
     """
-    sweeps = Sweeps(graph, read_vertices(asked.facilities, edges, graph, runtime), asked.direction == "to")
-    most = min(asked.count, sweeps.count)
+    sweeps = Sweeps(graph, read_vertices(config.facilities, edges, graph, runtime), config.direction == "to")
+    most = min(config.count, sweeps.count)
 
     def write(folder: Path) -> dict[str, Any]:
         tasks, total, parts = sweeps.tasks(PER_TASK), Swept(), []

@@ -31,7 +31,7 @@ _CODE = Code((__name__, *HELD_GRAPH))
 
 
 def tabulate_trees(
-    graph: Folder, vertices: Sequence[Array | None], asked: ProductOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
+    graph: Folder, vertices: Sequence[Array | None], options: ProductOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
 ) -> Folder:
     """Write the shortest paths from each source: the files of stage `sssp`, byte for byte.
 
@@ -62,7 +62,7 @@ def tabulate_trees(
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
-    return make(asked.output, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
+    return make(options.output, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
 
 
 def _schema(graph: Folder) -> pa.Schema:

@@ -23,7 +23,7 @@ from pipeline.ingest import decompress
 from pipeline.inspection import rates
 from pipeline.inspection.estimate import _seconds, estimate, expected_seconds, require_fit
 from pipeline.inspection.gpu_memory import gpu_memory
-from pipeline.inspection.products import Trees, are_swept, trees_of
+from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
 from pipeline.inspection.runs import bytes_of
 from pipeline.inspection.sizes import sizes_of
 from pipeline.run import run
@@ -225,9 +225,12 @@ def test_the_memory_of_a_gpu_is_that_of_the_layout_or_of_the_step_that_takes_the
         {"stages": ["bfs", "reachability"], "reachability": {"dimensions": 9}},
     ):
         assert layout < gpu_memory(config(**asked), shape, {}) < 4 * layout
-    assert layout == gpu_memory(config(stages=["bfs"]), shape, {"nearest": Trees(2, 0.0, "closeness")})
-    assert layout < gpu_memory(config(stages=["bfs"]), shape, {"nearest": Trees(300, 0.0, "closeness")})
-    near, of_trees = config(stages=["bfs"], nearest={"facilities": pairs, "count": 1000}), {"nearest": Trees(200, 0.0, "nearest")}
+    assert layout == gpu_memory(config(stages=["bfs"]), shape, {"nearest": TreesOfProduct(2, 0.0, "closeness")})
+    assert layout < gpu_memory(config(stages=["bfs"]), shape, {"nearest": TreesOfProduct(300, 0.0, "closeness")})
+    near, of_trees = (
+        config(stages=["bfs"], nearest={"facilities": pairs, "count": 1000}),
+        {"nearest": TreesOfProduct(200, 0.0, "nearest")},
+    )
     assert gpu_memory(near, shape, of_trees) > 200 * 16 * shape.vertices
     assert gpu_memory(config(stages=["betweenness"]), memory.Shape(1, 10**9, 0, False), {}) > 100e9
 

@@ -36,10 +36,10 @@ class _Remotest:
         yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def tabulate_remotest(edges: Folder, graph: Folder, asked: RemotestConfig, runtime: Runtime) -> Folder:
+def tabulate_remotest(edges: Folder, graph: Folder, config: RemotestConfig, runtime: Runtime) -> Folder:
     """Write the table to `work / "remotest"`. Facts: `ProductFacts`. Raises as `tabulate_closeness`."""
     facts = GraphFacts.of(graph)
-    sources = read_vertices(asked.sources, edges, graph, runtime) if asked.sources else None
+    sources = read_vertices(config.sources, edges, graph, runtime) if config.sources else None
     product = _Remotest(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure))
 
     def write(folder: Path) -> dict[str, Any]:
