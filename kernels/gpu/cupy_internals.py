@@ -1,4 +1,4 @@
-"""What the project uses of CuPy that CuPy does not document: here only, and tried with CuPy 14.0.1 and 14.2.
+"""What the project uses of CuPy that CuPy does not document: here only, and compared with the sources of CuPy 14.0.1 and 14.2.
 
 Without one of the names, the first kernel raises AttributeError: flushed floats would be other answers than a CPU's. On a GPU
 `tests/gpu/test_cupy_internals.py` fails if CuPy does not call the functions as it did.

@@ -143,7 +143,7 @@ def test_there_is_one_module_for_each_package_and_it_says_what_was_tried():
     assert names and len({*names}) == len(names)
     for path in INTERNALS:
         text = " ".join((ast.get_docstring(tree_of(path)) or "").split())
-        assert re.search(r"tried with \w+ \d", text), path
+        assert re.search(r"(tried with|compared with the sources of) \w+ \d", text), path
         tests = re.findall(r"`(tests/[\w/]+\.py)`", text)
         assert tests and all((ROOT / test).exists() for test in tests), path
 
