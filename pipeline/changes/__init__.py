@@ -88,9 +88,7 @@ def change(
     """
     before = newest(out, options.get("publish_as") or LATEST)
     backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
-    reading = _Reading(
-        before, tuple(backlog.files), [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot
-    )
+    reading = _Reading(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
     return run(before.config(**options), call, reading, before.target())
 
 
@@ -99,13 +97,17 @@ class _Reading:
     """How a run of changes gets its graph."""
 
     before: State
-    files: tuple[str, ...]
-    sources: list[Source]  # these files
+    sources: list[Source]
     done: list[str]
     counts: bool
     again: bool
     snapshot: bool
     reads_source: ClassVar = False
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """See `Read`."""
+        return tuple(source.url for source in self.sources)
 
     def __call__(
         self, config: RunConfig, runtime: Runtime, steps: Steps, prepare: Callable[[], object], target: Target

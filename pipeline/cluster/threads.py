@@ -26,7 +26,7 @@ class LocalThreads:
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self.open_graphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
+        self.open_graphs: OpenGraphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
@@ -51,7 +51,7 @@ class LocalThreads:
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
         open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
         place = Place(backend, open_graphs, at_once // running)
-        return zip(map_in_order(partial(function, place), tasks, running))  # each is the only result of its group
+        return zip(map_in_order(partial(function, place), tasks, running), strict=True)  # each is the only result of its group
 
     def _map_over_ranks(
         self, function: Callable[[Place, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
