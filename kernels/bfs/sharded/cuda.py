@@ -64,7 +64,7 @@ class _Levels:
         self._bits, self._out, self._into, self._row = HaloBits(halo), shard.local_out, shard.local_into, shard.ghosts.dtype
         self._size, self._control = np.int64(num_own), cupy.empty(CONTROL_WORDS, np.uint64)
         self._visited, self._skipped = cupy.empty_like(closed), cupy.empty_like(closed)
-        self._frontier, self._next, self._marks = (self._bits.empty() for _ in range(3))
+        self._frontier, self._next_frontier, self._marks = (self._bits.empty() for _ in range(3))
         self.distance, self.predecessor = cupy.empty(num_own, np.int64), cupy.empty(num_own, self._row)
         for name in ("push", "pull"):  # loaded here, because no kernel may be loaded during an exchange (`exchange_then`)
             cooperative(_SOURCE, name, THREADS, cupy.cuda.Device().id, 0, ROW=self._row)
@@ -86,11 +86,11 @@ class _Levels:
         return rows, arcs
 
     def _pull(self, level: int, pushed: bool) -> list[int]:
-        bitmaps = self._frontier, self._visited, self._marks, self._skipped, self._next
+        bitmaps = self._frontier, self._visited, self._marks, self._skipped, self._next_frontier
         launch(_SOURCE, "pull", THREADS, None, self._into.offsets, self._into.indices, self._out.offsets, self._size,
                np.int64(self._bits.words), np.bool_(pushed), *bitmaps, self.distance, self.predecessor, *self._lists,
                np.int64(level), self._control, ROW=self._row)  # fmt: skip
-        self._frontier, self._next = self._next, self._frontier
+        self._frontier, self._next_frontier = self._next_frontier, self._frontier
         return self._bits.refresh(self._frontier, self._control[_REACHED])
 
 

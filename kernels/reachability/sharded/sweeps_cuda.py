@@ -32,11 +32,11 @@ class Peeler:
         self._row, self._ordered = order.dtype, cupy.zeros(1, np.uint64)
         self._levels = Levels(_SOURCE, "peel", self._row, len(depth) + len(out.indices) // LEVEL_CHUNK)
         self._rows = out.offsets, out.indices, self._row.type(len(waiting))
-        self._order_and_depth = waiting, depth, order, self._ordered
+        self._peeling = waiting, depth, order, self._ordered
 
     def __call__(self, starts: Array) -> int:
         """Continue from nodes that wait for no other node, own ones or ghosts; return the length of the order."""
-        self._levels.run(*self._rows, starts.astype(self._row), np.int64(len(starts)), *self._order_and_depth)
+        self._levels.run(*self._rows, starts.astype(self._row), np.int64(len(starts)), *self._peeling)
         return int(self._ordered[0])
 
 

@@ -85,7 +85,7 @@ class AdjacencyArrays(DynamicGraph):
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
         arcs, duplicates = taken(arcs, order), len(keys)
         if self.rules.unique:
-            arcs = taken(arcs, kept_places(run_starts(keys) & (self._places_of(keys, arcs.src) < 0)))
+            arcs = taken(arcs, kept_places(run_starts(keys) & (self._last_places(keys, arcs.src) < 0)))
         duplicates -= len(arcs.src)
         firsts = np.flatnonzero(run_starts(arcs.src))
         sources, starts = arcs.src[firsts], np.concatenate([firsts, np.arange(len(arcs.src), len(arcs.src) + 1, like=firsts)])
@@ -106,7 +106,7 @@ class AdjacencyArrays(DynamicGraph):
         """Delete arcs, of parallel ones the last."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
-        src, places = arcs.src[order], self._places_of(keys, arcs.src[order])
+        src, places = arcs.src[order], self._last_places(keys, arcs.src[order])
         wanted, present = len(src), kept_places(places >= 0)
         src, places = src[present], places[present]
         firsts = np.flatnonzero(run_starts(src))
@@ -118,7 +118,7 @@ class AdjacencyArrays(DynamicGraph):
         self._degrees[sources] -= np.diff(starts)
         return Counts(len(src), 0, missing + wanted - len(src))
 
-    def _places_of(self, keys: Array, src: Array) -> Array:
+    def _last_places(self, keys: Array, src: Array) -> Array:
         """The last places of sorted keys in the lists of their sources, or -1."""
         sources = src[np.flatnonzero(run_starts(src))]
         lists = self.lists(sources)
