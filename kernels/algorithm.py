@@ -92,5 +92,5 @@ class Algorithm:
 
     def resolve(self, function: str) -> Callable[..., Any]:
         """Import `self.<function>`, for example `resolve("solver")`."""
-        found: Callable[..., Any] = resolve_name(getattr(self, function))
-        return found
+        resolved: Callable[..., Any] = resolve_name(getattr(self, function))
+        return resolved

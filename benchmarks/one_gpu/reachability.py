@@ -80,7 +80,7 @@ def stand_in(make: Callable[[], Arcs]) -> Graph:
 
 
 @dataclass(frozen=True)
-class Contest:
+class QueryContest:
     """A graph, its number of random queries, and the number of timed runs; a single run is not warmed up."""
 
     name: str
@@ -94,7 +94,7 @@ class Contest:
         return self.runs in (RUNS, FEW_RUNS)
 
 
-def contests(folder: Path, only: str) -> Iterator[Contest]:
+def contests(folder: Path, only: str) -> Iterator[QueryContest]:
     """The graphs whose names match, one at a time."""
     names = sorted(file.name.removesuffix(".gra.gz") for file in folder.glob("*.gra.gz"))
     made: list[tuple[str, Callable[[], Graph], int, int]] = [
@@ -106,7 +106,7 @@ def contests(folder: Path, only: str) -> Iterator[Contest]:
     ]
     for name, make, queries, runs in made:
         if fnmatch(name, only):
-            yield Contest(name, make(), queries, runs)
+            yield QueryContest(name, make(), queries, runs)
 
 
 def require_equal(found: Any, expected: Any) -> None:
@@ -119,7 +119,7 @@ def require_equal(found: Any, expected: Any) -> None:
             np.testing.assert_array_equal(cp.asnumpy(one), other, field.name)
 
 
-def check(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> None:
+def check(contest: QueryContest, index: ReachabilityIndex, src: Array, dst: Array) -> None:
     """Raise AssertionError unless the index is proved and the CPU gives the same answers to samples of each kind of decision.
 
     Where the graph is small, the CPU builds it again, and answers all.
@@ -141,7 +141,7 @@ def median(call: Any, runs: int) -> float:
     return float(np.median(milliseconds(call, warm_up=0 if runs == 1 else 2, repeats=runs)))
 
 
-def build_row(contest: Contest) -> str:
+def build_row(contest: QueryContest) -> str:
     """Times of the steps of a build."""
     graph, runs = contest.graph, contest.runs
     condensation = condense(graph)
@@ -156,7 +156,7 @@ def build_row(contest: Contest) -> str:
     return f"| {contest.name} | {size} | " + " | ".join(f"{time:.3g}" for time in times) + " |"
 
 
-def query_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
+def query_row(contest: QueryContest, index: ReachabilityIndex, src: Array, dst: Array) -> str:
     """Fractions and times of queries by kind of decision."""
     runs, answers = max(3, contest.runs), reach(index, src, dst)
     shares = 100 * cp.asnumpy(cp.bincount(answers.decided, minlength=4)) / len(src)
@@ -168,7 +168,7 @@ def query_row(contest: Contest, index: ReachabilityIndex, src: Array, dst: Array
     )
 
 
-def width_row(contest: Contest, kind: str, index: ReachabilityIndex, by_search: ReachabilityIndex) -> str:
+def width_row(contest: QueryContest, kind: str, index: ReachabilityIndex, by_search: ReachabilityIndex) -> str:
     """Times of the queries that labels leave open, by concurrent searches.
 
     `by_search` is an index of the thesis's labels: the searches by three queues have the queries that its intervals leave.
@@ -195,7 +195,7 @@ def width_row(contest: Contest, kind: str, index: ReachabilityIndex, by_search: 
     return f"| {contest.name} | {kind} | {' | '.join(texts)} |"
 
 
-def measure(contest: Contest, tables: list[list[str]]) -> None:
+def measure(contest: QueryContest, tables: list[list[str]]) -> None:
     """Check and time one graph; append its rows to the tables."""
     builds, queries, widths, thesis_labels, thesis_queries = tables
     poison(POISONED)

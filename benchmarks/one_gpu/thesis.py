@@ -88,7 +88,7 @@ def labels_row(name: str, graph: Graph, condensation: Condensation) -> str:
         np.testing.assert_array_equal(cp.asnumpy(getattr(found, array)), getattr(expected, array))
     ours[_CPU] = _median(lambda: label(host, 1, 0, "dfs"))
     builds = [_median(lambda method=method: reachability(graph, 2, 0, method)) for method in ("dfs", "tree")]
-    return f"| {name} | {' | '.join([*_beside(LABELS_OF_THE_THESIS.get(name), ours), *map(_cell, builds)])} |"
+    return f"| {name} | {' | '.join([*_with_thesis(LABELS_OF_THE_THESIS.get(name), ours), *map(_cell, builds)])} |"
 
 
 def queries_row(name: str, graph: Graph, src: Array, dst: Array, reachable: Array) -> str:
@@ -105,7 +105,7 @@ def queries_row(name: str, graph: Graph, src: Array, dst: Array, reachable: Arra
         found = [cuts, max(total - cuts, 0.0), searched, int(reachable.sum())]
         if method == "dfs":
             theirs = QUERIES_OF_THE_THESIS.get(name)
-            cells += [*_beside(theirs, found), *_beside(None if theirs is None else [theirs[0] + theirs[1]], [total])]
+            cells += [*_with_thesis(theirs, found), *_with_thesis(None if theirs is None else [theirs[0] + theirs[1]], [total])]
         else:
             cells += map(_cell, [*found[:3], total])
     return f"| {name} | {' | '.join(cells)} |"
@@ -157,7 +157,7 @@ def _median(call: Callable[[], Any]) -> float:
     return first if first > SLOW else float(np.median(milliseconds(call, repeats=RUNS if first < SLOW / 10 else 3)))
 
 
-def _beside(theirs: Any, ours: Any) -> list[str]:
+def _with_thesis(theirs: Any, ours: Any) -> list[str]:
     cells = [_cell(our) for our in ours]
     return cells if theirs is None else [f"{_cell(their)} / {our}" for their, our in zip(theirs, cells, strict=True)]
 

@@ -27,7 +27,11 @@ class ByContent(InTreeCacheLocator):  # type: ignore[misc]
         super().__init__(function, file)
         self._digest = digest(COMPILED[function])
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        self._cache_path = str(Path(config.CACHE_DIR or home / "graphmill" / "compiled", self._digest))
+        self._folder = str(Path(config.CACHE_DIR or home / "graphmill" / "compiled", self._digest))
+
+    def get_cache_path(self) -> str:
+        """The folder."""
+        return self._folder
 
     def get_source_stamp(self) -> str:
         """What has to be equal for a kept function to be used."""

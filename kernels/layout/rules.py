@@ -29,7 +29,7 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Rules:
+class ArcRules:
     """Which arcs of an edge list a graph has."""
 
     declared: range  # ids that exist even without edges

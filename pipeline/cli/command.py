@@ -8,9 +8,10 @@ from cyclopts import App, Parameter
 
 from kernels.registry import ALGORITHMS
 from pipeline.cli import products, runs
-from pipeline.cli.init.commands import init
+from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
-from pipeline.cli.summary import summarise
+from pipeline.cli.output import summarise
+from pipeline.config.formats import FORMATS
 
 STAGES = "\n".join(
     f"* `{algorithm.name}`: {algorithm.help}; columns "
@@ -21,7 +22,7 @@ STAGES = "\n".join(
 HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
-A run reads a graph (DIMACS, SNAP, Matrix Market, GRAIL, PACE, CSV, TSV or Parquet; plain, .gz, .xz or .zst; a path or a URL),
+A run reads a graph (formats {", ".join(FORMATS)}; plain, .gz, .xz or .zst; a path or a URL),
 lays it out, computes its stages, proves every answer, and publishes one table per stage:
 
 {STAGES}
@@ -106,14 +107,14 @@ def change(
 
     if snapshot and count_violations:
         raise BadConfig("--count-violations has no effect with --snapshot, whose changes can all be applied; leave one out")
-    place = output_folder(out).absolute()
+    output = output_folder(out).absolute()
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
     flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(place, changes, **flags, **given)
-    summarise(published, place)
+        published = apply(output, changes, **flags, **given)
+    summarise(published, output)
 
 
 for command in (

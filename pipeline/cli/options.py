@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from kernels.registry import ALGORITHMS
 from pipeline.cli.arguments import Integer, Number
+from pipeline.config.formats import FORMATS
 
 if TYPE_CHECKING:
     from pipeline.config.run import RunConfig
@@ -61,7 +62,6 @@ class RunOptions:
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
         named: Add a column of names after each column of ids in every table, if the source's ids are strings.
-        format: dimacs, arcs, snap, konect, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
         name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
@@ -102,7 +102,7 @@ class RunOptions:
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
-    format: str | None = None
+    format: Annotated[str | None, Parameter(help=f"{', '.join(FORMATS)}. Default: by content and name.")] = None
     name: str | None = None
     publish_as: str | None = None
     keep: Integer | None = None

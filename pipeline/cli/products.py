@@ -56,9 +56,9 @@ def reach(
     from pipeline.store.facts import PathFacts, QueryFacts
     from pipeline.tables import files as tables
 
-    asked = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": _where(cluster), "witness": witness}
-    with showing(live=True) as shown:
-        answers = shown.follow("reached", reach_into)(index, pairs, out, **asked)
+    options = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": _where(cluster), "witness": witness}
+    with showing(live=True) as shown, shown.step("reached"):
+        answers = reach_into(index, pairs, out, **options)
     accomplish("the answers are written")
 
     def show(sentence: str, folder: Path) -> None:
@@ -108,9 +108,9 @@ def matrix(
     """
     from pipeline.steps.products.commands import matrix_into
 
-    asked = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof} | snap.given
-    asked |= {"backend": backend, "cluster": _where(cluster)}
-    _show_product(matrix_into, graph, out, asked)
+    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof} | snap.given
+    options |= {"backend": backend, "cluster": _where(cluster)}
+    _show_product(matrix_into, graph, out, options)
 
 
 def trees(
@@ -151,16 +151,16 @@ def _where(cluster: str) -> dict[str, Any]:
     return load_cluster(Path(cluster)).model_dump() if cluster.endswith(".toml") else {"scheduler": cluster}
 
 
-def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, asked: dict[str, Any]) -> None:
+def _show_product(write: "Callable[..., Folder]", graph: str, out: Path, options: dict[str, Any]) -> None:
     """Write a table into a folder, and print its size and path."""
     from pipeline.progress.shown import showing
     from pipeline.report.wording import counted
     from pipeline.store.edges import FILES
     from pipeline.store.facts.products import ProductFacts
 
-    with showing(live=True) as shown:
-        made = shown.follow(write.__name__.removesuffix("_into"), write)(graph, out, **asked)
+    with showing(live=True) as shown, shown.step(write.__name__.removesuffix("_into")):
+        made = write(graph, out, **options)
     accomplish("the table is written")
     facts = ProductFacts.of(made)
-    proved = "one tree of each batch" if asked.get("proof") == "sample" else "every tree"
+    proved = "one tree of each batch" if options.get("proof") == "sample" else "every tree"
     print(f"\n{counted(facts.rows, 'row')} from {counted(facts.sources, 'source')}; {proved} proved   {out / FILES}")

@@ -23,13 +23,13 @@ class Version:
     @cached_property
     def footers(self) -> dict[Path, pq.FileMetaData]:
         """The footers of the files. Raises Damaged."""
-        found = {}
+        footers = {}
         for path in self.files:
             try:
-                found[path] = pq.read_metadata(path)
+                footers[path] = pq.read_metadata(path)
             except (OSError, pa.ArrowException) as error:
                 raise Damaged(f"{path}: {error}") from None
-        return found
+        return footers
 
     @property
     def schema(self) -> pa.Schema:

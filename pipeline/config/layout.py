@@ -23,5 +23,3 @@ class LayoutConfig(Model):
     symmetrise: Switch = False  # add the reverse of every arc. An undirected graph has both arcs in any case.
     # Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
     shards: Annotated[Positive, Field(le=MOST)] = 1
-    # Also store VectCSR's vector extension, for other readers of the stored graph; no stage uses it.
-    vector_extension: Switch = False

@@ -66,9 +66,9 @@ def load_cluster(path: Path) -> ClusterConfig:
     table = read_toml(path).get("cluster", {})
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: cluster: is not a table")
-    found = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
-    require_effect_of_cluster(f"{path}: cluster", found)
-    return found
+    config = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
+    require_effect_of_cluster(f"{path}: cluster", config)
+    return config
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
@@ -105,10 +105,10 @@ def _sentence(problem: Any, model: type[Model]) -> str:
     return message if "password" in message else f"{message} (got {_shown(problem['input'])})"
 
 
-def _meant(place: tuple[Any, ...], model: type[Model]) -> str:
+def _meant(path: tuple[Any, ...], model: type[Model]) -> str:
     """Suggest a key of the same table or, if none is similar, the key of this name in any table."""
     known = [key.rpartition(".") for key in _keys(model)]
-    *tables, key = map(str, place)
+    *tables, key = map(str, path)
     here = [name for table, _, name in known if table == ".".join(tables)]
     return did_you_mean(key, here) or did_you_mean(key, ["".join(parts) for parts in known if parts[2] == key], 0)
 

@@ -48,8 +48,8 @@ _URL = re.compile("([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)", re.DOTALL)
 
 def url_of(value: object) -> str | None:
     """The URL that a text or a path states, which has a single slash in a path; None if it states a folder of this machine."""
-    found = _URL.fullmatch(str(value)) if isinstance(value, str | Path) else None
-    return f"{found[1]}://{'/' * (found[1] == 'file')}{found[2].rstrip('/')}" if found else None
+    url = _URL.fullmatch(str(value)) if isinstance(value, str | Path) else None
+    return f"{url[1]}://{'/' * (url[1] == 'file')}{url[2].rstrip('/')}" if url else None
 
 
 def _local(value: Path) -> Path:

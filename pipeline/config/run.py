@@ -52,7 +52,7 @@ LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link
 # The keys that say what the tables are, each with those of its keys that do not.
 _CONTENT: dict[str, set[str]] = {
     "graph": {"name", "sha256", "limits"},
-    "layout": {"order", "window", "shards", "vector_extension"},
+    "layout": {"order", "window", "shards"},
     "stages": set(),
     "sources": set(),
     "snap_to": set(),

@@ -5,7 +5,6 @@ Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
@@ -15,10 +14,9 @@ from pipeline.ingest.source import locate
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import are_swept, trees_of
-from pipeline.inspection.sizes import Sizes, sizes_of
+from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.runtime.backend import Backend, choose
-from pipeline.runtime.memory import free_memory
-from pipeline.runtime.needs import Shape, free_disk, require_space
+from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 
@@ -44,7 +42,7 @@ class Need:
 class Estimate:
     """The estimate of a run."""
 
-    sizes: Sizes
+    sizes: GraphSizes
     arcs: int
     backend: str
     cores: int
@@ -109,13 +107,14 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
             require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
 
 
-def shape_of(config: RunConfig, sizes: Sizes) -> Shape:
+def shape_of(config: RunConfig, sizes: GraphSizes) -> Shape:
     """The stored arrays of a graph of these sizes."""
     return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
 
 
-def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str) -> float | None:
+def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | None:
     """Estimated seconds of a step or a proof: as the last time, or by the rates; None if its input is not known."""
+    work = config.output / "steps"
     with suppress(Damaged):
         return manifest.read(work / step).manifest.seconds
     name = step.removeprefix("proof-")
@@ -138,9 +137,9 @@ def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[floa
     if step in BY_NAME and BY_NAME[step].has_sources:
         count = len(config.sources)
     elif step == "betweenness":
-        from kernels.betweenness.parameters import Parameters
+        from kernels.betweenness.parameters import BetweennessParameters
 
-        count = Parameters(**config.betweenness.model_dump()).sources(int(million[1] * 1e6))
+        count = BetweennessParameters(**config.betweenness.model_dump()).sources(int(million[1] * 1e6))
     return one * max(1, count if backend == "gpu" else count / cores())
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
 from pipeline.inspection.products import Trees, are_swept
-from pipeline.runtime.needs import Shape
+from pipeline.runtime.memory import Shape
 
 
 def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, Trees]) -> int:
@@ -20,8 +20,8 @@ def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, Trees]) -> i
     if "reachability" in config.stages:
         from kernels.reachability import memory as of_index
 
-        asked = config.reachability
-        beside.append(of_index(rows, arcs, asked.dimensions, asked.method, gpu=True).build)
+        index = config.reachability
+        beside.append(of_index(rows, arcs, index.dimensions, index.method, gpu=True).build)
     if any(are_swept(product.number, rows, arcs) for product in trees.values()):
         from kernels.hierarchy import memory as of_hierarchy
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
@@ -42,7 +42,7 @@ class Isochrones:
     sources: Array
 
 
-def isochrones(products: Mapping[str, Folder], vertices: Vertices) -> Isochrones | None:
+def isochrones(products: Mapping[str, Folder], vertices: VertexColumns) -> Isochrones | None:
     """The isochrones among products by their steps; None if nothing says what is within, or if all vertices are sources."""
     table, reached, polygons = (products.get(f"isochrone{suffix}") for suffix in ("s", "_vertices", "_polygons"))
     if table is None or not (reached or polygons) or is_of_all(table, vertices):
@@ -60,40 +60,40 @@ def isochrones(products: Mapping[str, Folder], vertices: Vertices) -> Isochrones
     return Isochrones(sentence, thresholds, within, areas, sources)
 
 
-def is_of_all(table: Folder, vertices: Vertices) -> bool:
+def is_of_all(table: Folder, vertices: VertexColumns) -> bool:
     """Whether all vertices are sources."""
     return ProductFacts.of(table).sources == len(vertices.ids)
 
 
 def rings_of(area: bytes) -> list[list[Array]]:
     """The rings of each polygon of a MultiPolygon in WKB: longitude and latitude float64 [n, 2], the outer ring first."""
-    place, polygons = 9, []
+    at, polygons = 9, []
     for _ in range(unpack_from("<I", area, 5)[0]):
-        (count,) = unpack_from("<I", area, place + 5)
-        place, rings = place + 9, list[Array]()
+        (count,) = unpack_from("<I", area, at + 5)
+        at, rings = at + 9, list[Array]()
         for _ in range(count):
-            (length,) = unpack_from("<I", area, place)
-            rings.append(np.frombuffer(area, "<f8", 2 * length, place + 4).reshape(length, 2))
-            place += 4 + 16 * length
+            (length,) = unpack_from("<I", area, at)
+            rings.append(np.frombuffer(area, "<f8", 2 * length, at + 4).reshape(length, 2))
+            at += 4 + 16 * length
         polygons.append(rings)
     return polygons
 
 
-def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertices: Vertices) -> Array:
+def _within(reached: Folder, sources: Array, thresholds: Sequence[float], vertices: VertexColumns) -> Array:
     least = np.full(len(vertices.ids), np.inf)
     for batch in _rows(reached, sources, ["source", "vertex", "distance"]):
         np.minimum.at(least, vertices.positions(batch["vertex"].to_numpy()), batch["distance"].to_numpy().astype(np.float64))
-    found = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)
-    found[np.isinf(least)] = np.nan
-    return found
+    levels = np.searchsorted(np.array(thresholds, np.float64), least).astype(np.float64)
+    levels[np.isinf(least)] = np.nan
+    return levels
 
 
 def _areas(polygons: Folder, sources: Array, thresholds: Sequence[float]) -> list[list[bytes | None]]:
-    found: list[list[bytes | None]] = [[] for _ in thresholds]
+    areas: list[list[bytes | None]] = [[] for _ in thresholds]
     for batch in _rows(polygons, sources, ["source", "threshold", "geometry"]):
         for threshold, area in zip(batch["threshold"].to_pylist(), batch["geometry"].to_pylist(), strict=True):
-            found[thresholds.index(threshold)].append(area)
-    return found
+            areas[thresholds.index(threshold)].append(area)
+    return areas
 
 
 def _rows(folder: Folder, sources: Array, columns: list[str]) -> Iterator[Any]:

@@ -14,17 +14,17 @@ import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline import markdown
-from pipeline.report import changed, charts, reading, wording
-from pipeline.report.findings import Findings
+from pipeline.report import change_tables, charts, reading, wording
+from pipeline.report.findings import Findings, read_and_draw
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
-from pipeline.steps.publication.inputs import input_of
+from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.proved import counted_proofs
 from pipeline.steps.publication.results import Results, proof_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.strict_json import written
 from pipeline.tables import files as tables
 from pipeline.tables.points import as_text
@@ -44,10 +44,11 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = Findings(edges, graph, ordered, results.products, results.changes)
-    found, facts = [*findings.results.values(), *findings.products, *map(findings.named, _queries(results))], GraphFacts.of(graph)
+    findings = read_and_draw(edges, graph, ordered, results.products, results.changes)
+    facts = GraphFacts.of(graph)
+    listed = [*findings.results.values(), *findings.products, *map(findings.graph.named, _queries(results))]
     read_from = input_of(edges, graph, answers, results.sha256)
-    heads = list(_heads(results, ordered, findings.coordinates))
+    heads = list(_heads(results, ordered, findings.graph.coordinates))
     proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
@@ -67,7 +68,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         ],
         "changed_arcs": facts.arcs - _arcs_read(edges, facts),
         "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
-        "results": found,
+        "results": listed,
         "maps": findings.maps,
         "atlas": findings.atlas,
         "charts": findings.charts,
@@ -85,7 +86,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     files = {name: template.render(content) for name, template in compiled_templates().items()}
     files["tops.json"] = _tops(findings)
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
-    for result in found:
+    for result in listed:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
 
@@ -106,8 +107,8 @@ def _arcs_read(edges: Folder, graph: GraphFacts) -> int:
     return read - graph.self_loops_dropped + graph.arcs_added - graph.parallel_arcs_dropped
 
 
-def _changed(found: ChangesFacts) -> dict[str, Any]:
-    return {"heads": changed.HEADS, "rows": changed.rows_of(found), "note": changed.note_of(found)}
+def _changed(facts: ChangesFacts) -> dict[str, Any]:
+    return {"heads": change_tables.HEADS, "rows": change_tables.rows_of(facts), "note": change_tables.left_out(facts)}
 
 
 @cache
@@ -120,7 +121,7 @@ def compiled_templates() -> dict[str, jinja2.Template]:
     environment.policies["json.dumps_function"] = written
     environment.filters |= {"number": number, "utc": utc, "located": located, "degrees": "{:.10g}".format}
     environment.filters |= {
-        "written": markdown.Written,
+        "written": markdown.Markdown,
         "cells": markdown.cells,
         "code": markdown.code,
         "fenced": markdown.fenced,
@@ -180,7 +181,7 @@ class _Heads:
     """How the first rows of tables are shown: the unit of weights, and names instead of the numbers of vertices."""
 
     measure: str | None
-    names: Names | None
+    names: VertexNames | None
 
     def of(self, folder: Folder, table: str, total: int, dimensions: int = 0) -> dict[str, Any]:
         path = tables.files(folder.path)[0]

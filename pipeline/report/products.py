@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from kernels.graph import Array
 from pipeline.report.isochrones import is_of_all
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, in_unit, number, with_unit
 from pipeline.store.facts.products import ProductFacts
@@ -37,10 +37,10 @@ class Shown:
     drawn: Drawn | None = None
 
 
-Show = Callable[[Folder, Vertices, str], Shown]
+Show = Callable[[Folder, VertexColumns, str], Shown]
 
 
-def _nearest(product: Folder, vertices: Vertices, unit: str) -> Shown:
+def _nearest(product: Folder, vertices: VertexColumns, unit: str) -> Shown:
     table = tables.read(product.path)
     first = table.filter(pc.equal(table["rank"], 1))
     served = first.group_by("facility").aggregate([("vertex", "count"), ("distance", "max")]).drop_null()
@@ -59,7 +59,7 @@ def _nearest(product: Folder, vertices: Vertices, unit: str) -> Shown:
     return Shown(Result("Nearest facilities", sentence, [top], figures), drawn if reached else None)
 
 
-def _closeness(product: Folder, vertices: Vertices, unit: str) -> Shown:
+def _closeness(product: Folder, vertices: VertexColumns, unit: str) -> Shown:
     table, facts = tables.read(product.path), ProductFacts.of(product)
     if not len(table):
         return Shown(Result("Closeness", "no vertex"))
@@ -75,7 +75,7 @@ def _closeness(product: Folder, vertices: Vertices, unit: str) -> Shown:
     return Shown(Result("Closeness", sentence, [top], figures), drawn)
 
 
-def _isochrones(product: Folder, vertices: Vertices, unit: str) -> Shown:
+def _isochrones(product: Folder, vertices: VertexColumns, unit: str) -> Shown:
     table = tables.read(product.path)
     largest = pc.max(table["threshold"]).as_py()
     last = table.filter(pc.equal(table["threshold"], largest)) if len(table) else table
@@ -91,7 +91,7 @@ def _isochrones(product: Folder, vertices: Vertices, unit: str) -> Shown:
     return Shown(Result("Isochrones", sentence, [top], {}), drawn if len(last) else None)
 
 
-def _flows(product: Folder, vertices: Vertices, unit: str) -> Shown:
+def _flows(product: Folder, vertices: VertexColumns, unit: str) -> Shown:
     table = tables.read(product.path)
     sql = f"FROM '{FOLDER}/flows/*.parquet' ORDER BY flow DESC, src, dst LIMIT {MOST};"
     top = _top("Arcs with most paths", ("src", "dst", "flow"), table, sql, by=2)
@@ -132,7 +132,7 @@ def _top(title: str, columns: tuple[str, ...], table: pa.Table, sql: str, by: in
     return Top(title, list(columns), rows, sql, pandas)
 
 
-def _spread(vertices: Vertices, some: Array, values: Array) -> pa.ChunkedArray:
+def _spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArray:
     """Values of some vertices as those of all, null elsewhere."""
     found, known = np.zeros(len(vertices.ids)), np.zeros(len(vertices.ids), np.bool_)
     places = vertices.positions(some)
@@ -140,5 +140,5 @@ def _spread(vertices: Vertices, some: Array, values: Array) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(found, mask=~known)])
 
 
-def _of(count: int, vertices: Vertices) -> str:
+def _of(count: int, vertices: VertexColumns) -> str:
     return f"{count:,} of {counted(len(vertices.ids), 'vertex', 'vertices')}"

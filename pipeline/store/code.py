@@ -7,6 +7,8 @@ through other modules, with the CUDA sources and the templates beside them. Two 
 * `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
   reachability index, in `HELD_INDEX`.
 
+`pipeline.ingest.formats` imports its modules by their names in `pipeline.config.formats`: who uses it uses them all.
+
 A process reads each source once: it computes with what it has imported, even if a source changes in the meantime.
 """
 
@@ -25,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "pipeline")
 HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
+_FORMATS = "pipeline/ingest/formats/"
 _BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
 _OURS = "|".join(PACKAGES)
@@ -32,7 +35,7 @@ _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+((?:{_OURS})\b[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.*\b(?:{_OURS})\b.*))", re.MULTILINE
 )
 _CUDA = (".cu", ".cuh")
-_BESIDE = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
+_DATA = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
 _MOST = 2**20  # bytes that are read at a time
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
@@ -73,20 +76,20 @@ def _version(code: Code, root: str) -> str:
 
 def _sources_of(modules: Iterable[str], root: str) -> set[str]:
     """The same as strings, of which a run asks for thousands."""
-    waiting, found = [path for module in modules for path in _files(module, root)], set[str]()
+    waiting, sources = [path for module in modules for path in _files(module, root)], set[str]()
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
+        if path not in sources:
+            sources.add(path)
             waiting += _used_by(path, root)
-    return found
+    return sources
 
 
 @cache
 def _present(root: str) -> frozenset[str]:
     """The files of both packages that code may name or read."""
     walked = (entry for package in PACKAGES for entry in os.walk(f"{root}/{package}"))
-    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_BESIDE)))
+    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_DATA)))
 
 
 @cache
@@ -94,10 +97,14 @@ def _used_by(path: str, root: str) -> tuple[str, ...]:
     """The files that a source names, and those that it may read."""
     if path.endswith(".py"):
         names = [name for name in imports_of(_content(path).decode()) if not _BOUNDARIES.fullmatch(name)]
-        return (*(file for name in names for file in _files(name, root)), *_beside(root).get(path.rpartition("/")[0], ()))
+        named = [file for name in names for file in _files(name, root)]
+        if path == f"{root}/{_FORMATS}__init__.py":
+            named += [file for file in _present(root) if file.startswith(f"{root}/{_FORMATS}") and file.endswith(".py")]
+        return (*named, *_data_files(root).get(path.rpartition("/")[0], ()))
     if path.endswith(_CUDA):
         headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
-        return tuple(file for file in (*headers, f"{path.rpartition('/')[0]}/constants.py") if file in _present(root))
+        constants = [f"{folder}/constants.py" for folder in Path(path).parents]  # as `kernels.gpu.loader.constants_of` reads them
+        return tuple(file for file in (*headers, *constants) if file in _present(root))
     return ()
 
 
@@ -112,13 +119,13 @@ def _files(module: str, root: str) -> list[str]:
 
 
 @cache
-def _beside(root: str) -> dict[str, list[str]]:
+def _data_files(root: str) -> dict[str, list[str]]:
     """The files that the modules of a folder may read, by folder."""
-    found: dict[str, list[str]] = {}
+    files: dict[str, list[str]] = {}
     for file in _present(root):
-        if file.endswith(_BESIDE):
-            found.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
-    return found
+        if file.endswith(_DATA):
+            files.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
+    return files
 
 
 @cache

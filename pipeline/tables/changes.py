@@ -58,14 +58,14 @@ def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema
         for name, unit in json.loads((side.metadata or {}).get(tables.UNITS, b"{}")).items()
         if name in values
     }
-    found = pa.schema([*fields, pa.field(KIND.name, pa.string(), nullable=False)])
-    return found.with_metadata({tables.UNITS: json.dumps(units, ensure_ascii=False).encode()}) if units else found
+    arrow_schema = pa.schema([*fields, pa.field(KIND.name, pa.string(), nullable=False)])
+    return arrow_schema.with_metadata({tables.UNITS: json.dumps(units, ensure_ascii=False).encode()}) if units else arrow_schema
 
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
     """The columns of the change table of `table`, as `pipeline.tables.files.describe`."""
-    found = tables.describe(table, pa.schema([field.with_name(plain(field.name)) for field in types]), dimensions, measure)
-    for field, column in zip(types, found, strict=True):
+    descriptions = tables.describe(table, pa.schema([field.with_name(plain(field.name)) for field in types]), dimensions, measure)
+    for field, column in zip(types, descriptions, strict=True):
         own = {KIND.name: KIND.unit, ROW: NUMBER.unit}.get(field.name)
         text = pa.types.is_string(field.type.value_type if pa.types.is_list(field.type) else field.type)
         unit = own or (_NAMED if text and column["name"] in ids(table) else column["unit"])
@@ -73,7 +73,7 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
         if field.nullable and column["nulls"] != "never":
             nulls += f", or {column['nulls']}"
         column |= {"name": field.name, "unit": unit, "nulls": nulls}
-    return found
+    return descriptions
 
 
 def plain(name: str) -> str:

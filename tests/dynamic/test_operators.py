@@ -6,17 +6,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.bfs import bfs as static_bfs
-from kernels.dynamic import Rules
-from kernels.dynamic.contract import Lists, as_batch
-from kernels.dynamic.operators import compute, intersect
-from kernels.dynamic.pages.edits import Editor
-from kernels.dynamic.pages.kernels import expand, locate
-from kernels.dynamic.pages.store import PageStore
-from kernels.dynamic.searches import bfs, sssp
-from kernels.dynamic.structures.deltas import Deltas
-from kernels.dynamic.structures.pages import SlottedPages
-from kernels.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.graph import Csr
+from kernels.library.dynamic import BatchRules
+from kernels.library.dynamic.contract import Lists, as_batch
+from kernels.library.dynamic.operators import compute, intersect
+from kernels.library.dynamic.pages.edits import Editor
+from kernels.library.dynamic.pages.kernels import expand, locate
+from kernels.library.dynamic.pages.store import PageStore
+from kernels.library.dynamic.searches import bfs, sssp
+from kernels.library.dynamic.structures.deltas import Deltas
+from kernels.library.dynamic.structures.pages import SlottedPages
+from kernels.library.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.sssp import sssp as static_sssp
 from tests.dynamic import operators
 from tests.dynamic.structures import graph_of, same
@@ -83,9 +83,9 @@ def test_e2_weights_that_are_refused():
     csr = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2**62, 2**62]))
     for make in (SlottedPages.from_csr, Deltas):
         with pytest.raises(OverflowError, match="exceeds the largest int64"):
-            sssp(make(csr, Rules()), 0)
+            sssp(make(csr, BatchRules()), 0)
         with pytest.raises(ValueError, match="negative"):
-            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), Rules()), 0)
+            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), BatchRules()), 0)
 
 
 def test_e3_after_updates():
@@ -137,6 +137,6 @@ def test_f1_round_trip(tmp_path):
     again = PageStore.from_lists(ids, Lists(offsets, read["dst"].to_numpy(), read["weight"].to_numpy()), 40)
     for column in ("words", "weights", "slots", "index"):
         np.testing.assert_array_equal(getattr(again, column), getattr(store, column))
-    graph = SlottedPages(store, Rules())
+    graph = SlottedPages(store, BatchRules())
     assert graph.num_rows == 21
     assert int(graph.exists().sum()) == store.num_vertices == 5

@@ -6,11 +6,11 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from examples.paths.top_down import top_down
 from kernels.gpu import loader
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
-from kernels.operators.algorithms.paths.top_down import top_down
-from kernels.operators.gpu import arcs, constants
+from kernels.library.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
+from kernels.library.operators.gpu import arcs, constants, groups
 from tests.operators import cases
 from tests.operators.test_algorithms import GRAPHS, ROWS, answers
 
@@ -40,6 +40,12 @@ def test_segments(graph):
         cases.require_same(cases.in_segments(graph, segments), expected)
 
 
+def test_lanes_of_short_rows(graph):
+    there = to_device(graph)
+    for csr, here in ((there.out, graph.out), (there.into, graph.into)):
+        cases.require_lanes(here, groups.lanes_of(there, csr, id(csr)))
+
+
 @pytest.mark.parametrize("direction", ["out", "in"])
 def test_rounds(graph, direction):
     cases.require_same(cases.repeated(to_device(graph), direction), cases.repeated(graph, direction))
@@ -51,7 +57,7 @@ def with_constants(monkeypatch):
     caches = loader.constants_of, loader.load, loader.kernel_of
 
     def change(**values):
-        monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+        monkeypatch.setattr("kernels.library.operators.plan._PLANS", {})
         for name, value in values.items():
             monkeypatch.setattr(constants, name, value)
         monkeypatch.setattr(arcs, "MARKED_ROWS", constants.MARKED_ROWS)
@@ -151,7 +157,7 @@ def test_algorithms(name):
 
 @pytest.mark.parametrize("hub", [1, 1 << 12])
 def test_delta_stepping_with_and_without_hubs(hub, monkeypatch):
-    monkeypatch.setattr("kernels.operators.algorithms.paths.delta_stepping._HUB", hub)
+    monkeypatch.setattr("examples.paths.delta_stepping._HUB", hub)
     (there,), (here,) = (answers(each, ["paths.delta_stepping"]).values() for each in (to_device(GRAPHS[1]), GRAPHS[1]))
     np.testing.assert_array_equal(there.get(), here)
 

@@ -10,7 +10,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
+from pipeline.store.graph import open_graph, open_shard, shard_rows
 from tests.counts import in_turn
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -27,7 +27,7 @@ def same(left: Csr, right: Csr) -> bool:
 
 
 def laid_out(edges: EdgeList, work, **layout):
-    return lay_out(edge_folder(work, edges), LayoutConfig(vector_extension=True, **layout), Runtime(work))
+    return lay_out(edge_folder(work, edges), LayoutConfig(**layout), Runtime(work))
 
 
 def arcs_of(folder) -> list[tuple]:
@@ -53,7 +53,7 @@ def test_a_named_graph_under_every_order_and_shard_count(edges, shards, tmp_path
         assert graph.symmetric == expected.symmetric == folder.facts["symmetric"]
         assert (folder.facts["vertices"], folder.facts["arcs"]) == (len(edges.ids), len(edges.arcs()))
         assert len(shard_rows(folder)) == shards
-        assert sum(len(open_extended_shard(folder, number).rows) for number in range(shards)) == len(edges.ids)
+        assert sum(len(open_shard(folder, number).rows) for number in range(shards)) == len(edges.ids)
 
 
 def test_the_four_arrays_of_figure_1(tmp_path):
@@ -150,7 +150,7 @@ def test_a_reverse_that_differs_or_misses_makes_two_directions(edges, tmp_path):
 def test_declared_vertices_exist_without_an_arc(first, declared, ids, tmp_path):
     table = pa.table({"src": [2, 5], "dst": [3, 5]})
     edges = table_folder(tmp_path, table, first_id=first, declared_vertices=declared)
-    graph = open_graph(lay_out(edges, LayoutConfig(vector_extension=True), Runtime(tmp_path)))
+    graph = open_graph(lay_out(edges, LayoutConfig(), Runtime(tmp_path)))
     assert graph.ids[graph.rows_by_id].tolist() == ids
     assert graph.num_arcs == 1
 
@@ -180,7 +180,7 @@ def test_the_width_of_stored_weights(arrow, values, stored, tmp_path):
     weights = pa.array(values, arrow)
     folder = lay_out(
         table_folder(tmp_path, pa.table({"src": [0, 1], "dst": [1, 2], "weight": weights})),
-        LayoutConfig(vector_extension=True),
+        LayoutConfig(),
         Runtime(tmp_path),
     )
     assert folder.facts["weight"] == {"float32": "float", "float64": "double"}.get(arrow, arrow)
@@ -219,6 +219,3 @@ def test_the_facts_of_the_degree_groups(order, tmp_path):
     folder = laid_out(EdgeList("groups", tuple(arcs)), tmp_path, order=order)
     assert folder.facts["out"]["groups"] == [1, 1, 1023]
     assert folder.facts["in"]["groups"] == [0, 0, 1025]
-    out = open_extended_shard(folder, 0).out
-    assert folder.facts["out"]["padding"] == round(1 - 31 / len(out.segment_indices), 6)
-    assert out.first_lane == 2

@@ -22,10 +22,10 @@ FILE = ROOT / "requirements" / "advisories.json"
 SOURCE = "https://github.com/pypa/advisory-database"
 
 
-def locked() -> dict[str, set[str]]:
-    """Versions by package in all lock files."""
+def locked(files: str = "*.txt") -> dict[str, set[str]]:
+    """Versions by package in lock files, in all by default."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "requirements").glob("*.txt"):
+    for path in (ROOT / "requirements").glob(files):
         for name, version in re.findall(r"^([\w.-]+)(?:\[[^]]*])?==([^\s;\\]+)", path.read_text(), re.MULTILINE):
             found.setdefault(canonicalize_name(name), set()).add(version)
     return found

@@ -18,17 +18,18 @@ import pytest
 from kernels.registry import ALGORITHMS
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flows", "pipeline", "kernels")
+PACKAGES = ("flows", "pipeline", "kernels", "examples")
 FORBIDDEN = {
-    "kernels": {"pipeline", "flows", "benchmarks", "tests", "prefect", "dask", "distributed", "pyarrow"},
-    "pipeline": {"flows", "benchmarks", "tests", "prefect"},
-    "flows": {"kernels", "benchmarks", "tests", "numpy", "pyarrow"},
+    "kernels": {"pipeline", "flows", "benchmarks", "examples", "tests", "prefect", "dask", "distributed", "pyarrow"},
+    "pipeline": {"flows", "benchmarks", "examples", "tests", "prefect"},
+    "flows": {"kernels", "benchmarks", "examples", "tests", "numpy", "pyarrow"},
+    "examples": {"pipeline", "flows", "benchmarks", "tests"},
     "benchmarks": {"tests", "flows"},
 }
 # Packages of algorithms, and what all of them may use. The rest of kernels/ (registry, oracle, __main__) uses algorithms.
 ALGORITHM_PACKAGES = {algorithm.solver.partition(":")[0].split(".")[1] for algorithm in ALGORITHMS}
 SHARED = {
-    "graph", "answers", "arrays", "derived", "algorithm", "preparing",
+    "graph", "answers", "arrays", "derived", "algorithm",
     "cpu", "gpu", "distributed", "certificate", "paths", "components", "layout", "hierarchy",
 }  # fmt: skip
 # An algorithm may import from another one what these packages export.
@@ -44,13 +45,13 @@ LAYERS = (
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "inspection"},
+    {"run", "reading", "inspection"},
     {"changes"},
     {"cli"},
 )
 MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6
 MOST_IGNORES = 30  # exclusive
-MODULE = re.compile(r"(?:flows|pipeline|kernels|benchmarks|tests)(?:\.\w+)+")
+MODULE = re.compile(r"(?:flows|pipeline|kernels|benchmarks|examples|tests)(?:\.\w+)+")
 
 
 class Import(NamedTuple):
@@ -116,7 +117,7 @@ def test_packages_import_in_one_direction(package):
 
 def test_no_import_cycles():
     graph = networkx.DiGraph()
-    for path in files(*PACKAGES):
+    for path in files(*PACKAGES, "benchmarks"):
         graph.add_edges_from((module_of(path), module) for module, _ in imports_of(path) if module in modules())
     graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
     cycles = [sorted(part) for part in networkx.strongly_connected_components(graph) if len(part) > 1]
@@ -131,6 +132,29 @@ def test_shared_kernels_import_no_algorithm():
         if second(module_of(path)) in SHARED and module.startswith("kernels.") and second(module) not in SHARED
     }
     assert not wrong
+
+
+def test_stages_do_not_import_the_library_for_programs():
+    library = ROOT / "kernels" / "library"
+    users = {
+        path
+        for path in files("kernels", "pipeline", "flows")
+        if any("kernels.library" in module for module, _ in imports_of(path))
+    }
+    assert users
+    assert all(library in path.parents for path in users), users
+    sources = [
+        path for suffix in ("cu", "cuh") for path in (ROOT / "kernels").rglob(f"*.{suffix}") if library not in path.parents
+    ]
+    assert not [path for path in sources if '"library/' in path.read_text(encoding="utf-8")]
+
+
+def test_packages_of_kernels_say_which_module_to_read_first():
+    packages = [path for path in files("kernels") if path.name == "__init__.py" and len(path.relative_to(ROOT).parts) == 3]
+    packages += (ROOT / "kernels" / "library").glob("*/__init__.py")
+    first = {path: re.search(r"^Read `([\w/]+\.py)`", ast.get_docstring(tree_of(path)) or "", re.MULTILINE) for path in packages}
+    named = {path: path.parent / match[1] for path, match in first.items() if match}
+    assert not [str(path) for path in packages if path not in named or not named[path].exists()]
 
 
 def test_an_algorithm_imports_only_the_contract_of_another():

@@ -21,6 +21,7 @@ def test_names_are_unique():
 def test_the_functions_of_an_entry_exist(algorithm: Algorithm):
     assert algorithm.solver and algorithm.certificate
     assert bool(algorithm.sharded_solver) == bool(algorithm.sharded_certificate)
+    assert algorithm.sharded_solver or not algorithm.by_default  # or a run over ranks that names no stages would be refused
     for name in FUNCTIONS:
         assert not getattr(algorithm, name) or callable(algorithm.resolve(name))
     if algorithm.gpu_oracle:  # its module needs cuGraph

@@ -31,12 +31,12 @@ _FOUND = slice(2, 4)  # words of Control (bottom_up.cuh): rows and arcs found in
 def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Answer `kernels.bfs.sharded.bfs` on CuPy arrays."""
     halo = Halo(shard, communicator)
-    totals, found = totals_of(shard, communicator), None
+    totals, counted = totals_of(shard, communicator), None
     if totals.long_paths:
-        found = count_hops(halo, shard.local_out, shard.local_into, shard.own_numbers(source_row), MOST_ROWS)
-        if found is None:
+        counted = count_hops(halo, shard.local_out, shard.local_into, shard.own_numbers(source_row), MOST_ROWS)
+        if counted is None:
             note_many_rows(shard)
-    distance, predecessor, supersteps = found or _search_levels(halo, source_row, totals.num_arcs)
+    distance, predecessor, supersteps = counted or _search_levels(halo, source_row, totals.num_arcs)
     to_global_rows(shard, predecessor)
     return ShardAnswer(Paths(source_row, distance, predecessor), supersteps)
 

@@ -54,8 +54,8 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
         sums = np.zeros(4, np.uint64)
         return sums, _read_arcs(*arrays, begin, end, role, distinct, keys, sums)
 
-    found = over_rows(csr, read)
-    return _added([sums for sums, _ in found]), next((arc for _, arc in found if arc >= 0), -1)
+    parts = over_rows(csr, read)
+    return _added([sums for sums, _ in parts]), next((arc for _, arc in parts if arc >= 0), -1)
 
 
 def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:
@@ -77,8 +77,8 @@ def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr:
     """
     arrays = frozen(csr.offsets), unsigned(csr.indices), words_of(csr.weights), unsigned(ids)
     wanted = unsigned(rows), unsigned(neighbours), words_of(weights)
-    found = over_items(ranges(len(rows)), lambda part: int(_look_up(*wanted, *arrays, alike, *part)))
-    return next((place for place in found if place >= 0), -1)
+    places = over_items(ranges(len(rows)), lambda part: int(_look_up(*wanted, *arrays, alike, *part)))
+    return next((place for place in places if place >= 0), -1)
 
 
 def words_of(weights: Array | None) -> Array | None:

@@ -13,7 +13,7 @@ from pipeline.config.model import Model
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 
-_OF_STAGES = ("reachability", "betweenness", "closure", "max_flow")  # tables of the stages of these names
+_OF_STAGES = tuple(name for name in BY_NAME if name in RunConfig.model_fields)  # which have tables of their names
 _LOCAL, _DASK = ("workers", "threads", "memory"), ("lost_workers", "deadline")
 _TLS = ("tls_ca", "tls_cert", "tls_key")
 

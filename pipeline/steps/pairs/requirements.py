@@ -17,7 +17,7 @@ def require_pairs(config: RunConfig, graph: Folder) -> None:
     if config.queries:
         _require_queries(config.queries, graph)
     if config.max_flow and "max_flow" in config.stages:
-        from pipeline.steps.pairs.flows import read_pairs
+        from pipeline.steps.pairs.maximum_flows import read_pairs
 
         name = config.max_flow.pairs
         ids, ascending = read_pairs(locate(name).require_local(), name, graph), _ids_of(graph)

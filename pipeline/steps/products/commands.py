@@ -20,13 +20,12 @@ from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
-from pipeline.steps.publication.lookup import find_run
 from pipeline.steps.publication.places import places_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
-from pipeline.store.workspace import shared_workspace
+from pipeline.store.workspace import find_run, shared_workspace
 
 
 def matrix_into(target: str, out: Path, **asked: Any) -> Folder:

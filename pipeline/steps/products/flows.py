@@ -13,17 +13,17 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, index_dtype
 from kernels.reductions import ArcLoads
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products import FlowsConfig
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import bring
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import places_in, require_pairs_known
@@ -99,17 +99,17 @@ def read_trips(file: str, graph: Folder) -> _Pairs:
     return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[found[1][order]])
 
 
-def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
+def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:
     """Write the loads of all arcs by the paths from some sources."""
     sweeps = sweeps.for_task()
-    graph = sweeps.graph_at(place)
+    graph = sweeps.graph_at(context)
     loads, first, at_once = ArcLoads(graph), part.start, max(1, _ENTRIES // max(1, graph.num_vertices))
-    for ids, trees in sweeps.batches(place, part, predecessors=True):
+    for ids, trees in sweeps.batches(context, part, predecessors=True):
         assert trees.predecessors is not None
         for begin in range(0, len(ids), at_once):
             some = trees.predecessors[begin : begin + at_once]
             asked = pairs.asked(range(first, first + len(some)), graph.num_vertices) if pairs else None
-            loads.add(some, None if asked is None else bring(asked, place.backend))
+            loads.add(some, None if asked is None else bring(asked, context.backend))
             first += len(some)
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")

@@ -11,15 +11,15 @@ from kernels.answers import Paths
 from kernels.cpu.parallel import cores
 from kernels.graph import Array, distance_dtype
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
 from pipeline.tables.forms import PATHS
 
@@ -67,10 +67,10 @@ def _schema(graph: Folder) -> pa.Schema:
     return tables.schema(TABLE, facts.weight, 0, facts.measure)
 
 
-def _write(sweeps: Sweeps, attempts: Path, place: Place, part: range) -> tuple[dict[int, Path], Swept]:
+def _write(sweeps: Sweeps, attempts: Path, context: TaskContext, part: range) -> tuple[dict[int, Path], Swept]:
     sweeps = sweeps.for_task()
     with tables.Files(attempts, _schema(sweeps.graph), tables.keys(TABLE), cores()) as files:
-        for file, rows in _in_files(sweeps, place, part):
+        for file, rows in _in_files(sweeps, context, part):
             files.write(file, rows)
         if not part:
             files.begin(0)
@@ -78,15 +78,15 @@ def _write(sweeps: Sweeps, attempts: Path, place: Place, part: range) -> tuple[d
     return files.paths, sweeps.swept
 
 
-def _rows(sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:
-    return (rows for _, rows in _in_files(sweeps, place, part))
+def _rows(sweeps: Sweeps, context: TaskContext, part: range) -> Iterator[pa.RecordBatch]:
+    return (rows for _, rows in _in_files(sweeps, context, part))
 
 
-def _in_files(sweeps: Sweeps, place: Place, part: range) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _in_files(sweeps: Sweeps, context: TaskContext, part: range) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a range of sources, each batch with the number of its file."""
-    held, schema, number = place.whole_graph(sweeps.graph), _schema(sweeps.graph), part.start
+    held, schema, number = context.whole_graph(sweeps.graph), _schema(sweeps.graph), part.start
     wide = distance_dtype(held.graph.out.weights)
-    for _, trees in sweeps.batches(place, part, predecessors=True):
+    for _, trees in sweeps.batches(context, part, predecessors=True):
         assert trees.predecessors is not None
         for row, distances, predecessors in zip(trees.sources.tolist(), trees.distances, trees.predecessors, strict=True):
             paths = Paths(row, distances.astype(wide, copy=False), predecessors)

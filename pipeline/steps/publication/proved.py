@@ -40,6 +40,6 @@ def proof_of_table(table: str, proofs: Mapping[str, ProofFacts]) -> Proved:
 
 def counted_proofs(names: Iterable[str], proofs: Mapping[str, ProofFacts]) -> str:
     """How many of some tables are proved, and which are not: `2 of 3; coordinates: copied from the source's file`."""
-    found = {name: proof_of_table(name, proofs) for name in names}
-    others = [f"{name}: {proof.how}" for name, proof in found.items() if not proof.holds]
-    return "; ".join([f"{len(found) - len(others)} of {len(found)}", *others])
+    by_table = {name: proof_of_table(name, proofs) for name in names}
+    others = [f"{name}: {proof.how}" for name, proof in by_table.items() if not proof.holds]
+    return "; ".join([f"{len(by_table) - len(others)} of {len(by_table)}", *others])

@@ -33,7 +33,7 @@ class NamedGraphFacts(GraphFacts):
 
 
 class InputFacts(Facts):
-    """How a run read its source, see `steps.publication.inputs.input_of`; fields of the same name are those of `EdgeFacts`."""
+    """How a run read its source, see `steps.publication.facts.input_of`; fields of the same name are those of `EdgeFacts`."""
 
     source: SourceFacts
     coordinates: SourceFacts | None

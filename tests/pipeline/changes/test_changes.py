@@ -20,7 +20,7 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed, TooLarge
 from pipeline.inspection import estimate
 from pipeline.run import run
-from pipeline.runtime import needs
+from pipeline.runtime import memory
 from pipeline.steps.products.commands import matrix_into
 from pipeline.steps.publication.target import LATEST
 from pipeline.store import deltas, digests, manifest, vertices
@@ -365,7 +365,7 @@ def test_two_links_do_not_replace_the_graphs_of_each_other(tmp_path):
 
 
 def test_the_source_is_neither_needed_nor_measured(out, monkeypatch):
-    for module in (estimate, needs):
+    for module in (estimate, memory):
         monkeypatch.setattr(module, "free_disk", lambda _: 1)
     source = out.with_name("edges.csv")
     source.write_text(EDGES + "6,7,1\n" * 100)

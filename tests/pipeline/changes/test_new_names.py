@@ -11,7 +11,7 @@ from pipeline.run import run
 from pipeline.steps.products.commands import matrix_into
 from pipeline.steps.reach import reach_into
 from pipeline.store.facts.run import RunFacts
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 from pipeline.tables import files as tables
 from tests.pipeline.changes.histories import differing, stopping
 
@@ -95,11 +95,11 @@ def test_names_in_a_wrong_order_are_not_published(named, monkeypatch):
     folder, published = named
     (folder / "more.csv").write_text("op,src,dst,weight\ninsert,aaa,ana,1\n", "utf-8")
 
-    def save(names: Names, where):
+    def save(names: VertexNames, where):
         monkeypatch.undo()
-        Names(names.offsets, names.content[::-1].copy()).save(where)
+        VertexNames(names.offsets, names.content[::-1].copy()).save(where)
 
-    monkeypatch.setattr(renumbering.Names, "save", save)
+    monkeypatch.setattr(renumbering.VertexNames, "save", save)
     with pytest.raises(ProofFailed, match="the names are not the previous and the new ones"):
         change(folder / "out", folder / "more.csv")
     assert (folder / "out" / "latest").resolve() == published.path

@@ -15,7 +15,7 @@ import pytest
 
 from kernels.trees import targets
 from pipeline.cli.command import app
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, TooLarge
 from pipeline.steps.products import space, sweeping
@@ -109,8 +109,8 @@ def test_trees_have_the_bytes_of_sssp(published, tmp_path, monkeypatch, worth):
     before = manifest.read(published.path.parents[1] / "steps" / "closeness")
     assert tabulate_closeness(graph, None, Runtime(tmp_path)).manifest.files == before.manifest.files
     towards = sweeping.Sweeps(graph, np.arange(SIDE), towards=True).prepared(Runtime(tmp_path))
-    ((_, trees),) = towards.batches(Place("cpu"), range(SIDE), predecessors=True)
-    ids = towards.graph_at(Place("cpu")).ids.tolist()
+    ((_, trees),) = towards.batches(TaskContext("cpu"), range(SIDE), predecessors=True)
+    ids = towards.graph_at(TaskContext("cpu")).ids.tolist()
     assert [[d if d >= 0 else None for d in row] for row in trees.distances.tolist()] == [
         [DISTANCES[vertex].get(source) for vertex in ids] for source in range(SIDE)
     ]
@@ -121,7 +121,7 @@ def test_a_task_looks_up_its_own_sources_only(published, monkeypatch):
     _, graph = steps_of(published)
     looked_up, find = list[list[int]](), sweeping.rows_of
     monkeypatch.setattr(sweeping, "rows_of", lambda graph, ids: looked_up.append(ids.tolist()) or find(graph, ids))
-    batches = sweeping.Sweeps(graph, np.arange(SIDE)).batches(Place("cpu"), range(2, 5))
+    batches = sweeping.Sweeps(graph, np.arange(SIDE)).batches(TaskContext("cpu"), range(2, 5))
     assert [ids.tolist() for ids, _ in batches] == [[2, 3, 4]]
     assert looked_up == [[2, 3, 4]]
 
