@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -176,6 +177,15 @@ def _dimacs(lines: list[str]) -> Graph:
 
 def _arcs(lines: list[str]) -> Graph:
     return _weighted(_arc_rows(_split(lines, "c", 0)[1], 0, MOST))
+
+
+def _edges(lines: list[str]) -> Graph:
+    (header,), rows = _split(lines, "", 1)
+    vertices, arcs = _header(header, [], 2)
+    found = [(*row[:2], _number(row[2])) for row in _counted(_plain_rows(rows, 3, 0, vertices - 1), arcs)]
+    if any(row[0] < before[0] for before, row in pairwise(found)):
+        raise Refused("not in ascending order")
+    return _weighted(found, vertices=vertices)
 
 
 def _arc_rows(rows: list[list[str]], low: int, high: int) -> list[tuple]:
@@ -355,7 +365,7 @@ def _delimited(delimiter: str):
 
 
 _READERS = {
-    "dimacs": _dimacs, "arcs": _arcs, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
+    "dimacs": _dimacs, "arcs": _arcs, "edges": _edges, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
     "csv": _delimited(","), "tsv": _delimited("\t"),
 }  # fmt: skip
 
