@@ -24,6 +24,7 @@ else:
 MOST = 2**63 - 1
 # A flag of gzip says that the content may be text, and nothing else (RFC 1952); DuckDB refuses it.
 _GZIP_OF_TEXT, _GZIP = b"\x1f\x8b\x08\x01", b"\x1f\x8b\x08\x00"
+_WEIGHTED = {"posweighted", "weighted", "multiposweighted", "multiweighted"}  # kinds of KONECT whose third column has weights
 BLANKS = " \t\v\f"
 WHITE = f"{BLANKS}\r\n"  # bytes above 127 and control characters are not blanks
 
@@ -238,7 +239,7 @@ def _konect(auto: bool, lines: list[str]) -> Graph:
         if number == 1 and directed is not None and 2 <= len(words := comment.lstrip("%").split()) <= 4:
             declared = int(words[0]) if all(re.fullmatch("[0-9]+", word) for word in words) and len(words[0]) <= 18 else None
     found = _edge_rows(lines, "%", 4, declared, auto)
-    if "weighted" in values and values != "unweighted" and (not found or len(found[0]) > 2):
+    if values in _WEIGHTED and (not found or len(found[0]) > 2):
         found = _weighted([(*row[:2], _number(row[2])) for row in found])
         return Graph(found.rows, found.weight, directed is not False)
     return Graph([row[:2] for row in found], directed=directed is not False)
