@@ -36,3 +36,4 @@ class ArcRules:
     both: bool  # also store the reverse of every edge. A self-loop is its own reverse.
     keep_self_loops: bool  # otherwise self-loops are dropped
     keep_parallel: bool  # otherwise only the lightest of parallel arcs is kept
+    alike: bool = False  # whether parallel arcs have to weigh the same, which is certified

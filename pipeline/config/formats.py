@@ -7,6 +7,7 @@ first.
 FORMATS = {
     "dimacs": "dimacs:FORMAT",
     "arcs": "dimacs:ARCS",
+    "edges": "counted:FORMAT",
     "pace": "pace:FORMAT",
     "matrix-market": "matrix_market:FORMAT",
     "snap": "snap:FORMAT",

@@ -24,9 +24,10 @@ from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space
-from pipeline.steps.layout_proof import prove_layout
+from pipeline.steps.layout_proof import DifferentWeights, prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
@@ -62,7 +63,8 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
     Raises:
         BadSource: No edge has one of the sources. Nothing is written.
         Damaged: The edge list cannot be read.
-        BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices.
+        BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices, or
+            parallel arcs have different weights and the layout refuses them.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
         ClusterLost: As `cluster.map`.
     """
@@ -180,7 +182,10 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, contex
         laid_out = Folder(folder, unsealed("graph", facts.stored()))
         graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
-        proof = prove_layout(laid_out, graph, source, dropped, rules_of(edges, layout), context)
+        try:
+            proof = prove_layout(laid_out, graph, source, dropped, rules_of(edges, layout), context)
+        except DifferentWeights as different:
+            raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([layout] parallel_arcs = "error")') from None
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
     complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
     return StoredPart(complete, digests, graph if kept else None)
@@ -208,6 +213,7 @@ def rules_of(edges: Folder, layout: LayoutConfig) -> ArcRules:
         both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
         keep_parallel=layout.parallel_arcs == "keep",
+        alike=layout.parallel_arcs == "error",
     )
 
 

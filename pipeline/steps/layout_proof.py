@@ -7,7 +7,7 @@ import numpy as np
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Graph
-from kernels.layout.certificate import certify_layout
+from kernels.layout.certificate import certify_layout, certify_weights
 from kernels.layout.certificate.claim import Claim
 from kernels.layout.rules import ArcRules, Edges
 from pipeline.cluster.protocol import TaskContext
@@ -17,6 +17,10 @@ from pipeline.store.graph import shard_rows
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import load_shard
 from pipeline.store.vertices import open_vertices
+
+
+class DifferentWeights(Exception):
+    """An edge that was dropped is heavier than its parallel one; the message names it."""
 
 
 def prove_layout(
@@ -32,6 +36,7 @@ def prove_layout(
 
     Raises:
         ProofFailed: With the first broken rule, on all ranks.
+        DifferentWeights: The rules refuse a dropped edge, on all ranks.
         Damaged: A file has not the length or type that the facts state.
     """
     started, ranks, facts = time.perf_counter(), context.communicator, GraphFacts.of(graph)
@@ -50,4 +55,6 @@ def prove_layout(
     certificate = certify_layout(edges, rules, claim, held, ranks)
     if not certificate.holds:
         raise ProofFailed(f"layout: {certificate.reason}")
+    if rules.alike and not (weights := certify_weights(dropped, rules, held, ranks)).holds:
+        raise DifferentWeights(weights.reason)
     return CheckFacts(rules=list(certificate.rules), seconds=round(time.perf_counter() - started, 6))

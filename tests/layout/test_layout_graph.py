@@ -5,7 +5,9 @@ import pyarrow as pa
 import pytest
 
 from kernels.graph import Csr
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadInput
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows
@@ -95,6 +97,36 @@ def test_a_cleaning_rule_and_its_counts(edges, rules, arcs, counts, tmp_path):
     assert tuple(folder.facts[name] for name in ("self_loops_dropped", "arcs_added", "parallel_arcs_dropped")) == counts
     assert folder.facts["directed"] == (edges.directed and "symmetrise" not in rules)
     assert folder.facts["symmetric"] == (arcs not in (CLEANED, [(1, 1, 2), *CLEANED], EVERY_ARC, EVERY_ARC[2:]))
+
+
+class TestParallelArcsThatAreAnError:
+    """Policy `error`: parallel arcs weigh the same, and so do both directions of an undirected edge."""
+
+    @pytest.mark.parametrize("shards", [0, 3])
+    @pytest.mark.parametrize(
+        ("edges", "directed", "named"),
+        [
+            (((1, 2, 5), (2, 3, 4), (1, 2, 7)), True, "edge 1 -> 2 of weight 7"),
+            (((1, 2, 5), (2, 3, 4), (2, 1, 7)), False, "edge 1 - 2 of weight 7"),
+            (((0, 1, 1), (1, 0, 9), (1, 2, 1), (2, 1, 1)), False, "edge 0 - 1 of weight 9"),
+        ],
+    )
+    def test_a_heavier_one_is_named(self, edges, directed, named, shards, tmp_path):
+        folder = edge_folder(tmp_path, EdgeList("heavier", edges, directed))
+        runtime = Runtime(tmp_path, "cpu", LocalThreads(shards))
+        with pytest.raises(BadInput, match="has a parallel one that is lighter") as refused:
+            lay_out(folder, LayoutConfig(parallel_arcs="error", order="source"), runtime)
+        found = str(refused.value).replace("2 - 1", "1 - 2").replace("1 - 0", "0 - 1")
+        assert named in found
+        assert '[layout] parallel_arcs = "error"' in found
+        assert not (tmp_path / "graph").exists()
+        lay_out(folder, LayoutConfig(order="source"), runtime)
+
+    @pytest.mark.parametrize("edges", [MESSY.edges[:2], ((1, 2, 5), (1, 2, 5), (2, 1, 7)), ((1, 2), (1, 2))])
+    def test_equal_ones_and_arcs_of_a_directed_graph_are_accepted(self, edges, tmp_path):
+        folder = edge_folder(tmp_path, EdgeList("alike", edges))
+        found = arcs_of(lay_out(folder, LayoutConfig(parallel_arcs="error"), Runtime(tmp_path)))
+        assert found == arcs_of(lay_out(folder, LayoutConfig(), Runtime(tmp_path / "lightest")))
 
 
 def test_a_directed_graph_with_every_reverse_stores_one_direction(tmp_path):

@@ -23,7 +23,7 @@ from kernels.answers import Certificate
 from kernels.certificate.rules import verdict
 from kernels.distributed import Communicator, Shard
 from kernels.graph import Graph
-from kernels.layout.certificate.check import check
+from kernels.layout.certificate.check import check, check_weights
 from kernels.layout.certificate.claim import Claim
 from kernels.layout.rules import ArcRules, Edges
 
@@ -50,3 +50,8 @@ def certify_layout(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | S
     O(V + A + E) time, and for each dropped parallel edge a search in the row of one end.
     """
     return verdict(RULES, check, edges, rules, claim, graph, communicator)
+
+
+def certify_weights(dropped: Edges, rules: ArcRules, graph: Graph | Shard, communicator: Communicator) -> Certificate:
+    """Whether every edge that the layout dropped weighs as much as its stored arc; the graph is proved. Collective."""
+    return verdict(("parallel arcs weigh the same",), check_weights, dropped, rules, graph, communicator)

@@ -37,6 +37,13 @@ def check(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, ran
     require(ranks, f"vertex {unnamed} is neither declared nor in an edge" if unnamed >= 0 else "")
 
 
+def check_weights(dropped: Edges, rules: ArcRules, graph: Graph | Shard, ranks: Communicator) -> None:
+    """Raise Broken, on all ranks, at the first dropped edge that is heavier than the stored arc. The graph is proved."""
+    held = held_rows(graph, ranks)
+    proof = Proof(rules, ClaimedVertices(graph, held, ranks), held, ranks)
+    proof.require_stored(proof.typed(dropped), alike=True)
+
+
 class Proof:
     """What is proved of a rank's edges and rows. Methods are collective and raise Broken."""
 
@@ -101,10 +108,11 @@ class Proof:
         rules = role, self._rules.keep_self_loops
         return self._ranks.total(self._backend.edge_sums(edges.src, edges.dst, edges.weights, rules, self.keys))
 
-    def require_stored(self, edges: Edges) -> None:
-        """Require that every edge has a stored arc that is no heavier; each is looked up at the end with the greater row.
+    def require_stored(self, edges: Edges, alike: bool = False) -> None:
+        """Require that every edge has a stored arc that is no heavier, or weighs the same if `alike`.
 
-        That end has fewer arcs, if rows are ordered by degree. Edges of a directed graph are looked up at their tail.
+        Each is looked up at the end with the greater row, which has fewer arcs if rows are ordered by degree. Edges of a directed
+        graph are looked up at their tail.
         """
         columns = [edges.src.astype(ID, copy=False), edges.dst.astype(ID, copy=False)]
         columns += [] if edges.weights is None else [edges.weights]
@@ -123,12 +131,13 @@ class Proof:
             sent = Owners(self._held.bounds, self._ranks).send(rows[order], *(column[order] for column in (dst, *weights)))
             rows, dst, *weights = sent[0].astype(rows.dtype), *sent[1:]
         held, weight = self._held, weights[0] if weights else None
-        missing = self._backend.first_not_stored(rows, dst, weight, held.out, held.ids)
+        missing = self._backend.first_not_stored(rows, dst, weight, held.out, held.ids, alike=alike)
         reason = ""
         if missing >= 0:
             arc = f"{int(held.ids[int(rows[missing])])} {'-' if self._rules.both else '->'} {int(dst[missing])}"
             of_weight = "" if weight is None else f" of weight {weight[missing]}"
-            reason = f"edge {arc}{of_weight} has no stored arc that is no heavier"
+            fault = "a parallel one that is lighter" if alike else "no stored arc that is no heavier"
+            reason = f"edge {arc}{of_weight} has {fault}"
         require(self._ranks, reason)
 
     def arc_sums(self, csr: Csr, role: int) -> Array:

@@ -50,13 +50,13 @@ def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, b
     return words
 
 
-def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array) -> int:
+def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array, *, alike: bool = False) -> int:
     """As `cpu.first_not_stored`."""
     missing, count = cupy.zeros(1, np.uint64), len(rows)
     inputs = (rows, neighbours, pointer(weights), np.int64(count))
-    arguments = (*inputs, csr.offsets, csr.indices, *_words(csr.weights), ids, missing)
+    arguments = (*inputs, csr.offsets, csr.indices, *_words(csr.weights), ids, np.bool_(alike), missing)
     launch(_SOURCE, "all_stored", max(count, 1), arguments, ROW=csr.indices.dtype, EDGE=ids.dtype)
-    return cpu.first_not_stored(*map(on_host, (rows, neighbours, weights, csr, ids))) if int(missing[0]) else -1
+    return cpu.first_not_stored(*map(on_host, (rows, neighbours, weights, csr, ids)), alike=alike) if int(missing[0]) else -1
 
 
 def _words(weights: Array | None) -> tuple[Array | np.uint64, np.int32]:
