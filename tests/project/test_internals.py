@@ -125,7 +125,7 @@ def foreign_bases(node: ast.ClassDef, tree: ast.Module) -> Iterator[type]:
         if first in classes:
             yield from foreign_bases(classes[first], tree)
         elif is_foreign(module):
-            with suppress(ImportError):
+            with suppress(ImportError, AttributeError):  # it is not installed; a function of the project makes the class
                 yield reduce(getattr, filter(None, [name, *rest]), import_module(module))
 
 
