@@ -16,7 +16,7 @@ TOUCHED = {
     "kernels/registry.py": (")\nBY_NAME",),
     "docs/tables.md": ("## `forest`",),
     "pipeline/config/stages.py": ("class MaxFlowConfig",),
-    "pipeline/config/run.py": ("from pipeline.config.", '    "queries": set(),', "    queries: QueriesConfig"),
+    "pipeline/registry/stages.py": ("}\nSTAGES = ",),
 }
 COMMAND = ("-m", "pipeline.cli", "run")
 pytestmark = pytest.mark.timeout(900)

@@ -165,7 +165,7 @@ class StageReader:
 
     def _components(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
         labels, sizes = component_sizes(answer)
-        one, several = ("community", "communities") if algorithm.name == "communities" else ("component", "components")
+        one, several = algorithm.part
         if not len(sizes):
             return f"no {one}: the graph has no vertex"
         equal = f"{counted(len(sizes), one, several)} of {counted(int(sizes[0]), 'vertex', 'vertices')}"
