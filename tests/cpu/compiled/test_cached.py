@@ -30,6 +30,7 @@ class Pair(NamedTuple):
     right: int
 
 
+<<<<<<< HEAD:tests/cpu/compiled/test_cached.py
 @njit(cache=True)
 def left_of(pair: Pair):
     return pair.left
@@ -37,6 +38,20 @@ def left_of(pair: Pair):
 
 def left_of_two():
     return left_of(Pair(1, 2))
+=======
+class Sides(NamedTuple):
+    pair: Pair
+
+
+@njit(cache=True)
+def total(pair: Pair):
+    return pair.left + pair.right
+
+
+@njit(cache=True)
+def total_of_sides(sides: Sides):
+    return total(sides.pair)
+>>>>>>> kernels:tests/cpu/test_cached.py
 
 
 @njit(cache=True, nogil=True)
@@ -93,6 +108,15 @@ def test_a_copy_of_the_project_compiles_nothing_again(copy_of):
         function = copy_of(name)
         assert function(1) == 8
         assert compiled(function) == expected
+
+
+def test_a_renamed_class_of_arguments_is_noticed(copy_of):
+    for name, *change in (("one",), ("two", "Pair", "Couple")):
+        copy_of(name, *change)
+        module = sys.modules["user"]
+        pair = getattr(module, change[-1] if change else "Pair")(1, 2)
+        assert module.total(pair) == module.total_of_sides(module.Sides(pair)) == 3
+        assert compiled(module.total_of_sides)
 
 
 @pytest.mark.parametrize("change", [("value + STEP", "value - STEP"), ("cache=True, nogil=True", "cache=True")])
