@@ -45,13 +45,15 @@ class ByContent(InTreeCacheLocator):  # type: ignore[misc]
 
 
 def digest(compiled: Compiled) -> str:
-    """SHA-256 of a function's options, its code, and the compiled functions, intrinsics and constants that it uses."""
+    """SHA-256 of a function's options, types and code, and of the compiled functions, intrinsics and constants that it uses."""
     return hashlib.sha256("\0".join(_parts(compiled, [])).encode()).hexdigest()
 
 
 def _parts(compiled: Compiled, seen: list[Compiled]) -> Iterator[str]:
     seen.append(compiled)
     yield repr((compiled.py_func.__module__, sorted(compiled.options.items())))
+    # What is kept names the classes of the arguments: Numba fails to read it where one has another name.
+    yield repr([(kind, getattr(kind, "__annotations__", {})) for kind in compiled.py_func.__annotations__.values()])
     function, cells = compiled.py_func, compiled.py_func.__closure__ or ()
     enclosed = dict(zip(function.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
     codes = [function.__code__]

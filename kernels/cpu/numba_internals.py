@@ -1,6 +1,6 @@
 """What the project uses of Numba that Numba does not document: here only, and tried with Numba 0.64.
 
-`tests/cpu/test_numba_internals.py` fails if Numba changes any of it.
+`tests/cpu/compiled/test_numba_internals.py` fails if Numba changes any of it.
 """
 
 # The option of `njit` that says whether a function counts references to its arrays. Numba compiles functions of its own without.

@@ -11,6 +11,7 @@ from tests.registry.copies import blocks, call, copy_with
 
 PAGE = (ROOT / "docs" / "adding-an-algorithm.md").read_text(encoding="utf-8").partition("\n## A second stage")[0]
 ENTRY, SECTION, TEST = "kernels/registry.py", "docs/tables.md", "tests/cpu/test_degrees.py"
+ORACLE = "kernels/oracle/degrees_by_scipy.py"  # optional
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -23,7 +24,7 @@ def project(tmp_path_factory) -> Path:
 def test_the_page_touches_its_folder_its_entry_its_test_and_its_section():
     names = [name for name, _ in blocks(PAGE)]
     assert len(names) == len(set(names)) == PAGE.count("\n```\n")
-    assert {name for name in names if not name.startswith("kernels/degrees/")} == {ENTRY, SECTION, TEST}
+    assert {name for name in names if not name.startswith("kernels/degrees/")} == {ENTRY, SECTION, TEST, ORACLE}
 
 
 def test_its_test_and_the_test_of_the_docs_pass(project):

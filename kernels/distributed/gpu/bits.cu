@@ -25,11 +25,11 @@ __device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bou
     return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + BITS_SUM_WORDS};
 }
 
-/* Pack the bits of the rows that others have as ghosts, followed by the words of `sums`. A warp packs BITS_BATCH words at a time to
-   hide the latency of two dependent loads, of a row and then of its bit. */
+/* Pack the bits of the rows that others have as ghosts, followed by the words of `sums`. A warp packs BITS_BATCH words at a time,
+   which hides the latency of two dependent loads, of a row and then of its bit. */
 extern "C" __global__ void pack_mirrored(
-    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* mirrored, const uint32_t* bits, const uint32_t* sums,
-    uint32_t* message) {
+    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* mirrored, const uint32_t* bits,
+    const uint32_t* sums, uint32_t* message) {
     const int lane = threadIdx.x & 31;
     for (int64_t at = global_thread() / 32 * BITS_BATCH; at < num_words; at += num_threads() / 32 * BITS_BATCH) {
         ROW rows[BITS_BATCH];
@@ -54,7 +54,8 @@ extern "C" __global__ void pack_mirrored(
 
 /* Set the bits of the own rows whose bits were received. */
 extern "C" __global__ void mark_mirrored(
-    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* mirrored, const uint32_t* message, uint32_t* bits) {
+    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* mirrored, const uint32_t* message,
+    uint32_t* bits) {
     for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
         if (message[place >> 5] >> (place & 31) & 1) {
             const Word word = word_of(words, bounds, place >> 5);

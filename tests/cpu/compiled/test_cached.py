@@ -19,8 +19,24 @@ def further(value):
     return value + STEP
 """,
     "user.py": """
+from typing import NamedTuple
+
 from kernels.cpu.compiled import njit
 from used import further
+
+
+class Pair(NamedTuple):
+    left: int
+    right: int
+
+
+@njit(cache=True)
+def left_of(pair: Pair):
+    return pair.left
+
+
+def left_of_two():
+    return left_of(Pair(1, 2))
 
 
 @njit(cache=True, nogil=True)
@@ -86,3 +102,13 @@ def test_changed_code_and_options_are_noticed(copy_of, change):
     changed = copy_of("one", *change)
     changed(1)
     assert compiled(changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "left"), [(("Pair", "Couple"), 1), (("left: int\n    right: int", "right: int\n    left: int"), 2)]
+)
+def test_another_name_or_order_of_an_arguments_fields_is_noticed(copy_of, change, left):
+    copy_of("one")
+    assert sys.modules["user"].left_of_two() == 1
+    copy_of("one", *change)
+    assert sys.modules["user"].left_of_two() == left
