@@ -30,7 +30,6 @@ class Pair(NamedTuple):
     right: int
 
 
-<<<<<<< HEAD:tests/cpu/compiled/test_cached.py
 @njit(cache=True)
 def left_of(pair: Pair):
     return pair.left
@@ -38,7 +37,7 @@ def left_of(pair: Pair):
 
 def left_of_two():
     return left_of(Pair(1, 2))
-=======
+
 class Sides(NamedTuple):
     pair: Pair
 
@@ -51,7 +50,6 @@ def total(pair: Pair):
 @njit(cache=True)
 def total_of_sides(sides: Sides):
     return total(sides.pair)
->>>>>>> kernels:tests/cpu/test_cached.py
 
 
 @njit(cache=True, nogil=True)
