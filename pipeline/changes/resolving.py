@@ -100,9 +100,9 @@ def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:
     if not graph.num_vertices or not len(ids):
         return np.full(len(ids), -1, OFFSET)
     ascending, wanted = graph.ids[graph.rows_by_id], bring(ids, backend)
-    places = np.minimum(searched(ascending, wanted), graph.num_vertices - 1)
-    rows = graph.rows_by_id[places].astype(OFFSET)
-    rows[ascending[places] != wanted] = -1
+    positions = np.minimum(searched(ascending, wanted), graph.num_vertices - 1)
+    rows = graph.rows_by_id[positions].astype(OFFSET)
+    rows[ascending[positions] != wanted] = -1
     return fetch(rows)
 
 
@@ -114,10 +114,10 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
     if len(known):
         width = graph.rows_by_id.dtype
         src, dst = (bring(end[known].astype(width), backend) for end in ends)
-        places = find(graph.out, src, dst, inverse(graph.rows_by_id))
-        was[known] = fetch(places.exist)
+        positions = find(graph.out, src, dst, inverse(graph.rows_by_id))
+        was[known] = fetch(positions.exist)
         if weights is not None and graph.num_arcs:
-            weights[known] = fetch(graph.out.weights[np.minimum(places.places, graph.num_arcs - 1)])  # type: ignore[index]
+            weights[known] = fetch(graph.out.weights[np.minimum(positions.places, graph.num_arcs - 1)])  # type: ignore[index]
     return was, weights
 
 
@@ -132,5 +132,5 @@ def _numbered(ids: tuple[Array, Array], ends: list[Array], vertices: int) -> tup
     return new, numbers
 
 
-def _taken(weights: Array | None, places: Array) -> Array | None:
-    return None if weights is None else weights[places]
+def _taken(weights: Array | None, positions: Array) -> Array | None:
+    return None if weights is None else weights[positions]

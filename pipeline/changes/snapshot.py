@@ -67,19 +67,19 @@ class Snapshot:
         before = take_rows(graph.out, graph.rows_by_id, graph.positions)
         keys, weights = _keys(before, np.searchsorted(union, ascending), len(union), self._rules.both)
         new_keys, new_weights = _keys(self._arcs, np.searchsorted(union, own), len(union), self._rules.both)
-        places, known = _find(new_keys, keys)
+        positions, known = _find(new_keys, keys)
         gone = np.ones_like(keys, np.bool_)
-        gone[places[known]] = False
+        gone[positions[known]] = False
         has_arc = self._arcs.offsets[1:] > self._arcs.offsets[:-1]
         has_arc[self._arcs.indices] = True
         new = own[~_find(own, ascending)[1] & ~has_arc]  # the others come with their edges
         parts = [(DELETE, keys[gone], None), (INSERT, new_keys[~known], None if new_weights is None else new_weights[~known])]
         if weights is not None and new_weights is not None:
-            known[known] = weights[places[known]] != new_weights[known]
+            known[known] = weights[positions[known]] != new_weights[known]
             parts.append((UPDATE, new_keys[known], new_weights[known]))
         ops = np.concatenate([np.full(len(some), op, np.uint8) for op, some, _ in parts] + [np.full(len(new), INSERT, np.uint8)])
         ends = [_ends(some, union) for _, some, _ in parts] + [(new, new)]
-        src, dst = (np.concatenate([fetch(of_part[place]) for of_part in ends]) for place in (0, 1))
+        src, dst = (np.concatenate([fetch(of_part[end]) for of_part in ends]) for end in (0, 1))
         of_all = None
         if new_weights is not None:
             of_all = np.zeros(len(ops), new_weights.dtype)
@@ -122,9 +122,9 @@ def _find(wanted: Array, ascending: Array) -> tuple[Array, Array]:
         return np.zeros_like(wanted, OFFSET), np.zeros_like(wanted, np.bool_)
 
     def find(some: Array) -> Array:
-        places: Array = np.searchsorted(ascending, some)
-        return places
+        positions: Array = np.searchsorted(ascending, some)
+        return positions
 
-    places = np.minimum(elementwise(find, wanted, dtype=OFFSET), len(ascending) - 1)
-    known: Array = ascending[places] == wanted
-    return places, known
+    positions = np.minimum(elementwise(find, wanted, dtype=OFFSET), len(ascending) - 1)
+    known: Array = ascending[positions] == wanted
+    return positions, known

@@ -21,7 +21,7 @@ from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.batches import as_batch
 from pipeline.tables.forms import TableForm, form_of, with_arrays
-from pipeline.tables.over_ranks import ShardVertices, Spread, edge_places, own_edges, own_rows
+from pipeline.tables.over_ranks import ShardVertices, Spread, edge_positions, own_edges, own_rows
 
 
 class ShardOfGraph:
@@ -52,9 +52,9 @@ class ShardOfGraph:
         here = self._placed(answer)
         spread, total = self._ascending, self._shard.num_vertices
         if not form.of_vertices:
-            places, total = edge_places(self._vertices, here.src)
-            spread = Spread(self.communicator, places)
-        first, _ = tables.place_of(number, total, 0)
+            positions, total = edge_positions(self._vertices, here.src)
+            spread = Spread(self.communicator, positions)
+        first, _ = tables.position_of(number, total, 0)
         for file, columns in spread.groups(form.columns(self._vertices, here), total, first):
             yield file, as_batch(columns, schema)
 

@@ -66,7 +66,7 @@ def in_files(
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of answer `number` of a table, divided into its files: each row group with the number of its file."""
     total = form.rows(graph, answer)
-    first, _ = tables.place_of(number, total, 0)
+    first, _ = tables.position_of(number, total, 0)
     begins = range(0, max(total, 1), tables.ROWS_PER_GROUP)
     threads = 1 if is_cupy_array(graph.ids) else min(cores(), len(begins))
 

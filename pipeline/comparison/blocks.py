@@ -30,13 +30,13 @@ class ComparedColumns:
 class BlockDifference:
     """The differences between two blocks.
 
-    `places` are the rows of the old and of the new block that differ, in the order of their keys: int64 [n] each, -1 where the
+    `positions` are the rows of the old and of the new block that differ, in the order of their keys: int64 [n] each, -1 where the
     block has not the key; `kinds` int8 [n] are numbers of `KINDS`.
     """
 
     blocks: tuple[pa.Table, pa.Table]
     names: ComparedColumns
-    places: tuple[Array, Array]
+    positions: tuple[Array, Array]
     kinds: Array
     columns: dict[str, int] = field(default_factory=dict)
     largest: dict[str, float] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class BlockDifference:
     def taken(self, name: str) -> tuple[pa.Array, pa.Array]:
         """The values of a column in the old and in the new block, at the rows that differ; null where a block lacks the key."""
         if name not in self._taken:
-            old, new = (_taken(side[name], places) for side, places in zip(self.blocks, self.places, strict=True))
+            old, new = (_taken(side[name], positions) for side, positions in zip(self.blocks, self.positions, strict=True))
             self._taken[name] = old, new
         return self._taken[name]
 
@@ -78,9 +78,9 @@ def compare_blocks(
     matching = matched(before, after)
     differs = {name: _differs(whole(old[name]), whole(new[name]), matching) for name in names.values}
     changed = np.logical_or.reduce([np.zeros(len(new), np.bool_), *differs.values()])
-    places = _differing_rows(before, after, matching, changed)
-    kinds = np.where(places[0] < 0, 0, np.where(places[1] < 0, 1, 2)).astype(np.int8)
-    difference = BlockDifference((old, new), names, places, kinds)
+    positions = _differing_rows(before, after, matching, changed)
+    kinds = np.where(positions[0] < 0, 0, np.where(positions[1] < 0, 1, 2)).astype(np.int8)
+    difference = BlockDifference((old, new), names, positions, kinds)
     for name, unequal in differs.items():
         if count := int(np.count_nonzero(unequal)):
             difference.columns[name] = count
@@ -97,7 +97,7 @@ def _examples(difference: BlockDifference, differs: dict[str, Array], most: int)
 
     `differs`, bool [changed rows] each: for each column where its values differ.
     """
-    (old, new), (rows_of_old, rows_of_new), keys = difference.blocks, difference.places, difference.names.keys
+    (old, new), (rows_of_old, rows_of_new), keys = difference.blocks, difference.positions, difference.names.keys
     added, removed, changed = (np.flatnonzero(difference.kinds == kind)[:most] for kind in range(len(KINDS)))
     yield new.select(keys).take(rows_of_new[added]).to_pylist()
     yield old.select(keys).take(rows_of_old[removed]).to_pylist()
@@ -110,7 +110,7 @@ def _examples(difference: BlockDifference, differs: dict[str, Array], most: int)
 
 
 def _differing_rows(old: Array, new: Array, matching: Matching, changed: Array) -> tuple[Array, Array]:
-    """`BlockDifference.places` by the numbers of the keys; `changed`, bool [rows of the new block], without the added rows."""
+    """`BlockDifference.positions` by the numbers of the keys; `changed`, bool [rows of the new block], without the added rows."""
     differs = changed.copy()
     differs[matching.added] = True
     rows_of_new = np.flatnonzero(differs)
@@ -124,13 +124,13 @@ def _differing_rows(old: Array, new: Array, matching: Matching, changed: Array) 
     return np.insert(rows_of_old, at, matching.removed), np.insert(rows_of_new, at, -1)
 
 
-def _taken(column: pa.ChunkedArray, places: Array) -> pa.Array:
+def _taken(column: pa.ChunkedArray, positions: Array) -> pa.Array:
     """The values at some places; null at -1."""
     values = whole(column)
-    if len(places) == len(values) and (not len(places) or places.min() == 0):
+    if len(positions) == len(values) and (not len(positions) or positions.min() == 0):
         return values  # all rows, which ascend
-    missing = places < 0
-    return values.take(pa.array(places, mask=missing if missing.any() else None))
+    missing = positions < 0
+    return values.take(pa.array(positions, mask=missing if missing.any() else None))
 
 
 def _differs(old: pa.Array, new: pa.Array, matching: Matching) -> Array:

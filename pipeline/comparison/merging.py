@@ -108,9 +108,9 @@ class VersionReader:
 
     def _within(self, begin: Key, end: Key) -> range:
         """The row groups with keys from `begin` up to and without `end`."""
-        places = range(len(self.groups))
-        low = max(bisect_right(places, begin, key=self.first) - 1, 0) if begin else 0
-        return places[low : bisect_left(places, end, key=self.first) if end else len(self.groups)]
+        numbers = range(len(self.groups))
+        low = max(bisect_right(numbers, begin, key=self.first) - 1, 0) if begin else 0
+        return numbers[low : bisect_left(numbers, end, key=self.first) if end else len(self.groups)]
 
     def _rows(self, number: int) -> pa.Table:
         """The rows of a row group, which is held until all ranges that share it have them."""

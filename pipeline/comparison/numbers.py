@@ -37,18 +37,18 @@ class CommonNumbers:
             return pa.ListArray.from_arrays(column.offsets, self.named(column.values), element, mask=_nulls(column))
         values, of_runs = column.fill_null(UNKNOWN).to_numpy(), []
         for numbers, names in zip(self.of_runs, self._names, strict=True):
-            places = np.searchsorted(numbers, values)
-            known = places < len(numbers)
-            known[known] = numbers[places[known]] == values[known]
-            of_runs.append(names.array().take(pa.array(places, mask=~known)))
+            positions = np.searchsorted(numbers, values)
+            known = positions < len(numbers)
+            known[known] = numbers[positions[known]] == values[known]
+            of_runs.append(names.array().take(pa.array(positions, mask=~known)))
         return pc.coalesce(*of_runs).cast(pa.string())
 
     def numbered(self, names: pa.Array) -> pa.Array:
         """The common numbers of vertices by their ids, also within lists; null stays."""
         if pa.types.is_list(names.type):
             return pa.ListArray.from_arrays(names.offsets, self.numbered(names.values), mask=_nulls(names))
-        places = [of_run.find(names) for of_run in self._names]
-        of_runs = [pa.array(numbers).take(pa.array(at, mask=at < 0)) for numbers, at in zip(self.of_runs, places, strict=True)]
+        positions = [of_run.find(names) for of_run in self._names]
+        of_runs = [pa.array(numbers).take(pa.array(at, mask=at < 0)) for numbers, at in zip(self.of_runs, positions, strict=True)]
         return pc.coalesce(*of_runs)
 
 

@@ -57,10 +57,12 @@ def codes(kinds: pa.ChunkedArray) -> Array:
     return numbers
 
 
-def _shows(shown: pa.ChunkedArray, here: Array, values: pa.ChunkedArray, places: Array) -> bool:
+def _shows(shown: pa.ChunkedArray, here: Array, values: pa.ChunkedArray, positions: Array) -> bool:
     """Whether a column of the change table has the values of a block at these places in its rows `here`, and nulls elsewhere."""
     column = whole(shown)
     present = valid(column)
     if len(here) < len(column) and (present is None or np.count_nonzero(present) != np.count_nonzero(present[here])):
         return False
-    return same(column, whole(values), here if len(here) < len(column) else None, places if len(places) < len(values) else None)
+    return same(
+        column, whole(values), here if len(here) < len(column) else None, positions if len(positions) < len(values) else None
+    )

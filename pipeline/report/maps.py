@@ -254,13 +254,13 @@ def _faint(theme: str) -> Colour:
 
 def rings_of(area: bytes) -> list[list[Array]]:
     """The rings of each polygon of a MultiPolygon in WKB: longitude and latitude float64 [n, 2], the outer ring first."""
-    place, polygons = 9, []
+    at, polygons = 9, []
     for _ in range(struct.unpack_from("<I", area, 5)[0]):
-        (count,) = struct.unpack_from("<I", area, place + 5)
-        place, rings = place + 9, list[Array]()
+        (count,) = struct.unpack_from("<I", area, at + 5)
+        at, rings = at + 9, list[Array]()
         for _ in range(count):
-            (length,) = struct.unpack_from("<I", area, place)
-            rings.append(np.frombuffer(area, "<f8", 2 * length, place + 4).reshape(length, 2))
-            place += 4 + 16 * length
+            (length,) = struct.unpack_from("<I", area, at)
+            rings.append(np.frombuffer(area, "<f8", 2 * length, at + 4).reshape(length, 2))
+            at += 4 + 16 * length
         polygons.append(rings)
     return polygons

@@ -80,7 +80,7 @@ def graph_of_index(index: Folder) -> Folder:
         Damaged: A file differs from the manifest.
     """
     steps = [index.path.parent, *(above / "steps" for above in index.path.parents[2:3])]
-    if graph := manifest.find((place / name for place in steps for name in GRAPHS), index.manifest.inputs["graph"]):
+    if graph := manifest.find((folder / name for folder in steps for name in GRAPHS), index.manifest.inputs["graph"]):
         return graph
     raise BadConfig(
         f"{index.path}: paths need the stored graph that this index was made from, in `steps/graph` of the run's output folder; "

@@ -19,7 +19,7 @@ from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.points import on_sphere, sorted_coordinates
-from pipeline.tables.row_lookup import places_in
+from pipeline.tables.row_lookup import positions_in
 from pipeline.units import length
 
 RADIUS = 6_371_008.8  # metres: the mean radius of the earth
@@ -83,7 +83,7 @@ class Ground:
         ids, rows_by_id, _, _ = open_vertices(self._graph)
         if coordinates is None:
             return _Points(np.empty(0, np.int64), np.empty((0, 2)), np.empty((0, 3)))
-        _, known = places_in(ids[rows_by_id], coordinates["vertex"].to_numpy())
+        _, known = positions_in(ids[rows_by_id], coordinates["vertex"].to_numpy())
         placed, *axes = (coordinates[name].to_numpy()[known] for name in ("vertex", "x", "y"))
         return _Points(placed, np.stack(axes, axis=1), on_sphere(*axes))
 
@@ -98,7 +98,7 @@ class Ground:
         names, sizes = np.unique(labels, return_counts=True)
         if len(names) == 1:
             return None
-        _, allowed = places_in(table["vertex"].to_numpy()[labels == names[sizes.argmax()]], self._points.ids)
+        _, allowed = positions_in(table["vertex"].to_numpy()[labels == names[sizes.argmax()]], self._points.ids)
         return allowed
 
     def _nearest(self, place: Place, allowed: Array | None) -> tuple[int, float]:

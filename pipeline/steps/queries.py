@@ -133,11 +133,11 @@ def reach_proved(stored: StoredIndex, src: Array, dst: Array, seed: int) -> Prov
 def _spread(reachable: Array, decided: Array, known: Array) -> list[pa.Array]:
     """Columns for all rows of the answers to the `known` rows, null elsewhere."""
     if known.all():
-        places = pa.array(decided, pa.int8())
+        codes = pa.array(decided, pa.int8())
         answers = pa.array(reachable)
     else:
         all_answers, all_decided = np.zeros(len(known), np.bool_), np.zeros(len(known), np.int8)
         all_answers[known], all_decided[known] = reachable, decided
-        answers, places = pa.array(all_answers, mask=~known), pa.array(all_decided, mask=~known)
+        answers, codes = pa.array(all_answers, mask=~known), pa.array(all_decided, mask=~known)
     words = pa.array([WORDS[number] for number in range(len(WORDS))])
-    return [answers, words.take(places)]
+    return [answers, words.take(codes)]

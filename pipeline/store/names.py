@@ -63,8 +63,8 @@ class VertexNames:
         _find(self.offsets, self.content, wanted.offsets, wanted.content, numbers_of_wanted)
         numbers = np.empty_like(numbers_of_wanted)
         numbers[order], numbers[-1] = numbers_of_wanted[:-1], UNKNOWN  # the last one is for nulls
-        places: Array = numbers[encoded.indices.fill_null(len(wanted)).to_numpy()]
-        return places
+        of_values: Array = numbers[encoded.indices.fill_null(len(wanted)).to_numpy()]
+        return of_values
 
     def save(self, folder: Path) -> None:
         """Write the files."""

@@ -61,9 +61,9 @@ class AnswerTable:
         """All columns of answer `number`, as `as_arrays`, and the arrays beside the table. Raises as that and `groups`."""
         arrays = {field.name: np.empty(self.rows, dtype_of(field.type)) for field in self.schema}
 
-        def copy(places: range, rows: pa.Table) -> None:
+        def copy(positions: range, rows: pa.Table) -> None:
             for array, values in zip(arrays.values(), as_arrays(rows), strict=True):
-                array[places.start : places.stop] = values
+                array[positions.start : positions.stop] = values
 
         deque(self.groups(number, copy), maxlen=0)
         return arrays | {name: np.load(self.answer.path / f"{name}.npy") for name in form_of(self.algorithm).beside}
@@ -85,7 +85,7 @@ class AnswerTable:
 
     def _group(self, number: int, group: int) -> tuple[range, pa.Table]:
         """A row group of answer `number`, and its rows' places in the answer."""
-        file, within = tables.place_of(number, self.rows, group)
+        file, within = tables.position_of(number, self.rows, group)
         due = range(group * tables.ROWS_PER_GROUP, min((group + 1) * tables.ROWS_PER_GROUP, self.rows))
         with pq.ParquetFile(self.paths[file], page_checksum_verification=True) as opened:
             if within >= opened.num_row_groups or opened.metadata.row_group(within).num_rows != len(due):
@@ -104,7 +104,7 @@ def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> Answe
             f"{answer.path}: {rows} rows, where {answers * num_vertices} are due ({answers} x {num_vertices} vertices)"
         )
     of_each = rows // max(answers, 1)
-    files = tables.place_of(answers - 1, of_each, 0)[0] + tables.files_of(of_each) if answers else 1
+    files = tables.position_of(answers - 1, of_each, 0)[0] + tables.files_of(of_each) if answers else 1
     if len(paths) != files:
         raise ProofFailed(f"{answer.path}: {len(paths)} files, which is not what {rows} rows take")
     return AnswerTable(answer, facts, paths, of_each, schema, index)

@@ -195,7 +195,7 @@ def groups_of(rows: int) -> int:
     return -(-rows // ROWS_PER_GROUP)
 
 
-def place_of(answer: int, rows: int, group: int) -> tuple[int, int]:
+def position_of(answer: int, rows: int, group: int) -> tuple[int, int]:
     """The file, and the row group in it, of row group `group` of an answer, by number; all answers have `rows` rows."""
     if rows > ROWS_PER_FILE:
         file, within = divmod(group, ROWS_PER_FILE // ROWS_PER_GROUP)
@@ -218,7 +218,7 @@ def read(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str]) -> pa.Table:
     """Read columns of one of the answers in the files of a table as `read` does; each has `rows` rows, at least one."""
-    positions = (place_of(answer, rows, group) for group in range(groups_of(rows)))
+    positions = (position_of(answer, rows, group) for group in range(groups_of(rows)))
     groups = [(files[file], within) for file, within in positions]
     return _read_groups(groups, columns, {path: pq.read_metadata(path) for path in {path for path, _ in groups}})
 

@@ -286,6 +286,6 @@ def form_of(stage: algorithm.Algorithm) -> TableForm:
     return _FORMS[stage.form]
 
 
-def _all_equal(values: Array, others: Array, places: Array) -> bool:
-    """Whether `values` are `others[places]`."""
-    return bool(elementwise(lambda values, places: values == others.take(places), values, places, dtype=np.bool_).all())
+def _all_equal(values: Array, others: Array, positions: Array) -> bool:
+    """Whether `values` are `others[positions]`."""
+    return bool(elementwise(lambda values, positions: values == others.take(positions), values, positions, dtype=np.bool_).all())

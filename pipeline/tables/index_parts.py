@@ -35,9 +35,9 @@ def read_labels(graph: Graph, table: AnswerTable, stored: StoredIndex) -> Reacha
     if not (np.array_equal(stored.ids, graph.ids) and np.array_equal(stored.rows_by_id, graph.rows_by_id)):
         raise ProofFailed(_OTHER_VERTICES)
 
-    def compare(places: range, rows: pa.Table) -> None:
-        for begin in range(0, len(places), _COMPARED):
-            part = places[begin : begin + _COMPARED]
+    def compare(positions: range, rows: pa.Table) -> None:
+        for begin in range(0, len(positions), _COMPARED):
+            part = positions[begin : begin + _COMPARED]
             shown = LABELS.batch(graph, stored.index, table.schema, slice(part.start, part.stop))
             for column in table.schema.names:
                 if not pa.chunked_array([shown[column]]).equals(rows[column].slice(begin, len(part))):

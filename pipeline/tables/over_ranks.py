@@ -56,11 +56,11 @@ class ShardVertices:
         parts = [wanted[begin:end] for begin, end in pairwise([0, *cuts, len(wanted)])]
         answers = []
         for requested in self.communicator.exchange(parts):
-            places: Array = np.searchsorted(own_ids, requested)
-            inside: Array = places < len(own_ids)
-            inside[inside] = own_ids[places[inside]] == requested[inside]
+            positions: Array = np.searchsorted(own_ids, requested)
+            inside: Array = positions < len(own_ids)
+            inside[inside] = own_ids[positions[inside]] == requested[inside]
             rows = np.full_like(requested, NO_ROW, self.positions.dtype)
-            rows[inside] = own_rows[places[inside]]
+            rows[inside] = own_rows[positions[inside]]
             answers.append(rows)
         rows = np.concatenate(self.communicator.exchange(answers))
         require_known(wanted, rows)
@@ -93,7 +93,7 @@ class ShardVertices:
         return self._known
 
 
-def edge_places(vertices: ShardVertices, src: Array) -> tuple[Array, int]:
+def edge_positions(vertices: ShardVertices, src: Array) -> tuple[Array, int]:
     """Places of the own edges in the table of all ranks' edges, int64, and the number of all edges. A collective.
 
     Args:
@@ -120,13 +120,13 @@ class Spread:
     """Sends the table rows that this rank has to the ranks that write them.
 
     Args:
-        places (integer [k]): Places in the table, from 0, of the rows that this rank has.
+        positions (integer [k]): Those in the table, from 0, of the rows that this rank has.
     """
 
-    def __init__(self, communicator: Communicator, places: Array) -> None:
+    def __init__(self, communicator: Communicator, positions: Array) -> None:
         self._communicator = communicator
-        self._order = np.argsort(places)
-        self._places = places[self._order]
+        self._order = np.argsort(positions)
+        self._positions = positions[self._order]
 
     def groups(self, columns: Sequence[Array], total: int, first_file: int) -> Iterator[tuple[int, list[Array]]]:
         """Yield the row groups that this rank writes, each with the number of its file. A collective.
@@ -149,10 +149,10 @@ class Spread:
 
     def _exchange(self, groups: Sequence[range], columns: Sequence[Array]) -> list[Array]:
         """Send every rank the rows of its row group that this rank has; return the columns of this rank's row group."""
-        bounds = np.array([(group.start, group.stop) for group in groups], self._places.dtype).ravel()
-        ends = iter(np.searchsorted(self._places, np.asarray(bounds, like=self._places)).tolist())
+        bounds = np.array([(group.start, group.stop) for group in groups], self._positions.dtype).ravel()
+        ends = iter(np.searchsorted(self._positions, np.asarray(bounds, like=self._positions)).tolist())
         cuts = [slice(*cut) for cut in zip(ends, ends, strict=True)]
-        parts = [self._places[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
+        parts = [self._positions[cut] - group.start for cut, group in zip(cuts, groups, strict=True)]
         sent = ([column[self._order[cut]] for cut in cuts] for column in columns)
         here, *received = exchange_columns(self._communicator, parts, *sent)
         taken = [np.zeros(len(groups[self._communicator.rank]), values.dtype, like=values) for values in received]
@@ -192,8 +192,8 @@ def _placed(vertices: ShardVertices, table: pa.Table) -> list[Array]:
 def own_rows(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
     """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed if it has other vertices."""
     columns: list[Array] = []
-    for places, table in groups:
-        rows = np.asarray(vertices.rows_by_id[places.start : places.stop], like=vertices.positions)
+    for positions, table in groups:
+        rows = np.asarray(vertices.rows_by_id[positions.start : positions.stop], like=vertices.positions)
         here, received = _to_owners(vertices, rows, _placed(vertices, table))
         columns = columns or [np.zeros(len(vertices.ids), column.dtype, like=column) for column in received]
         for column, values in zip(columns, received, strict=True):

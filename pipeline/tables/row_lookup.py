@@ -42,10 +42,10 @@ def rows_of(graph: VertexRows, ids: Array) -> Array:
     return find(ids)
 
 
-def places_in(ascending: Array, values: Array) -> tuple[Array, Array]:
+def positions_in(ascending: Array, values: Array) -> tuple[Array, Array]:
     """The index of each value in an ascending array, and whether it is there: int64 and bool [n]."""
-    places = np.minimum(np.searchsorted(ascending, values), max(len(ascending) - 1, 0))
-    return places, ascending[places] == values if len(ascending) else np.zeros(len(values), np.bool_)
+    positions = np.minimum(np.searchsorted(ascending, values), max(len(ascending) - 1, 0))
+    return positions, ascending[positions] == values if len(ascending) else np.zeros(len(values), np.bool_)
 
 
 def finder(graph: VertexRows) -> Callable[[Array], Array]:
@@ -63,8 +63,8 @@ def _new_finder(graph: VertexRows) -> Callable[[Array], Array]:
     assign(table, ids - low, np.arange(len(ids), dtype=rows_by_id.dtype, like=rows_by_id))
 
     def find(ids: Array) -> Array:
-        places = np.subtract(ids, low, dtype=np.int64).view(np.uint64)  # below `low`, also where it overflows: at least `last`
-        rows: Array = table.take(np.minimum(places, last, out=places).view(np.int64))
+        positions = np.subtract(ids, low, dtype=np.int64).view(np.uint64)  # below `low`, also where it overflows: at least `last`
+        rows: Array = table.take(np.minimum(positions, last, out=positions).view(np.int64))
         return rows
 
     return lambda ids: elementwise(find, ids, dtype=table.dtype)
@@ -75,8 +75,8 @@ def _search(graph: VertexRows, ids: Array) -> Array:
         return np.full_like(ids, NO_ROW, graph.rows_by_id.dtype)
     order = np.argsort(ids)  # consecutive searches share their path: four times as fast as in any order
     ascending = ids[order]
-    places = np.searchsorted(graph.ids, ascending, sorter=graph.rows_by_id)
-    nearest_rows = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
+    positions = np.searchsorted(graph.ids, ascending, sorter=graph.rows_by_id)
+    nearest_rows = graph.rows_by_id[np.minimum(positions, graph.num_vertices - 1)]
     nearest_rows[graph.ids[nearest_rows] != ascending] = NO_ROW
     rows = np.empty_like(nearest_rows)
     rows[order] = nearest_rows

@@ -39,8 +39,10 @@ def _ascending(file: str, arcs: Iterator[pa.Table]) -> Iterator[pa.Table]:
         src = table["src"].to_numpy()
         falls = np.flatnonzero(np.diff(src, prepend=last) < 0)
         if len(falls):
-            place = int(falls[0])
-            before = int(src[place - 1]) if place else last
-            raise BadInput(file, f"arc {row + place}, from 0: src {src[place]} comes after {before}; arcs have to ascend by src")
+            position = int(falls[0])
+            before = int(src[position - 1]) if position else last
+            raise BadInput(
+                file, f"arc {row + position}, from 0: src {src[position]} comes after {before}; arcs have to ascend by src"
+            )
         row, last = row + len(src), int(src[-1]) if len(src) else last
         yield table

@@ -29,8 +29,8 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
         reason = why_not_utf8(first)
         raise BadInput(text.file, f"{error.reason}; the line {reason}", error.line) if reason else error from None
     roles = {name: role for role, name in chosen.names.items()}
-    places = {role: position for position, name in enumerate(names) if (role := roles.get(name))}
-    named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, places, delimiter))
+    positions = {role: position for position, name in enumerate(names) if (role := roles.get(name))}
+    named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, positions, delimiter))
     src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "", auto=graph.ids == "auto")
     of_roles = {"src": src, "dst": dst, "weight": Field("weight", weight, decimals=True)}
     fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(names))
@@ -38,11 +38,13 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     return EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named)
 
 
-def _has_names(text: Text, places: Mapping[str, int], delimiter: str) -> bool:
+def _has_names(text: Text, positions: Mapping[str, int], delimiter: str) -> bool:
     """Whether an id in the first row of data is a text that is not even another form of an integer."""
     lines = (line.strip(b"\r") for line in islice(text.head.split(b"\n"), text.line, None))
     fields = split_quoted(next(filter(None, lines), b""), delimiter)
-    ids = (fields[places[end]].strip(b" \t").decode(errors="replace") for end in ("src", "dst") if places[end] < len(fields))
+    ids = (
+        fields[positions[end]].strip(b" \t").decode(errors="replace") for end in ("src", "dst") if positions[end] < len(fields)
+    )
     return any(not (is_integer_id(id) or other_form_of(id) or decimal_form_of(id)) for id in ids if id)
 
 

@@ -168,9 +168,9 @@ def has_leading_zero(data: bytes, delimiter: str = "") -> bool:
     return False
 
 
-def _within_texts(letters: npt.NDArray[np.uint8], places: npt.NDArray[np.intp], delimiter: str) -> bool:
+def _within_texts(letters: npt.NDArray[np.uint8], positions: npt.NDArray[np.intp], delimiter: str) -> bool:
     """Whether a blank that is not the delimiter, and a digit before it, precede each of these places."""
-    behind, digit = letters[places - 1], letters[np.maximum(places - 2, 0)] - np.uint8(ord("0")) < np.uint8(10)
+    behind, digit = letters[positions - 1], letters[np.maximum(positions - 2, 0)] - np.uint8(ord("0")) < np.uint8(10)
     return bool((((behind == ord(" ")) | (behind == ord("\t"))) & (behind != ord(delimiter)) & digit).all())
 
 

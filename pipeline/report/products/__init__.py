@@ -102,8 +102,8 @@ def top(title: str, columns: tuple[str, ...], table: pa.Table, sql: str, by: int
 def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArray:
     """Values of some vertices as those of all, null elsewhere."""
     whole, known = np.zeros(len(vertices.ids)), np.zeros(len(vertices.ids), np.bool_)
-    places = vertices.positions(some)
-    whole[places], known[places] = values, True
+    positions = vertices.positions(some)
+    whole[positions], known[positions] = values, True
     return pa.chunked_array([pa.array(whole, mask=~known)])
 
 

@@ -71,7 +71,7 @@ def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
 def _with_names(rows: pa.Table, ids: list[str], names: VertexNames) -> pa.Table:
     of_all = names.array()
     for column in ids:
-        field, place = rows.schema.field(column), rows.schema.get_field_index(column)
+        field, position = rows.schema.field(column), rows.schema.get_field_index(column)
         values = rows[column].combine_chunks()
         values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
         if pa.types.is_list(field.type):
@@ -82,7 +82,7 @@ def _with_names(rows: pa.Table, ids: list[str], names: VertexNames) -> pa.Table:
             known = pc.if_else(pc.less(values, 0), pa.scalar(None, values.type), values)  # a query may name no vertex
             added = of_all.take(known).cast(pa.string())
         nullable = field.nullable or "reachable" in rows.schema.names
-        rows = rows.add_column(place + 1, pa.field(f"{column}_name", added.type, nullable), added)
+        rows = rows.add_column(position + 1, pa.field(f"{column}_name", added.type, nullable), added)
     return rows
 
 

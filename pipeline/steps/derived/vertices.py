@@ -17,7 +17,7 @@ from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES, points, sorted_coordinates
-from pipeline.tables.row_lookup import places_in
+from pipeline.tables.row_lookup import positions_in
 
 STEP = "vertices"  # and the table
 
@@ -85,15 +85,15 @@ class _VertexRows:
         if self._coordinates is not None:
             columns += self._places(self._coordinates, vertex)
         if self._nodes is not None:
-            places, known = places_in(self._nodes["vertex"].to_numpy(), vertex)
-            rows = self._nodes.take(pa.array(places, mask=~known))
+            positions, known = positions_in(self._nodes["vertex"].to_numpy(), vertex)
+            rows = self._nodes.take(pa.array(positions, mask=~known))
             columns += [column.combine_chunks().cast(_published(column.type)) for column in rows.columns[1:]]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @staticmethod
     def _places(coordinates: pa.Table, vertex: Array) -> list[pa.Array]:
         """Columns `x`, `y` and `geometry` of vertices, null where there are none."""
-        at, known = places_in(coordinates["vertex"].to_numpy(), vertex)
+        at, known = positions_in(coordinates["vertex"].to_numpy(), vertex)
         x, y = (np.where(known, coordinates[name].to_numpy()[at] if len(coordinates) else 0.0, 0.0) for name in ("x", "y"))
         return [pa.array(x, mask=~known), pa.array(y, mask=~known), points(x, y, known)]
 

@@ -9,7 +9,7 @@ from pipeline.steps.pairs import batches, blocks
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.row_lookup import places_in, require_pairs_known
+from pipeline.tables.row_lookup import positions_in, require_pairs_known
 
 
 def require_pairs(config: RunConfig, graph: Folder) -> None:
@@ -36,7 +36,9 @@ def _require(name: str, graph: Folder, strict: bool = True) -> None:
         for batch in batches(path, name, block, graph, strict):
             ends = np.stack([column.to_numpy() for column in batch.columns])
             if strict:
-                require_pairs_known(name, first, ends, np.stack([places_in(ascending, end)[1] for end in ends]), len(ascending))
+                require_pairs_known(
+                    name, first, ends, np.stack([positions_in(ascending, end)[1] for end in ends]), len(ascending)
+                )
             first += len(batch)
 
 

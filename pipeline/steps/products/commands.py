@@ -55,19 +55,19 @@ def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[F
     for file in options.vertex_files.values():  # before the graph is read
         locate(file).require_local()
     backend = choose(options.backend)
-    place = workplace(str(Path(target).absolute()))
-    _require_writable(place.parent)
+    folder = workplace(str(Path(target).absolute()))
+    _require_writable(folder.parent)
     with started(options.cluster, backend) as cluster:
         if Path(target).is_dir():
             edges, graph = _of_run(Path(target))
-            with shared_workspace(place) as work:
+            with shared_workspace(folder) as work:
                 yield edges, graph, Runtime(work, backend, cluster, snap=options.snap)
             return
         if target.endswith(".toml"):
-            config = load_run(Path(target), default_output=place)
+            config = load_run(Path(target), default_output=folder)
         else:
-            config = run_config("options", graph={"source": target}, output=place)
-        with shared_workspace(place) as work:
+            config = run_config("options", graph={"source": target}, output=folder)
+        with shared_workspace(folder) as work:
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=options.snap)
             edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
             yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime

@@ -26,7 +26,7 @@ from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.row_lookup import places_in, require_pairs_known
+from pipeline.tables.row_lookup import positions_in, require_pairs_known
 
 STEP = "flows"  # and the table
 _ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes each
@@ -92,7 +92,7 @@ def read_trips(file: str, graph: Folder) -> _Pairs:
     columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
     ids, rows_by_id, _, _ = open_vertices(graph)
     present = ids[rows_by_id]
-    positions, known = zip(*(places_in(present, column) for column in columns), strict=True)
+    positions, known = zip(*(positions_in(present, column) for column in columns), strict=True)
     require_pairs_known(file, 0, columns, np.stack(known), len(present))
     order = np.lexsort(positions[::-1])
     sources, first = np.unique(columns[0][order], return_index=True)

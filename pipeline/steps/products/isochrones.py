@@ -30,7 +30,7 @@ from pipeline.suggestions import did_you_mean
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.points import COORDINATES, NODES
-from pipeline.tables.row_lookup import places_in
+from pipeline.tables.row_lookup import positions_in
 
 STEP = "isochrones"  # and the table
 VERTICES = "isochrone_vertices"
@@ -66,10 +66,10 @@ class _Isochrones:
         columns = graph.derived.get(self._key, lambda: self._columns(graph))
         sums = to_host(within(trees.distances, self.thresholds, columns)).reshape(len(ids) * len(self.thresholds), -1)
         made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), sums[:, 0]]
-        place = 1
+        first = 1
         for attribute in self.attributes:
-            made.append(attribute.sums_of(sums[:, place : place + len(attribute.columns)]))
-            place += len(attribute.columns)
+            made.append(attribute.sums_of(sums[:, first : first + len(attribute.columns)]))
+            first += len(attribute.columns)
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=self.schema)
 
     @property
@@ -197,8 +197,8 @@ def _attribute(edges: Folder, graph: Folder, name: str) -> Attribute:
     floats, unsigned = pa.types.is_floating(column.type), pa.types.is_unsigned_integer(column.type)
     wide = pa.float64() if floats else pa.uint64() if unsigned else pa.int64()
     values = np.zeros(len(ids), dtype_of(wide))
-    place, of_graph = places_in(ids[rows_by_id], table["vertex"].to_numpy())
-    values[rows_by_id[place[of_graph]]] = column.fill_null(0).cast(wide).to_numpy()[of_graph]
+    positions, of_graph = positions_in(ids[rows_by_id], table["vertex"].to_numpy())
+    values[rows_by_id[positions[of_graph]]] = column.fill_null(0).cast(wide).to_numpy()[of_graph]
     if floats and not np.isfinite(values).all():
         raise BadConfig(f"isochrones.sums: column {name!r} has {values[~np.isfinite(values)][0]}")
     with np.errstate(over="ignore"):

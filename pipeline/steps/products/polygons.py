@@ -164,15 +164,15 @@ def tabulate_polygons(edges: Folder, graph: Folder, config: IsochronesConfig, ru
 
 def _simple(ring: list[int]) -> Iterator[list[int]]:
     """The rings without a repeated corner that a ring consists of which touches itself."""
-    path, place = list[int](), dict[int, int]()
+    path, position_of = list[int](), dict[int, int]()
     for corner in ring:
-        if corner in place:
-            begin = place[corner]
+        if corner in position_of:
+            begin = position_of[corner]
             yield path[begin:]
             for gone in path[begin:]:
-                del place[gone]
+                del position_of[gone]
             del path[begin:]
-        place[corner] = len(path)
+        position_of[corner] = len(path)
         path.append(corner)
     yield path
 

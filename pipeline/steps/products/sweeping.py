@@ -191,14 +191,14 @@ class Sweeps:
 
     def _compare(self, graph: Graph, batch: Trees, sample: list[int], heads: Array | None) -> None:
         started = time.perf_counter()
-        for place in sample:
-            paths = sssp(graph, int(batch.sources[place]))
+        for number in sample:
+            paths = sssp(graph, int(batch.sources[number]))
             distance = paths.distance if heads is None else paths.distance[heads]
-            same = bool((batch.distances[place] == distance).all())
+            same = bool((batch.distances[number] == distance).all())
             if same and batch.predecessors is not None:
-                same = bool((batch.predecessors[place] == paths.predecessor).all())
+                same = bool((batch.predecessors[number] == paths.predecessor).all())
             if not same:
-                vertex = int(graph.ids[int(batch.sources[place])])
+                vertex = int(graph.ids[int(batch.sources[number])])
                 raise ProofFailed(f"the tree of vertex {vertex} differs from the result of a second search")
         self.swept.sampled += len(sample)
         self.swept.checking += time.perf_counter() - started if sample else 0.0

@@ -91,9 +91,9 @@ class Delta:
             return ids, rows_by_id
         order = np.argsort(self.new_ids, kind="stable")  # which merges the ascending ids of each batch
         ascending = elementwise(lambda rows: ids[rows], rows_by_id, dtype=ID)
-        places = searched(ascending, self.new_ids[order])
+        positions = searched(ascending, self.new_ids[order])
         end = np.full(len(order), len(ids))
-        return inserted(ids, end, self.new_ids), inserted(rows_by_id, places, (len(ids) + order).astype(rows_by_id.dtype))
+        return inserted(ids, end, self.new_ids), inserted(rows_by_id, positions, (len(ids) + order).astype(rows_by_id.dtype))
 
     def degrees(self, *degrees: Array) -> tuple[Array, Array]:
         """The out-degrees and the in-degrees; `degrees` are the base's."""

@@ -107,8 +107,8 @@ class Footer:
     def _check_apart(self) -> None:
         """Raise Contradiction if two of the columns have the same bytes."""
         several = (chunks for chunks, rows in zip(self._chunks, self._rows, strict=True) if rows)
-        places = sorted((chunk.start, chunk.end, name) for chunks in several for name, chunk in chunks.items())
-        for (_, end, name), (start, _, other) in pairwise(places):
+        parts = sorted((chunk.start, chunk.end, name) for chunks in several for name, chunk in chunks.items())
+        for (_, end, name), (start, _, other) in pairwise(parts):
             if start < end:
                 raise Contradiction(f"column {other!r} begins at byte {start}, before column {name!r} ends")
 
