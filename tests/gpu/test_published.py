@@ -6,9 +6,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from benchmarks.published import three_queues
 from benchmarks.published.grail import cpu as grail
 from benchmarks.published.grail import gpu as grail_gpu
+from benchmarks.published.grail import three_queues
 from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Csr, Graph
 from kernels.reachability import SEARCH, reachability

@@ -17,12 +17,13 @@ from kernels.gpu.loader import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
 from tests.kept import CACHE, kept
 
-PUBLISHED = (f"{SOURCES_TO_COMPARE}{path.name}" for path in (ROOT / SOURCES_TO_COMPARE).glob("*.cu"))
+TO_COMPARE = ROOT / SOURCES_TO_COMPARE
+PUBLISHED = (f"{SOURCES_TO_COMPARE}{path.relative_to(TO_COMPARE)}" for path in TO_COMPARE.rglob("*.cu"))
 SOURCES = sorted([*(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu")), *PUBLISHED])
 # What launchers of published methods give as macros.
 PUBLISHED_SIZES: dict[str, dict[str, Any]] = {
     "bfs.cu": {"THREADS": 256},
-    "three_queues.cu": {"THREADS": 256, "LANES": 32, "STATUS": np.dtype(np.int64)},
+    "grail/three_queues.cu": {"THREADS": 256, "LANES": 32, "STATUS": np.dtype(np.int64)},
     "wcc.cu": {"THREADS": 512, "WARP_ROW": 32},
 }
 RMAT = Path(__file__).parents[1] / "gpu" / "rmat.cu"

@@ -7,7 +7,7 @@ import cupy
 import numpy as np
 
 from benchmarks.published.grail.cpu import LARGEST_LISTED
-from benchmarks.published.three_queues import Engine
+from benchmarks.published.grail.three_queues import Engine
 from kernels.answers import ReachabilityIndex, Reached
 from kernels.graph import Array
 from kernels.reachability import FILTER, SAME, SEARCH

@@ -38,6 +38,19 @@ def left_of(pair: Pair):
 def left_of_two():
     return left_of(Pair(1, 2))
 
+class Sides(NamedTuple):
+    pair: Pair
+
+
+@njit(cache=True)
+def total(pair: Pair):
+    return pair.left + pair.right
+
+
+@njit(cache=True)
+def total_of_sides(sides: Sides):
+    return total(sides.pair)
+
 
 @njit(cache=True, nogil=True)
 def twice(value):
@@ -93,6 +106,15 @@ def test_a_copy_of_the_project_compiles_nothing_again(copy_of):
         function = copy_of(name)
         assert function(1) == 8
         assert compiled(function) == expected
+
+
+def test_a_renamed_class_of_arguments_is_noticed(copy_of):
+    for name, *change in (("one",), ("two", "Pair", "Couple")):
+        copy_of(name, *change)
+        module = sys.modules["user"]
+        pair = getattr(module, change[-1] if change else "Pair")(1, 2)
+        assert module.total(pair) == module.total_of_sides(module.Sides(pair)) == 3
+        assert compiled(module.total_of_sides)
 
 
 @pytest.mark.parametrize("change", [("value + STEP", "value - STEP"), ("cache=True, nogil=True", "cache=True")])

@@ -46,7 +46,9 @@ def test_what_packages_do_not_document_was_tried_with_the_locked_versions():
     found = {}
     for package in ("flows", "kernels", "pipeline"):
         for path in (ROOT / package).rglob("*_internals.py"):
-            name, versions = re.search(r"(?:tried with|compared with the sources of) (\w+) ([\d., and]+)", path.read_text(encoding="utf-8")).groups()
+            name, versions = re.search(
+                r"(?:tried with|compared with the sources of) (\w+) ([\d., and]+)", path.read_text(encoding="utf-8")
+            ).groups()
             found[name] = re.findall(r"\d+(?:\.\d+)+", versions)
     del found["Python"]
     assert found

@@ -62,7 +62,7 @@ class Engine:
         types: dict[str, Any] = {"ROW": self._csr.indices.dtype, "STATUS": self._status}
         sizes = {"THREADS": THREADS, "LANES": lanes}
         blocks = min(blocks or self._blocks, BLOCKS * LANES[1])
-        launch(f"{SOURCES}three_queues.cu", name, THREADS, None, *arguments, blocks=blocks, plain=True, **types, **sizes)
+        launch(f"{SOURCES}grail/three_queues.cu", name, THREADS, None, *arguments, blocks=blocks, plain=True, **types, **sizes)
 
 
 def levels(csr: Csr, source: int) -> Array:
