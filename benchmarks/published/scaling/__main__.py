@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.graphs import facebook, rmat
 from benchmarks.machine import machine
 from benchmarks.published import argmin
-from benchmarks.published.roads import roads
+from benchmarks.published.scaling.roads import roads
 from kernels.bfs import bfs
 from kernels.cpu.parallel import cores
 from kernels.forest import minimum_spanning_forest
