@@ -13,6 +13,8 @@ from tests.cluster import tasks as worker_tasks
 class DeadlyWrites:
     """A cluster of which `count` processes are killed while they write; `deaths` is a new folder."""
 
+    open_graphs = None  # this process does not run its tasks
+
     def __init__(self, cluster: Cluster, deaths: Path, count: int):
         self.shards, self.cluster, self.deaths = cluster.shards, cluster, deaths
         deaths.mkdir()

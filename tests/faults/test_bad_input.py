@@ -166,7 +166,7 @@ CASES = {
     "mtx sizes": ("auto", MTX + b"real general\n2 2\n", 2, "expected the header \"NUMBER NUMBER NUMBER\", found '2 2'"),
     "csv delimiter": ("csv", b"src;dst\n1;2\n", 1, "among 'src;dst'; if ';' separates the columns, say so in graph.delimiter or"),
     "csv names": ("csv", b"from,to\n1,2\n", 1, "no column 'src' among 'from', 'to'"),
-    "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, pace, matrix-market, snap"),
+    "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, edges, pace, matrix-market, snap"),
     "csv name twice": ("auto", b"src,dst,dst\n1,2,3\n", 1, "2 columns are named 'dst'"),
     "prose": ("auto", b"\nIt was a dark and stormy night;\nthe rain fell in torrents.\n", 2, "the formats are"),
     "json": ("auto", b'{"edges": [[1, 2]]}\n', 1, "the formats are"),

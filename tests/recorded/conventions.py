@@ -13,9 +13,9 @@ class Convention(Enum):
     UNWEIGHTED = TABLES, "it continues at a random vertex. Weights are ignored."
     NORMALISED = TABLES, "The result is that of NetworkX's `betweenness_centrality(normalized=False)`"
     NO_LENGTH = TABLES, "The stage refuses a graph with an edge of weight 0 on a shortest path"
-    OUTWARDS = TABLES, "this column equals its `closeness_centrality` of the reversed graph"
+    OUTWARDS = TABLES, "this column equals NetworkX's `closeness_centrality` of the reversed graph"
     WASSERMAN_FAUST = (
         TABLES,
-        "With this form, by Wasserman and Faust,",
+        "This form, by Wasserman and Faust,",
     )
     WEIGHTS = FORMATS, "**Weights** are at least 0 and finite."
