@@ -103,7 +103,7 @@ def _static_search(csr: Csr) -> Callable[[int], Paths]:
     import cupy
 
     from kernels.bfs.cuda import quads_of
-    from kernels.library.dynamic.searches_cuda import have_long_paths, search_rows
+    from kernels.library.dynamic.pages.search.breadth_cuda import have_long_paths, search_rows
 
     num_rows = len(csr.offsets) - 1
     if have_long_paths(np.diff(csr.offsets)):
@@ -117,8 +117,8 @@ def _push(csr: Csr, source: int) -> Paths:
 
     from benchmarks.published import SOURCES
     from kernels.gpu.loader import launch
-    from kernels.library.dynamic.constants import CONTROL_WORDS, SEARCH_THREADS, UNSEEN
-    from kernels.library.dynamic.searches_cuda import NONE, answer
+    from kernels.library.dynamic.pages.search.breadth_cuda import NONE, answer
+    from kernels.library.dynamic.pages.search.constants import CONTROL_WORDS, SEARCH_THREADS, UNSEEN
 
     num_rows = len(csr.offsets) - 1
     levels, predecessor, queue = (cupy.empty(num_rows, np.int32) for _ in range(3))

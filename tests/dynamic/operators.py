@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from kernels.graph import Csr, Graph
 from kernels.library.dynamic import BatchRules
@@ -16,7 +17,9 @@ from kernels.library.dynamic.scan import exclusive_scan, identity
 from kernels.library.dynamic.searches import bfs, sssp
 from kernels.library.dynamic.structures.deltas import Deltas
 from kernels.library.dynamic.structures.pages import SlottedPages
+from kernels.sssp import sssp as static_sssp
 from tests.dynamic.cases import NAMED, host, lists_of_degrees
+from tests.dynamic.structures import graph_of as static_graph_of
 from tests.dynamic.structures import same
 
 SPECIAL = [33, 34, 35, 71, 72, 0, 5]  # S-6, S-5, S-4, (S-6)+(S-3)+1, ... of pages of 40 words
@@ -66,6 +69,34 @@ def advances(like) -> None:
             np.testing.assert_array_equal(host(found.weights), host(given.weights))
 
 
+def removals(like, weight, undirected: bool) -> list[np.ndarray]:
+    """Edges that are removed one by one, until two thirds of them are gone; pages and index after every tenth."""
+    random, degrees = np.random.default_rng(5), [3, 0, 90, 1, 36, 5, 34, 7, 2, 9]
+    rows = np.arange(len(degrees), dtype=np.int32, like=like)
+    nothing = lists_of_degrees([0] * len(degrees), like, weight)
+    graph = SlottedPages(PageStore.from_lists(rows, nothing, 40, 0.6), BatchRules(undirected=undirected))
+    src = np.repeat(np.arange(len(degrees)), degrees)
+    dst = random.integers(0, len(degrees), len(src))
+    graph.insert(as_batch(like, src, dst, random.integers(0, 4, len(src)), weight))
+    expected, states = graph.num_arcs, list[np.ndarray]()
+    for number, edge in enumerate(random.permutation(len(src))[: 2 * len(src) // 3].tolist()):
+        tail, head = int(src[edge]), int(dst[edge])
+        if undirected and edge % 2:
+            tail, head = head, tail
+        assert graph.remove_edge(tail, head)
+        expected -= 1 + (undirected and tail != head)
+        assert graph.num_arcs == expected
+        if number % 10 == 0:
+            store = graph.store
+            pools = (store.words,) if weight is None else (store.words, store.weights)
+            states += [host(store.index), *(host(pool[store.slots]) for pool in pools)]
+    before = host(graph.csr().indices)
+    for tail, head in ((1, 0) if not undirected else (1, 99), (0, 99), (99, 0), (-1, 0), (0, -1), (2**40, 0), (0, 2**31)):
+        assert not graph.remove_edge(tail, head)
+    np.testing.assert_array_equal(host(graph.csr().indices), before)
+    return states
+
+
 def operators(like) -> None:
     """Compute and filter; segments that are intersected."""
     values = np.asarray(np.random.default_rng(1).integers(0, 9, 1000), np.int64, like=like)
@@ -112,6 +143,38 @@ def searches(like, graph: Graph, sources, expected, fill: float = 0.7) -> None:
         for source in sources:
             same(bfs(changing, source), expected[0](graph, source))
             same(sssp(changing, source), expected[1](graph, source))
+
+
+def shortest(like) -> None:
+    """Shortest paths on pages with lists of several pages, weights of zero, sums that absorb weights, and wide ranges."""
+    random, rows = np.random.default_rng(6), 60
+    src, dst = (rows * random.random((2, 900)) ** ((3,), (1,))).astype(np.int32)
+    none = Csr(np.zeros(rows + 1, np.int64, like=like), np.empty(0, np.int32, like=like), None)
+    for weights in (
+        random.integers(0, 2, 900).astype(np.int32),
+        random.integers(0, 2**55, 900) * random.integers(0, 2, 900),
+        10.0 ** random.integers(-20, 20, 900),
+        random.integers(0, 3, 900).astype(np.float32) / 3,
+    ):
+        csr = Csr(none.offsets, none.indices, np.empty(0, weights.dtype, like=like))
+        graph = SlottedPages.from_csr(csr, BatchRules(), 40)
+        graph.insert(as_batch(like, src, dst, weights, weights.dtype))
+        static = static_graph_of(graph.csr())
+        for source in (0, 59):
+            same(sssp(graph, source), static_sssp(static, source))
+
+
+def refuse_weights(like) -> None:
+    """Distances that exceed their type, and negative weights that a search meets."""
+    offsets, heads, weights = (np.asarray(column, like=like) for column in ([0, 1, 2, 2], [1, 2], [2**62, 2**62]))
+    csr = Csr(offsets, heads.astype(np.int32), weights)
+    for make in (SlottedPages.from_csr, Deltas):
+        with pytest.raises(OverflowError, match="exceeds the largest int64"):
+            sssp(make(csr, BatchRules()), 0)
+        refused = make(Csr(csr.offsets, csr.indices, -csr.weights), BatchRules())
+        with pytest.raises(ValueError, match="negative"):
+            sssp(refused, 0)
+        assert host(sssp(refused, 2).distance).tolist() == [-1, -1, 0]
 
 
 def dangling(like) -> None:

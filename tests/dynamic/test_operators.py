@@ -14,7 +14,6 @@ from kernels.library.dynamic.pages.edits import Editor
 from kernels.library.dynamic.pages.kernels import expand, locate
 from kernels.library.dynamic.pages.store import PageStore
 from kernels.library.dynamic.searches import bfs, sssp
-from kernels.library.dynamic.structures.deltas import Deltas
 from kernels.library.dynamic.structures.pages import SlottedPages
 from kernels.library.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.sssp import sssp as static_sssp
@@ -79,13 +78,12 @@ def test_e1_fixture():
             bfs(fixture(), source)
 
 
+def test_e2_shortest_paths_on_pages():
+    operators.shortest(LIKE)
+
+
 def test_e2_weights_that_are_refused():
-    csr = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2**62, 2**62]))
-    for make in (SlottedPages.from_csr, Deltas):
-        with pytest.raises(OverflowError, match="exceeds the largest int64"):
-            sssp(make(csr, BatchRules()), 0)
-        with pytest.raises(ValueError, match="negative"):
-            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), BatchRules()), 0)
+    operators.refuse_weights(LIKE)
 
 
 def test_e3_after_updates():

@@ -10,7 +10,7 @@ from kernels.bfs import bfs
 from kernels.graph import Csr
 from kernels.library.dynamic import STRUCTURES, BatchRules
 from kernels.library.dynamic.pages.kernels import locate
-from kernels.library.dynamic.searches_cuda import have_long_paths
+from kernels.library.dynamic.pages.search.breadth_cuda import have_long_paths
 from kernels.sssp import sssp
 from tests.dynamic import batches, contract, operators, structures
 from tests.emulator.test_kernels import roads, throng
@@ -42,6 +42,13 @@ def test_batches_in_pages_of_many_lists(size, weight, unique):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("weight", "undirected"), [(None, False), (np.float64, True), (np.int32, True)])
+def test_b4_single_edges_are_removed_by_a_kernel(weight, undirected):
+    found, expected = (operators.removals(like, weight, undirected) for like in (cupy.empty(0), np.empty(0)))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_columns_of_batches_as_callers_hold_them():
     for found, expected in zip(batches.run_columns(cupy.empty(0)), batches.run_columns(np.empty(0)), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -66,6 +73,11 @@ def test_operators():
     for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.synced):
         case(cupy.empty(0))
     operators.scans(cupy.empty(0), 70000)
+
+
+def test_e2_shortest_paths_on_pages():
+    operators.shortest(cupy.empty(0))
+    operators.refuse_weights(cupy.empty(0))
 
 
 @pytest.mark.parametrize("edges", [roads, throng], ids=lambda edges: edges.__name__)
