@@ -13,7 +13,7 @@ from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 from kernels.paths.constants import THREADS
 from kernels.paths.lengths import length_type
-from kernels.paths.predecessors_cuda import complete, types_of
+from kernels.paths.predecessors_cuda import paths_of_lengths, types_of
 from kernels.sssp import cuda
 
 METHODS = ("dijkstra", "bellman-ford")
@@ -41,7 +41,7 @@ def length_to(graph: Graph, source: int, target: int) -> float:
 
 
 def _answer(method: str, graph: Graph, source: int, plan: cuda.ShortestPathPlan) -> tuple[Array, Array] | None:
-    return complete(graph, source, plan.sums, _lengths(method, graph, source, plan))
+    return paths_of_lengths(graph, source, plan.sums, _lengths(method, graph, source, plan))
 
 
 def _lengths(method: str, graph: Graph, source: int, plan: cuda.ShortestPathPlan, target: int = NO_ROW) -> Array:
