@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kernels.graph import Csr, Graph
-from kernels.library.dynamic import BatchRules
-from kernels.library.dynamic.contract import as_batch
+from kernels.library.dynamic import STRUCTURES, BatchRules
+from kernels.library.dynamic.contract import Lists, as_batch
+from kernels.library.dynamic.exchange import pages_of, tables_of
 from kernels.library.dynamic.operators import compute, filtered, intersect
 from kernels.library.dynamic.pages.edits import Editor
 from kernels.library.dynamic.pages.kernels import expand, locate
@@ -116,6 +117,60 @@ def operators(like) -> None:
     assert host(found.heads).tolist() == expected
     assert host(found.compacted()[1]).tolist() == [head for head in expected if head >= 0]
     assert len(intersect(graph, left[:0], right[:0]).heads) == 0
+
+
+def on_structure(like, name: str) -> None:
+    """Advance, filter, compute, scan and intersection, after batches, against lists of Python."""
+    random, rows = np.random.default_rng(9), 25
+    none = np.zeros(rows + 1, np.int64, like=like)
+    empty = Csr(none, none[:0].astype(np.int32), none[:0].astype(np.float64))
+    graph, kept = STRUCTURES[name](empty, BatchRules(unique=True)), dict[tuple[int, int], float]()
+    for _ in range(3):
+        src, dst = (rows * random.random((2, 150)) ** ((3,), (1,))).astype(np.int32)
+        weights = random.integers(0, 9, 150)
+        graph.insert(as_batch(like, src, dst, weights, np.float64))
+        graph.delete(as_batch(like, src[::3], dst[::3]))
+        for arc in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
+            kept.setdefault(arc[:2], arc[2])
+        for arc in zip(src[::3].tolist(), dst[::3].tolist(), strict=True):
+            kept.pop(arc, None)
+    left, right = random.integers(0, rows, (2, 12)).astype(np.int32)
+    heads = [{head: weight for (tail, head), weight in kept.items() if tail == row} for row in left.tolist()]
+    theirs = [{head for tail, head in kept if tail == row} for row in right.tolist()]
+    lists = graph.advance(np.asarray(left, like=like))
+    parts = [slice(*pair) for pair in pairwise(host(lists.offsets).tolist())]
+    found = host(lists.heads)
+    assert [dict(zip(found[part].tolist(), host(lists.weights)[part].tolist(), strict=True)) for part in parts] == heads
+    for how, combine in (("sum", np.add), ("max", np.maximum), ("min", np.minimum), ("product", np.multiply)):
+        given = host(lists.weights) if how != "product" else host(lists.weights) % 2 + 1
+        before = [identity(given.dtype, how), *combine.accumulate(given)[:-1]]
+        np.testing.assert_allclose(host(exclusive_scan(np.asarray(given, like=like), how)), before, rtol=1e-12)
+    light = compute(lists.weights, lambda weight: 2 * weight) < 8
+    np.testing.assert_array_equal(host(filtered(lists.heads, light)), found[2 * host(lists.weights) < 8])
+    common = intersect(graph, np.asarray(left, like=like), np.asarray(right, like=like))
+    both_have = [head if head in theirs[at] else -1 for at, part in enumerate(parts) for head in found[part].tolist()]
+    assert host(common.heads).tolist() == both_have
+    assert host(common.compacted()[1]).tolist() == [head for head in both_have if head >= 0]
+
+
+def with_isolated_vertices(like) -> SlottedPages:
+    """Vertices 2, 3, 7, 8 and 20; 8 and 20 begin no arc or two."""
+    heads, weights = np.array([3, 7, 7, 2, 3, 2, 2], np.int32), np.array([1.5, 2, 2.5, 1.5, 0.5, 2, 2.5])
+    vertices, *lists = (np.asarray(each, like=like) for each in ([2, 3, 7, 8, 20], [0, 3, 4, 5, 5, 7], heads, weights))
+    return SlottedPages(PageStore.from_lists(vertices.astype(np.int32), Lists(*lists), 40), BatchRules())
+
+
+def same_pages(one: SlottedPages, other: SlottedPages) -> None:
+    for column in ("words", "weights", "slots", "index"):
+        np.testing.assert_array_equal(host(getattr(one.store, column)), host(getattr(other.store, column)))
+
+
+def exchanged(like) -> None:
+    """Pages become columns in the memory of `like`, and pages again."""
+    graph = with_isolated_vertices(like)
+    tables = tables_of(graph)
+    assert all(type(column) is type(like) for columns in tables for column in columns.values())
+    same_pages(pages_of(*tables, page_size=40, fill=1), graph)
 
 
 def scans(like, longest: int) -> None:

@@ -11,6 +11,7 @@ from tests.gpu.test_dynamic import (  # noqa: F401
     test_batches_that_are_refused,
     test_columns_of_batches_as_callers_hold_them,
     test_contract,
+    test_d1_to_d5_operators_on_every_structure,
     test_e2_shortest_paths_on_pages,
     test_merged_changes,
     test_operators,
