@@ -1,4 +1,4 @@
-"""Shortest paths of slotted pages on the CPU: Dijkstra's algorithm with a binary heap in which every row is once.
+"""Shortest paths of slotted pages on the CPU, with a near and a far pile as in shortest.cu, and one queue.
 
 Lengths are summed unsigned, or as doubles, as `kernels.sssp` does: a sum that exceeds int64 is at least 2^63, so its row stays
 unreached. Predecessors: kernels/paths/predecessors_cpu.py has the rule.
@@ -12,7 +12,10 @@ from kernels.answers import Paths
 from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, UNREACHED, Array, distance_dtype
 from kernels.library.dynamic.pages.constants import HEADER_WORDS
+from kernels.library.dynamic.pages.search.widths import mean_step
 from kernels.library.dynamic.structures.pages import SlottedPages
+
+_WIDTH = 4.0  # of the lengths that are relaxed together, in steps of `mean_step`
 
 
 def search(graph: SlottedPages, source: int) -> Paths:
@@ -23,7 +26,8 @@ def search(graph: SlottedPages, source: int) -> Paths:
     far: Any = np.float64(np.inf) if sums.kind == "f" else np.uint64(2**63)
     lengths, predecessor = np.full(graph.num_rows, far), np.full(graph.num_rows, NO_ROW, np.int32)
     lists = store.words, store.weights, store.slots, located.pages, located.words, located.degrees
-    if not _shorten(*lists, source, lengths):
+    width = lengths.dtype.type(max(_WIDTH * mean_step(graph), sums.kind == "i"))
+    if not _shorten(lists, source, lengths, far, width):
         raise ValueError("sssp: a weight is negative or not a number")
     waits, exceeds = _find_tails(*lists, source, lengths, far, predecessor)
     if exceeds:
@@ -44,64 +48,78 @@ def _section(word: int, rest: int, size: int) -> int:
     return word + min(rest, size - HEADER_WORDS - 3 if word > HEADER_WORDS else size - HEADER_WORDS)
 
 
-@njit(cache=True, nogil=True)
-def _shorten(
-    words: Array, weights: Array, slots: Array, pages: Array, degree_words: Array, degrees: Array, source: int, lengths: Array
-) -> bool:
+def _shorten(lists: tuple[Array, ...], source: int, lengths: Array, far: Any, width: Any) -> bool:
     """Set the lengths; False if a weight that is met is negative or not a number."""
-    size = words.shape[1]
-    heap, places, count = np.empty(len(lengths), np.int32), np.full(len(lengths), -1, np.int32), 1
-    heap[0], places[source], lengths[source] = source, 0, 0
-    while count:
-        row, count = heap[0], count - 1
-        if count:
-            _sink(heap, places, lengths, count, heap[count])
-        page, word, rest, near = pages[row], degree_words[row] + 1, degrees[row], lengths[row]
-        while rest > 0:
-            end = _section(word, rest, size)
-            for at in range(word, end):
-                head, weight = words[slots[page], at], weights[slots[page], at]
-                if pages[head] < 0:
-                    continue
-                if not weight >= 0:
-                    return False
-                length = near + lengths.dtype.type(weight)
-                if length < lengths[head]:
-                    lengths[head] = length
-                    if places[head] < 0:
-                        places[head], count = count, count + 1
-                    _rise(heap, places, lengths, places[head], head)
-            page, rest, word = page + 1, rest - (end - word), HEADER_WORDS
+    queue, queued = np.empty(len(lengths), np.int32), np.zeros(len(lengths), np.bool_)
+    pile, in_pile = np.empty(len(lengths), np.int32), np.zeros(len(lengths), np.bool_)
+    queue[0], lengths[source] = source, 0
+    limit, waiting, piled = width, 1, 0
+    while waiting:
+        piled = _relax(*lists, lengths, limit, queue, queued, waiting, pile, in_pile, piled)
+        if piled < 0:
+            return False
+        limit, waiting, piled = _take(lengths, far, limit, width, queue, queued, pile, in_pile, piled)
     return True
 
 
 @njit(cache=True, nogil=True)
-def _rise(heap: Array, places: Array, lengths: Array, place: int, row: int) -> None:
-    """Put a row at a place of the heap, or above if it is nearer."""
-    while place > 0:
-        above = (place - 1) >> 1
-        if lengths[heap[above]] <= lengths[row]:
-            break
-        heap[place] = heap[above]
-        places[heap[place]] = place
-        place = above
-    heap[place], places[row] = row, place
+def _relax(
+    words: Array, weights: Array, slots: Array, pages: Array, degree_words: Array, degrees: Array, lengths: Array, limit: Any,
+    queue: Array, queued: Array, waiting: int, pile: Array, in_pile: Array, piled: int,
+) -> int:  # fmt: skip
+    """Relax the first `waiting` rows of the queue, a ring, and those below the limit that become nearer.
+
+    Returns the number of rows in the pile, to which the others come; -1 if a weight is negative or not a number.
+    """
+    head, size = 0, words.shape[1]
+    while waiting:
+        row = queue[head]
+        head, waiting, queued[row] = (head + 1) % len(queue), waiting - 1, False
+        page, word, rest, near = pages[row], degree_words[row] + 1, degrees[row], lengths[row]
+        while rest > 0:
+            end = _section(word, rest, size)
+            for at in range(word, end):
+                other, weight = words[slots[page], at], weights[slots[page], at]
+                if pages[other] < 0:
+                    continue
+                if not weight >= 0:
+                    return -1
+                length = near + lengths.dtype.type(weight)
+                if length >= lengths[other]:
+                    continue
+                lengths[other] = length
+                if length < limit and not queued[other]:
+                    queue[(head + waiting) % len(queue)], queued[other] = other, True
+                    waiting += 1
+                elif length >= limit and not in_pile[other]:
+                    pile[piled], in_pile[other] = other, True
+                    piled += 1
+            page, rest, word = page + 1, rest - (end - word), HEADER_WORDS
+    return piled
 
 
 @njit(cache=True, nogil=True)
-def _sink(heap: Array, places: Array, lengths: Array, count: int, row: int) -> None:
-    """Put a row at the top of the heap, or below if it is farther."""
-    place = 0
-    while 2 * place + 1 < count:
-        below = 2 * place + 1
-        if below + 1 < count and lengths[heap[below + 1]] < lengths[heap[below]]:
-            below += 1
-        if lengths[heap[below]] >= lengths[row]:
-            break
-        heap[place] = heap[below]
-        places[heap[place]] = place
-        place = below
-    heap[place], places[row] = row, place
+def _take(
+    lengths: Array, far: Any, limit: Any, width: Any, queue: Array, queued: Array, pile: Array, in_pile: Array, piled: int
+) -> tuple[Any, int, int]:
+    """Queue the nearest rows of the pile; the next limit, and how many rows are in the queue and in the pile."""
+    least, waiting, kept = far, 0, 0
+    for row in pile[:piled]:
+        if limit <= lengths[row] < least:  # a nearer row was relaxed since
+            least = lengths[row]
+    beyond = least + width
+    if beyond == least:  # the sum is rounded
+        beyond = lengths.dtype.type(least * (1 + 2.0**-52))
+    for row in pile[:piled]:
+        if lengths[row] >= beyond:
+            pile[kept] = row
+            kept += 1
+            continue
+        in_pile[row] = False
+        if lengths[row] >= limit:
+            queue[waiting], queued[row] = row, True
+            waiting += 1
+    return beyond, waiting, kept
 
 
 @njit(cache=True, nogil=True)

@@ -19,12 +19,12 @@ from kernels.library.dynamic.pages.search.constants import (
     SHORTEST_WORDS,
     UNSEEN,
 )
+from kernels.library.dynamic.pages.search.widths import mean_step
 from kernels.library.dynamic.structures.pages import SlottedPages
 from kernels.paths.lengths import as_length, far_of
 
 _SOURCE = "library/dynamic/pages/search/shortest.cu"
-_WIDTH = 32.0  # of what a round of the near rows covers, in mean weights divided by the mean degree, as in the paper
-_SAMPLE = 4096  # rows
+_WIDTH = 32.0  # of the lengths that are relaxed together, in steps of `mean_step`, as in the paper
 
 
 def search(graph: SlottedPages, source: int) -> Paths:
@@ -43,7 +43,7 @@ def search(graph: SlottedPages, source: int) -> Paths:
     near[:1] = source
     marks, rounds = [cupy.zeros(rows, np.int32) for _ in range(2)], cupy.zeros((2, SHORTEST_WORDS), np.uint64)
     rounds[:, -1] = far
-    width = graph.derived.get(search, lambda: _width(graph, sums))
+    width = as_length(sums, _WIDTH * mean_step(graph))
     _launch(
         "shorten", types, *lists, np.int64(rows), lengths, near, pile, *marks, *waiting, np.bool_(num_parts), width, rounds[0]
     )
@@ -71,18 +71,6 @@ def _follow(lists: tuple[Any, ...], types: dict[str, Any], lengths: Array, sourc
     control = cupy.zeros(CONTROL_WORDS, np.uint64)
     arrays = lengths, levels, predecessor, queue, np.int64(len(sources)), *waiting, control
     _launch("follow_flat_arcs", types, *lists, *arrays)
-
-
-def _width(graph: SlottedPages, sums: np.dtype[Any]) -> Any:
-    """Difference of the lengths that are relaxed together, from the weights of some rows; encoded."""
-    degrees = graph.located().degrees
-    rows = cupy.flatnonzero(degrees)
-    if not len(rows):
-        return as_length(sums, 1.0)
-    weights = graph.lists(rows[:: len(rows) // _SAMPLE + 1].astype(np.int32)).weights
-    assert weights is not None
-    mean = float(weights.mean(dtype=np.float64))
-    return as_length(sums, _WIDTH * mean * len(rows) / int(degrees.sum()) if mean > 0 else 1.0)
 
 
 def _report(rounds: Any) -> tuple[set[int], bool]:
