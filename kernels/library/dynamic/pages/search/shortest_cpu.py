@@ -14,6 +14,7 @@ from kernels.graph import NO_ROW, UNREACHED, Array, distance_dtype
 from kernels.library.dynamic.pages.constants import HEADER_WORDS
 from kernels.library.dynamic.pages.search.widths import mean_step
 from kernels.library.dynamic.structures.pages import SlottedPages
+from kernels.paths.lengths import as_length
 
 _WIDTH = 4.0  # of the lengths that are relaxed together, in steps of `mean_step`
 
@@ -26,7 +27,7 @@ def search(graph: SlottedPages, source: int) -> Paths:
     far: Any = np.float64(np.inf) if sums.kind == "f" else np.uint64(2**63)
     lengths, predecessor = np.full(graph.num_rows, far), np.full(graph.num_rows, NO_ROW, np.int32)
     lists = store.words, store.weights, store.slots, located.pages, located.words, located.degrees
-    width = lengths.dtype.type(max(_WIDTH * mean_step(graph), sums.kind == "i"))
+    width = as_length(sums, _WIDTH * mean_step(graph)).view(lengths.dtype)
     if not _shorten(lists, source, lengths, far, width):
         raise ValueError("sssp: a weight is negative or not a number")
     waits, exceeds = _find_tails(*lists, source, lengths, far, predecessor)
