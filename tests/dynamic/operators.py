@@ -91,6 +91,10 @@ def removals(like, weight, undirected: bool) -> list[np.ndarray]:
             store = graph.store
             pools = (store.words,) if weight is None else (store.words, store.weights)
             states += [host(store.index), *(host(pool[store.slots]) for pool in pools)]
+    long = SlottedPages(store_of(like, [2300, 5], weight=weight), BatchRules())  # more than the threads of a block
+    for head in (0, 1, 1, 0):
+        assert long.remove_edge(0, head)
+    states.append(host(long.store.words[long.store.slots]))
     before = host(graph.csr().indices)
     for tail, head in ((1, 0) if not undirected else (1, 99), (0, 99), (99, 0), (-1, 0), (0, -1), (2**40, 0), (0, 2**31)):
         assert not graph.remove_edge(tail, head)
@@ -207,6 +211,7 @@ def shortest(like) -> None:
     none = Csr(np.zeros(rows + 1, np.int64, like=like), np.empty(0, np.int32, like=like), None)
     for weights in (
         random.integers(0, 2, 900).astype(np.int32),
+        50 * (src - dst) ** 2,  # long jumps are heavy, so paths have many arcs
         random.integers(0, 2**55, 900) * random.integers(0, 2, 900),
         10.0 ** random.integers(-20, 20, 900),
         random.integers(0, 3, 900).astype(np.float32) / 3,
@@ -217,6 +222,15 @@ def shortest(like) -> None:
         static = static_graph_of(graph.csr())
         for source in (0, 59):
             same(sssp(graph, source), static_sssp(static, source))
+
+
+def chain(like) -> None:
+    """A path of 100 rows, whose lengths meet every limit exactly."""
+    offsets, ones = np.minimum(np.arange(101), 99), np.ones(99, np.int64)
+    csr = Csr(*(np.asarray(column, like=like) for column in (offsets, np.arange(1, 100, dtype=np.int32), ones)))
+    found = sssp(SlottedPages.from_csr(csr, BatchRules(), 40), 0)
+    np.testing.assert_array_equal(host(found.distance), np.arange(100))
+    np.testing.assert_array_equal(host(found.predecessor), np.arange(-1, 99))
 
 
 def refuse_weights(like) -> None:

@@ -85,6 +85,7 @@ def test_e1_fixture():
 
 def test_e2_shortest_paths_on_pages():
     operators.shortest(LIKE)
+    operators.chain(LIKE)
 
 
 def test_e2_weights_that_are_refused():

@@ -101,6 +101,7 @@ def test_f1_round_trip_through_cudf(tmp_path):
 
 def test_e2_shortest_paths_on_pages():
     operators.shortest(cupy.empty(0))
+    operators.chain(cupy.empty(0))
     operators.refuse_weights(cupy.empty(0))
 
 
