@@ -23,6 +23,7 @@ from benchmarks.schema import schema_of
 from kernels.graph import Graph
 
 PARTS = ("sizes", "searches", "updates", "batches")
+_CUGRAPH_POOL = 8 << 30  # bytes
 
 
 def measure(chosen: argparse.Namespace, deadline: float) -> Iterator[DynamicRow]:
@@ -69,29 +70,30 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no other graph after so many")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
     chosen = parser.parse_args(arguments)
+    where = machine()
     if gpu and find_spec("cugraph"):
         from benchmarks.one_gpu.peers import start as start_cugraph
 
-        start_cugraph(8 << 30)
+        where += f", cuGraph {start_cugraph(_CUGRAPH_POOL)}"
     start, rows = time.monotonic(), list[DynamicRow]()
     for row in measure(chosen, start + chosen.seconds):
         rows.append(row)
         line = f"{time.monotonic() - start:.0f} s: {row.experiment}: {row.graph}: {row.what} {row.value:.4g} {row.unit}"
         print(line, file=sys.stderr, flush=True)
-        write(chosen.out, rows)
-    print(table(rows))
+        write(chosen.out, rows, where)
+    print(table(rows, where))
 
 
-def write(out: Path, rows: list[DynamicRow]) -> None:
+def write(out: Path, rows: list[DynamicRow], where: str) -> None:
     """Replace `dynamic.md` and `dynamic.parquet`."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "dynamic.md").write_text(table(rows), encoding="utf-8")
+    (out / "dynamic.md").write_text(table(rows, where), encoding="utf-8")
     pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(DynamicRow)), out / "dynamic.parquet")
 
 
-def table(rows: list[DynamicRow]) -> str:
+def table(rows: list[DynamicRow], where: str) -> str:
     """For each experiment a line for each measure and a column for each graph."""
-    lines = [f"{machine()}.", "", "Mean wall times; searches begin at row 0."]
+    lines = [f"{where}.", "", "Mean wall times; searches begin at row 0."]
     for experiment in dict.fromkeys(row.experiment for row in rows):
         values = {(row.what, row.graph): row for row in rows if row.experiment == experiment}
         columns = dict.fromkeys(graph for _, graph in values)
