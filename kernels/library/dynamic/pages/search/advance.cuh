@@ -27,7 +27,7 @@ struct OfWarp {
     int before[32]; /* arcs of the lanes before */
 };
 
-/* Rows `row_at(first..first+31)`, those below `end`; -1 is no row. Called by all lanes. */
+/* Rows `row_at(first..first+31)`, those below `end`; -1 stands for none. Called by all lanes. */
 template <typename Lists, typename Rows, typename Visit>
 __device__ void visit_rows(
     const Lists& lists, OfWarp<typename Lists::Part>& mine, int64_t first, int64_t end, const Waiting& waiting, Rows row_at,

@@ -19,7 +19,7 @@ struct WeightedHeads {
 struct ListsOfPages {
     typedef Heads Part;
     const uint64_t* addresses;
-    const int32_t* pages; /* -1 where there is no vertex */
+    const int32_t* pages; /* -1 for a row without a vertex */
     const int32_t* words;
     int size;
     __device__ int degree(int32_t row) const { return ((const int32_t*)addresses[pages[row]])[words[row]]; }
