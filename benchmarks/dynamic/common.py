@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from kernels.gpu.devices import obstacle
 from kernels.graph import Array, Csr, Graph
 
 
-class DynamicRow(NamedTuple):
+@dataclass(frozen=True)
+class DynamicRow:
     """A line of the table."""
 
     experiment: str

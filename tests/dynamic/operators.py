@@ -3,10 +3,12 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 
 from kernels.graph import Csr, Graph
-from kernels.library.dynamic import BatchRules
-from kernels.library.dynamic.contract import as_batch
+from kernels.library.dynamic import STRUCTURES, BatchRules
+from kernels.library.dynamic.contract import Lists, as_batch
+from kernels.library.dynamic.exchange import pages_of, tables_of
 from kernels.library.dynamic.operators import compute, filtered, intersect
 from kernels.library.dynamic.pages.edits import Editor
 from kernels.library.dynamic.pages.kernels import expand, locate
@@ -16,7 +18,9 @@ from kernels.library.dynamic.scan import exclusive_scan, identity
 from kernels.library.dynamic.searches import bfs, sssp
 from kernels.library.dynamic.structures.deltas import Deltas
 from kernels.library.dynamic.structures.pages import SlottedPages
+from kernels.sssp import sssp as static_sssp
 from tests.dynamic.cases import NAMED, host, lists_of_degrees
+from tests.dynamic.structures import graph_of as static_graph_of
 from tests.dynamic.structures import same
 
 SPECIAL = [33, 34, 35, 71, 72, 0, 5]  # S-6, S-5, S-4, (S-6)+(S-3)+1, ... of pages of 40 words
@@ -66,6 +70,38 @@ def advances(like) -> None:
             np.testing.assert_array_equal(host(found.weights), host(given.weights))
 
 
+def removals(like, weight, undirected: bool) -> list[np.ndarray]:
+    """Edges that are removed one by one, until two thirds of them are gone; pages and index after every tenth."""
+    random, degrees = np.random.default_rng(5), [3, 0, 90, 1, 36, 5, 34, 7, 2, 9]
+    rows = np.arange(len(degrees), dtype=np.int32, like=like)
+    nothing = lists_of_degrees([0] * len(degrees), like, weight)
+    graph = SlottedPages(PageStore.from_lists(rows, nothing, 40, 0.6), BatchRules(undirected=undirected))
+    src = np.repeat(np.arange(len(degrees)), degrees)
+    dst = random.integers(0, len(degrees), len(src))
+    graph.insert(as_batch(like, src, dst, random.integers(0, 4, len(src)), weight))
+    expected, states = graph.num_arcs, list[np.ndarray]()
+    for number, edge in enumerate(random.permutation(len(src))[: 2 * len(src) // 3].tolist()):
+        tail, head = int(src[edge]), int(dst[edge])
+        if undirected and edge % 2:
+            tail, head = head, tail
+        assert graph.remove_edge(tail, head)
+        expected -= 1 + (undirected and tail != head)
+        assert graph.num_arcs == expected
+        if number % 10 == 0:
+            store = graph.store
+            pools = (store.words,) if weight is None else (store.words, store.weights)
+            states += [host(store.index), *(host(pool[store.slots]) for pool in pools)]
+    long = SlottedPages(store_of(like, [2300, 5], weight=weight), BatchRules())  # more than the threads of a block
+    for head in (0, 1, 1, 0):
+        assert long.remove_edge(0, head)
+    states.append(host(long.store.words[long.store.slots]))
+    before = host(graph.csr().indices)
+    for tail, head in ((1, 0) if not undirected else (1, 99), (0, 99), (99, 0), (-1, 0), (0, -1), (2**40, 0), (0, 2**31)):
+        assert not graph.remove_edge(tail, head)
+    np.testing.assert_array_equal(host(graph.csr().indices), before)
+    return states
+
+
 def operators(like) -> None:
     """Compute and filter; segments that are intersected."""
     values = np.asarray(np.random.default_rng(1).integers(0, 9, 1000), np.int64, like=like)
@@ -85,6 +121,60 @@ def operators(like) -> None:
     assert host(found.heads).tolist() == expected
     assert host(found.compacted()[1]).tolist() == [head for head in expected if head >= 0]
     assert len(intersect(graph, left[:0], right[:0]).heads) == 0
+
+
+def on_structure(like, name: str) -> None:
+    """Advance, filter, compute, scan and intersection, after batches, against lists of Python."""
+    random, rows = np.random.default_rng(9), 25
+    none = np.zeros(rows + 1, np.int64, like=like)
+    empty = Csr(none, none[:0].astype(np.int32), none[:0].astype(np.float64))
+    graph, kept = STRUCTURES[name](empty, BatchRules(unique=True)), dict[tuple[int, int], float]()
+    for _ in range(3):
+        src, dst = (rows * random.random((2, 150)) ** ((3,), (1,))).astype(np.int32)
+        weights = random.integers(0, 9, 150)
+        graph.insert(as_batch(like, src, dst, weights, np.float64))
+        graph.delete(as_batch(like, src[::3], dst[::3]))
+        for arc in zip(src.tolist(), dst.tolist(), weights.tolist(), strict=True):
+            kept.setdefault(arc[:2], arc[2])
+        for arc in zip(src[::3].tolist(), dst[::3].tolist(), strict=True):
+            kept.pop(arc, None)
+    left, right = random.integers(0, rows, (2, 12)).astype(np.int32)
+    heads = [{head: weight for (tail, head), weight in kept.items() if tail == row} for row in left.tolist()]
+    theirs = [{head for tail, head in kept if tail == row} for row in right.tolist()]
+    lists = graph.advance(np.asarray(left, like=like))
+    parts = [slice(*pair) for pair in pairwise(host(lists.offsets).tolist())]
+    found = host(lists.heads)
+    assert [dict(zip(found[part].tolist(), host(lists.weights)[part].tolist(), strict=True)) for part in parts] == heads
+    for how, combine in (("sum", np.add), ("max", np.maximum), ("min", np.minimum), ("product", np.multiply)):
+        given = host(lists.weights) if how != "product" else host(lists.weights) % 2 + 1
+        before = [identity(given.dtype, how), *combine.accumulate(given)[:-1]]
+        np.testing.assert_allclose(host(exclusive_scan(np.asarray(given, like=like), how)), before, rtol=1e-12)
+    light = compute(lists.weights, lambda weight: 2 * weight) < 8
+    np.testing.assert_array_equal(host(filtered(lists.heads, light)), found[2 * host(lists.weights) < 8])
+    common = intersect(graph, np.asarray(left, like=like), np.asarray(right, like=like))
+    both_have = [head if head in theirs[at] else -1 for at, part in enumerate(parts) for head in found[part].tolist()]
+    assert host(common.heads).tolist() == both_have
+    assert host(common.compacted()[1]).tolist() == [head for head in both_have if head >= 0]
+
+
+def with_isolated_vertices(like) -> SlottedPages:
+    """Vertices 2, 3, 7, 8 and 20; 8 and 20 begin no arc or two."""
+    heads, weights = np.array([3, 7, 7, 2, 3, 2, 2], np.int32), np.array([1.5, 2, 2.5, 1.5, 0.5, 2, 2.5])
+    vertices, *lists = (np.asarray(each, like=like) for each in ([2, 3, 7, 8, 20], [0, 3, 4, 5, 5, 7], heads, weights))
+    return SlottedPages(PageStore.from_lists(vertices.astype(np.int32), Lists(*lists), 40), BatchRules())
+
+
+def same_pages(one: SlottedPages, other: SlottedPages) -> None:
+    for column in ("words", "weights", "slots", "index"):
+        np.testing.assert_array_equal(host(getattr(one.store, column)), host(getattr(other.store, column)))
+
+
+def exchanged(like) -> None:
+    """Pages become columns in the memory of `like`, and pages again."""
+    graph = with_isolated_vertices(like)
+    tables = tables_of(graph)
+    assert all(type(column) is type(like) for columns in tables for column in columns.values())
+    same_pages(pages_of(*tables, page_size=40, fill=1), graph)
 
 
 def scans(like, longest: int) -> None:
@@ -112,6 +202,48 @@ def searches(like, graph: Graph, sources, expected, fill: float = 0.7) -> None:
         for source in sources:
             same(bfs(changing, source), expected[0](graph, source))
             same(sssp(changing, source), expected[1](graph, source))
+
+
+def shortest(like) -> None:
+    """Shortest paths on pages with lists of several pages, weights of zero, sums that absorb weights, and wide ranges."""
+    random, rows = np.random.default_rng(6), 60
+    src, dst = (rows * random.random((2, 900)) ** ((3,), (1,))).astype(np.int32)
+    none = Csr(np.zeros(rows + 1, np.int64, like=like), np.empty(0, np.int32, like=like), None)
+    for weights in (
+        random.integers(0, 2, 900).astype(np.int32),
+        50 * (src - dst) ** 2,  # long jumps are heavy, so paths have many arcs
+        random.integers(0, 2**55, 900) * random.integers(0, 2, 900),
+        10.0 ** random.integers(-20, 20, 900),
+        random.integers(0, 3, 900).astype(np.float32) / 3,
+    ):
+        csr = Csr(none.offsets, none.indices, np.empty(0, weights.dtype, like=like))
+        graph = SlottedPages.from_csr(csr, BatchRules(), 40)
+        graph.insert(as_batch(like, src, dst, weights, weights.dtype))
+        static = static_graph_of(graph.csr())
+        for source in (0, 59):
+            same(sssp(graph, source), static_sssp(static, source))
+
+
+def chain(like) -> None:
+    """A path of 100 rows, whose lengths meet every limit exactly."""
+    offsets, ones = np.minimum(np.arange(101), 99), np.ones(99, np.int64)
+    csr = Csr(*(np.asarray(column, like=like) for column in (offsets, np.arange(1, 100, dtype=np.int32), ones)))
+    found = sssp(SlottedPages.from_csr(csr, BatchRules(), 40), 0)
+    np.testing.assert_array_equal(host(found.distance), np.arange(100))
+    np.testing.assert_array_equal(host(found.predecessor), np.arange(-1, 99))
+
+
+def refuse_weights(like) -> None:
+    """Distances that exceed their type, and negative weights that a search meets."""
+    offsets, heads, weights = (np.asarray(column, like=like) for column in ([0, 1, 2, 2], [1, 2], [2**62, 2**62]))
+    csr = Csr(offsets, heads.astype(np.int32), weights)
+    for make in (SlottedPages.from_csr, Deltas):
+        with pytest.raises(OverflowError, match="exceeds the largest int64"):
+            sssp(make(csr, BatchRules()), 0)
+        refused = make(Csr(csr.offsets, csr.indices, -csr.weights), BatchRules())
+        with pytest.raises(ValueError, match="negative"):
+            sssp(refused, 0)
+        assert host(sssp(refused, 2).distance).tolist() == [-1, -1, 0]
 
 
 def dangling(like) -> None:

@@ -7,14 +7,13 @@ import pytest
 
 from kernels.bfs import bfs as static_bfs
 from kernels.graph import Csr
-from kernels.library.dynamic import BatchRules
+from kernels.library.dynamic import STRUCTURES, BatchRules
 from kernels.library.dynamic.contract import Lists, as_batch
+from kernels.library.dynamic.exchange import pages_of, tables_of
 from kernels.library.dynamic.operators import compute, intersect
 from kernels.library.dynamic.pages.edits import Editor
-from kernels.library.dynamic.pages.kernels import expand, locate
 from kernels.library.dynamic.pages.store import PageStore
 from kernels.library.dynamic.searches import bfs, sssp
-from kernels.library.dynamic.structures.deltas import Deltas
 from kernels.library.dynamic.structures.pages import SlottedPages
 from kernels.library.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.sssp import sssp as static_sssp
@@ -40,6 +39,11 @@ def test_c1_dirty_pages():
 
 def test_d1_scan():
     operators.scans(LIKE, 70000)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_d1_to_d5_operators_on_every_structure(name):
+    operators.on_structure(LIKE, name)
 
 
 def test_d2_d3_d5_operators():
@@ -79,13 +83,13 @@ def test_e1_fixture():
             bfs(fixture(), source)
 
 
+def test_e2_shortest_paths_on_pages():
+    operators.shortest(LIKE)
+    operators.chain(LIKE)
+
+
 def test_e2_weights_that_are_refused():
-    csr = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2**62, 2**62]))
-    for make in (SlottedPages.from_csr, Deltas):
-        with pytest.raises(OverflowError, match="exceeds the largest int64"):
-            sssp(make(csr, BatchRules()), 0)
-        with pytest.raises(ValueError, match="negative"):
-            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), BatchRules()), 0)
+    operators.refuse_weights(LIKE)
 
 
 def test_e3_after_updates():
@@ -123,20 +127,37 @@ def test_f1_second_fixture():
 
 
 def test_f1_round_trip(tmp_path):
-    """Pages to CSR to a V-graph to Parquet and back: isolated vertices, gaps and weights stay."""
-    vertices = np.array([2, 3, 7, 8, 20], np.int32)
-    heads, weights = np.array([3, 7, 7, 2, 3, 2, 2], np.int32), np.array([1.5, 2, 2.5, 1.5, 0.5, 2, 2.5])
-    lists = Lists(np.array([0, 3, 4, 5, 7, 7]), heads, weights)
-    store = PageStore.from_lists(vertices, lists, 40)
-    found = expand(store, locate(store, vertices))
-    table = pa.table({"src": np.repeat(vertices, np.diff(found.offsets)), "dst": found.heads, "weight": found.weights})
-    pq.write_table(table, tmp_path / "arcs.parquet")
-    pq.write_table(pa.table({"vertex": vertices}), tmp_path / "vertices.parquet")
-    read, ids = pq.read_table(tmp_path / "arcs.parquet"), pq.read_table(tmp_path / "vertices.parquet")["vertex"].to_numpy()
-    offsets = np.searchsorted(read["src"].to_numpy(), np.append(ids, 2**31 - 1))
-    again = PageStore.from_lists(ids, Lists(offsets, read["dst"].to_numpy(), read["weight"].to_numpy()), 40)
-    for column in ("words", "weights", "slots", "index"):
-        np.testing.assert_array_equal(getattr(again, column), getattr(store, column))
-    graph = SlottedPages(store, BatchRules())
+    """Pages to tables to Parquet and back: isolated vertices, gaps and weights stay."""
+    graph = operators.with_isolated_vertices(LIKE)
+    for name, columns in zip(("vertices", "arcs"), tables_of(graph), strict=True):
+        pq.write_table(pa.table(dict(columns)), tmp_path / name)
+    again = pages_of(*(pq.read_table(tmp_path / name) for name in ("vertices", "arcs")), page_size=40, fill=1)
+    operators.same_pages(again, graph)
     assert graph.num_rows == 21
-    assert int(graph.exists().sum()) == store.num_vertices == 5
+    assert int(graph.exists().sum()) == graph.store.num_vertices == 5
+    frames = [pa.table(dict(columns)).to_pandas() for columns in tables_of(graph)]
+    operators.same_pages(pages_of(frames[0][::-1], frames[1].sort_values("src", kind="stable"), None, 40, 1), graph)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_f1_every_structure_becomes_tables(name):
+    csr = Csr(np.array([0, 2, 2, 3]), np.array([1, 2, 0], np.int32), np.array([5, 6, 7]))
+    tables = tables_of(STRUCTURES[name](csr, BatchRules(unique=True)))
+    found = {column: values.tolist() for columns in tables for column, values in columns.items()}
+    assert found == {"vertex": [0, 1, 2], "src": [0, 0, 2], "dst": [1, 2, 0], "weight": [5, 6, 7]}
+
+
+def test_f1_tables_that_are_no_graph():
+    arcs = {"src": np.array([3]), "dst": np.array([2])}
+    for vertices, changed, match in (
+        ([2, 2, 3], {}, "not distinct"),
+        ([-2, 3], {}, "not distinct"),
+        ([2], {}, "does not begin at a vertex"),
+        ([], {}, "does not begin at a vertex"),
+        ([2, 3], {"dst": np.array([-1])}, "its dst is not in"),
+        ([2, 3], {"dst": np.array([1, 2])}, "different lengths"),
+        ([2, 3], {"src": np.array([3.0])}, "float64, not integers"),
+        ([2, 3], {"weight": np.array([True])}, "weights are bool"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            pages_of({"vertex": np.array(vertices, np.int64)}, arcs | changed)

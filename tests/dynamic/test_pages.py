@@ -17,6 +17,7 @@ from kernels.library.dynamic.pages.layout import (
     vertices_of,
 )  # fmt: skip
 from kernels.library.dynamic.pages.store import PageStore, index_of
+from tests.dynamic.operators import removals
 
 WORDS = "7 25 0 2 3 4 0 3 1 4 5 3 1 3 6 3 3 6 7 3 4 5 7 2 5 6 23 7 19 6 15 5 11 4 7 3 6 2 3 1"
 FIXTURE = np.array(WORDS.split(), np.int32)
@@ -193,6 +194,12 @@ def test_b4_removed_edges():
     while editor.neighbours(1):
         assert editor.remove_edge(1, editor.neighbours(1)[0])
     assert not editor.remove_edge(1, 1)
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+def test_b4_edges_removed_from_a_graph(undirected):
+    """`tests/gpu/test_dynamic.py` compares these states with those of the kernel."""
+    assert len(removals(np.empty(0), np.int32, undirected)) > 10
 
 
 def test_b5_removed_vertices():

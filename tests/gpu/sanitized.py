@@ -180,7 +180,7 @@ def run_dynamic() -> int:
     merging.check(cupy.empty(0), 1)
     merging.check_pairs(cupy.empty(0), 1)
     batches.run(cupy.empty(0), "large", True)
-    for case in (operators.lookups, operators.advances, operators.operators, operators.dangling):
+    for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.shortest):
         case(cupy.empty(0))
     operators.scans(cupy.empty(0), 1000)
     for graph in graphs(12, 400):

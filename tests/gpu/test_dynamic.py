@@ -9,8 +9,9 @@ cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 from kernels.bfs import bfs
 from kernels.graph import Csr
 from kernels.library.dynamic import STRUCTURES, BatchRules
+from kernels.library.dynamic.exchange import pages_of, tables_of
 from kernels.library.dynamic.pages.kernels import locate
-from kernels.library.dynamic.searches_cuda import have_long_paths
+from kernels.library.dynamic.pages.search.breadth_cuda import have_long_paths
 from kernels.sssp import sssp
 from tests.dynamic import batches, contract, operators, structures
 from tests.emulator.test_kernels import roads, throng
@@ -42,6 +43,13 @@ def test_batches_in_pages_of_many_lists(size, weight, unique):
         np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize(("weight", "undirected"), [(None, False), (np.float64, True), (np.int32, True)])
+def test_b4_single_edges_are_removed_by_a_kernel(weight, undirected):
+    found, expected = (operators.removals(like, weight, undirected) for like in (cupy.empty(0), np.empty(0)))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_columns_of_batches_as_callers_hold_them():
     for found, expected in zip(batches.run_columns(cupy.empty(0)), batches.run_columns(np.empty(0)), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -63,9 +71,38 @@ def test_contract(name):
 
 
 def test_operators():
-    for case in (operators.lookups, operators.advances, operators.operators, operators.dangling, operators.synced):
+    for case in (
+        operators.lookups,
+        operators.advances,
+        operators.operators,
+        operators.dangling,
+        operators.synced,
+        operators.exchanged,
+    ):
         case(cupy.empty(0))
     operators.scans(cupy.empty(0), 70000)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_d1_to_d5_operators_on_every_structure(name):
+    operators.on_structure(cupy.empty(0), name)
+
+
+@pytest.mark.real_gpu(reason="cuDF needs one")
+def test_f1_round_trip_through_cudf(tmp_path):
+    cudf = pytest.importorskip("cudf", reason="cuDF is not installed")
+    graph = operators.with_isolated_vertices(cupy.empty(0))
+    for name, columns in zip(("vertices", "arcs"), tables_of(graph), strict=True):
+        cudf.DataFrame(columns).to_parquet(tmp_path / name)
+    again = pages_of(*(cudf.read_parquet(tmp_path / name) for name in ("vertices", "arcs")), page_size=40, fill=1)
+    assert type(again.store.words) is cupy.ndarray
+    operators.same_pages(again, graph)
+
+
+def test_e2_shortest_paths_on_pages():
+    operators.shortest(cupy.empty(0))
+    operators.chain(cupy.empty(0))
+    operators.refuse_weights(cupy.empty(0))
 
 
 @pytest.mark.parametrize("edges", [roads, throng], ids=lambda edges: edges.__name__)

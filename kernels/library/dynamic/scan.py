@@ -1,4 +1,7 @@
-"""The general exclusive scan: sum, product, maximum or minimum of all values before each one."""
+"""The general exclusive scan: sum, product, maximum or minimum of all values before each one.
+
+Martinho: Marrow-Graph (2021), Listing 15, which begins with 0 for every operator; this one begins with its identity.
+"""
 
 from typing import Any
 

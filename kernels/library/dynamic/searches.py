@@ -3,8 +3,7 @@
 Any structure is searched by the operators: each round advances from the frontier and keeps the heads that it reaches first, or
 nearer than before. Predecessors are the smallest tails of tight arcs; rows that only tight arcs of length zero reach take theirs
 in further rounds (docs/architecture.md, "Answers are unique"). A search may have thousands of rounds, so pages have compiled
-searches: breadth-first search reads the pages (searches_cpu.py, searches_cuda.py), and shortest paths take `kernels.sssp` on
-sorted rows, which are made once after each change.
+searches, which read the pages: `kernels.library.dynamic.pages.search`.
 """
 
 from typing import Any, NamedTuple
@@ -12,14 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.arrays import is_cupy_array, require_integer
+from kernels.arrays import require_integer
 from kernels.graph import NO_ROW, UNREACHED, Array, distance_dtype
 from kernels.library.dynamic.arrays import owners_of
 from kernels.library.dynamic.contract import DynamicGraph
 from kernels.library.dynamic.operators import filtered
-from kernels.library.dynamic.sorted_rows import sorted_graph
+from kernels.library.dynamic.pages import search
 from kernels.library.dynamic.structures.pages import SlottedPages
-from kernels.sssp import sssp as static_sssp
 
 _NONE = np.int32(2**31 - 1)  # above every row
 
@@ -40,11 +38,7 @@ def bfs(graph: DynamicGraph, source: int) -> Paths:
     """
     existing, frontier = _begin(graph, source)
     if isinstance(graph, SlottedPages):
-        if is_cupy_array(frontier):
-            from kernels.library.dynamic.searches_cuda import search
-        else:
-            from kernels.library.dynamic.searches_cpu import search
-        return search(graph, source)
+        return search.bfs(graph, source)
     distance = np.zeros(graph.num_rows, distance_dtype(None), like=existing) + UNREACHED
     predecessor = np.zeros(graph.num_rows, np.int32, like=existing) + _NONE
     distance[source], level = 0, 0
@@ -72,7 +66,7 @@ def sssp(graph: DynamicGraph, source: int) -> Paths:
     if weights is None:
         return bfs(graph, source)
     if isinstance(graph, SlottedPages):
-        return static_sssp(graph.derived.get(sorted_graph, lambda: sorted_graph(graph)), source)
+        return search.sssp(graph, source)
     sums = distance_dtype(weights)
     most = np.float64(np.inf) if sums.kind == "f" else np.iinfo(sums).max
     distance = np.zeros(graph.num_rows, sums, like=existing) + most

@@ -4,3 +4,4 @@ HEADER_WORDS = 3  # of a page: vertices, last used word of the lists, whether it
 MOST_WORDS = 2048  # of a page, at most
 PAGE_THREADS = 128  # of a block that rewrites a page
 LOOKUP_THREADS = 256  # of a block of a kernel with a thread, or a warp, per item
+REMOVAL_THREADS = 1024  # of the block that removes an arc

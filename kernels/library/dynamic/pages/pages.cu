@@ -1,8 +1,8 @@
-/* Slotted pages: finding lists, and expanding them.
+/* Slotted pages: finding lists, expanding them, and removing an arc.
 
-   WEIGHT is the type of weights. HEADER_WORDS, LOOKUP_THREADS: constants.py.
+   WEIGHT is the type of weights. HEADER_WORDS, LOOKUP_THREADS, REMOVAL_THREADS: constants.py.
 
-   Martinho: Marrow-Graph (2021), Listings 5, 6, 8 and 10. */
+   Martinho: Marrow-Graph (2021), Listings 3, 5, 6, 8 and 10. */
 #include "library/dynamic/pages/pages.cuh"
 
 /* Page, slot, word of the degree and degree of each vertex; -1, -1, -1 and 0 if there is no such vertex. */
@@ -33,6 +33,93 @@ extern "C" __global__ void __launch_bounds__(LOOKUP_THREADS) expand(
         heads[i] = pages.words(found[list] + at.page)[at.word];
         if (weights) {
             out_weights[i] = pages.weights_of(found[list] + at.page)[at.word];
+        }
+    }
+}
+
+/* Remove the last arc from `src` to `dst`, of the given weight if `of_weight`: the last neighbour takes its place, as in Editor.
+   One block. `weight` becomes that of the arc; `report` is whether there was one, and the page that has become empty, or -1. */
+extern "C" __global__ void __launch_bounds__(REMOVAL_THREADS) remove_arc(
+    const uint64_t* addresses, const uint64_t* weights, const int32_t* index, int64_t number, int size, int32_t src, int32_t dst,
+    bool of_weight, WEIGHT* weight, int64_t* report) {
+    __shared__ int last_place;
+    const Pages pages{addresses, weights, index, number, size};
+    const int64_t first = find_page(pages, src);
+    const int slot = first < 0 ? -1 : find_index(pages.words(first), size, src);
+    if (slot < 0) {
+        return;
+    }
+    int32_t* const page = pages.words(first);
+    const int start = page[size - 2 - 2 * slot], degree = page[start], used = page[1];
+    if (threadIdx.x == 0) {
+        last_place = -1;
+    }
+    __syncthreads();
+    int mine = -1;
+    for (int place = threadIdx.x; place < degree; place += REMOVAL_THREADS) {
+        const Word at = word_of(place, start, size);
+        const bool is_wanted = pages.words(first + at.page)[at.word] == dst;
+        if (is_wanted && (!of_weight || pages.weights_of(first + at.page)[at.word] == *weight)) {
+            mine = place;
+        }
+    }
+    if (mine >= 0) {
+        atomicMax(&last_place, mine);
+    }
+    __syncthreads();
+    if (last_place < 0) {
+        return;
+    }
+    const bool is_large = index[3 * first + 2] > 0;
+    const Word hole = word_of(last_place, start, size), last = word_of(degree - 1, start, size);
+    if (threadIdx.x == 0) {
+        int32_t* const from = pages.words(first + last.page);
+        pages.words(first + hole.page)[hole.word] = from[last.word];
+        page[start] = degree - 1;
+        report[0] = 1;
+        if (weights) {
+            WEIGHT* const there = pages.weights_of(first + hole.page) + hole.word;
+            *weight = *there;
+            *there = pages.weights_of(first + last.page)[last.word];
+        }
+        if (is_large) {
+            from[1] = last.word - 1;
+            from[last.word] = 0;
+            if (weights) {
+                pages.weights_of(first + last.page)[last.word] = 0;
+            }
+            if (last.word == HEADER_WORDS) {
+                report[1] = first + last.page;
+                page[2] = last.page > 1;
+            }
+        }
+    }
+    if (is_large) {
+        return;
+    }
+    WEIGHT* const weights_here = weights ? pages.weights_of(first) : nullptr;
+    for (int tile = last.word; tile < used; tile += REMOVAL_THREADS) { /* the lists behind move by a word */
+        __syncthreads();
+        const int to = tile + threadIdx.x;
+        const int32_t word = to < used ? page[to + 1] : 0;
+        const WEIGHT moved = to < used && weights ? weights_here[to + 1] : WEIGHT(0);
+        __syncthreads();
+        if (to < used) {
+            page[to] = word;
+            if (weights) {
+                weights_here[to] = moved;
+            }
+        }
+    }
+    for (int later = slot + 1 + threadIdx.x; later < page[0]; later += REMOVAL_THREADS) {
+        page[size - 2 - 2 * later] -= 1;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        page[1] = used - 1;
+        page[used] = 0;
+        if (weights) {
+            weights_here[used] = 0;
         }
     }
 }

@@ -10,6 +10,7 @@ from kernels.graph import Array, Csr
 from kernels.library.dynamic.contract import Batch, BatchRules, Counts, DynamicGraph, Lists, both_arcs
 from kernels.library.dynamic.pages import batches
 from kernels.library.dynamic.pages.kernels import Located, expand, locate
+from kernels.library.dynamic.pages.removal import remove_edge
 from kernels.library.dynamic.pages.store import PageStore
 from kernels.library.dynamic.values import require_csr
 
@@ -73,6 +74,14 @@ class SlottedPages(DynamicGraph):
     def _delete(self, batch: Batch) -> Counts:
         self.changed()
         return batches.delete(self.store, both_arcs(batch) if self.rules.undirected else batch)
+
+    def remove_edge(self, src: int, dst: int) -> bool:
+        """Remove one arc, of parallel ones the last, and that of its weight back if edges are undirected; False if none is there.
+
+        On a GPU a kernel does it where the pages are; a batch of `delete` is faster for more than a few.
+        """
+        self.changed()
+        return remove_edge(self.store, self.rules, src, dst)
 
     def lists(self, rows: Array) -> Lists:
         """The lists of rows (int32 [n])."""

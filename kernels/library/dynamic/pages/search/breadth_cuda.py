@@ -1,7 +1,7 @@
 """Breadth-first search of slotted pages on the GPU.
 
 Rows of few arcs take the search for long paths of `kernels.bfs` on a copy of the arcs, made once after each change; others take
-search.cu.
+breadth.cu.
 """
 
 from typing import Any
@@ -13,12 +13,12 @@ from kernels.answers import Paths
 from kernels.bfs.cuda import levels_top_down, quads_of
 from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, UNREACHED, Array, Csr
-from kernels.library.dynamic.constants import CONTROL_WORDS, NO_VERTEX, SEARCH_THREADS, UNSEEN
 from kernels.library.dynamic.pages.layout import pages_of
+from kernels.library.dynamic.pages.search.constants import CONTROL_WORDS, NO_VERTEX, SEARCH_THREADS, UNSEEN
 from kernels.library.dynamic.structures.pages import SlottedPages
 from kernels.paths.degrees import are_long
 
-_SOURCE = "library/dynamic/search.cu"
+_SOURCE = "library/dynamic/pages/search/breadth.cu"
 NONE = np.int32(2**31 - 1)  # as a predecessor: above every row
 
 
@@ -47,7 +47,7 @@ def _push(graph: SlottedPages, source: int, existing: Array) -> Paths:
     levels: Array = cupy.where(existing, np.int32(UNSEEN), np.int32(NO_VERTEX)).astype(np.int32)
     levels[source] = 0
     parts = pages_of(located.degrees, size)
-    predecessor = _none(graph.num_rows)
+    predecessor = none(graph.num_rows)
     queue, control = cupy.empty(graph.num_rows, np.int32), cupy.zeros(CONTROL_WORDS, np.uint64)
     queue[:1] = source
     waiting = [cupy.empty(int(parts[parts > 1].sum()) + 1, np.int32) for _ in range(2)]
@@ -69,13 +69,14 @@ def _push(graph: SlottedPages, source: int, existing: Array) -> Paths:
 def search_rows(csr: Csr, quads: int, source: int, existing: Array) -> Paths:
     """Search rows with long paths; arcs may lead to rows that do not exist, and be in any order."""
     levels: Array = cupy.where(existing, levels_top_down(csr, source, quads), UNREACHED).astype(np.int32)
-    predecessor = _none(len(levels))
+    predecessor = none(len(levels))
     arguments = csr.offsets, csr.indices, np.int64(len(levels)), levels, predecessor
     launch(_SOURCE, "find_smallest_tails", SEARCH_THREADS, len(levels), *arguments)
     return answer(source, levels, predecessor)
 
 
-def _none(number: int) -> Any:
+def none(number: int) -> Any:
+    """NONE for each row."""
     predecessor = cupy.empty(number, np.int32)
     predecessor.fill(NONE)
     return predecessor
