@@ -7,7 +7,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.operators.clock import call_milliseconds, kernel_milliseconds
+from benchmarks.operators.clock import Times, call_times, kernel_times
 from benchmarks.operators.tables import OperatorRow
 from kernels.graph import Csr, Graph
 from kernels.library.operators import Frontier, Rules, advance, atomic_min, compute, filter, reduce
@@ -22,8 +22,8 @@ _DOCUMENT = {  # shares of the peak of a P100, by table and graph
 }  # fmt: skip
 
 
-def _row(table: int, graph: str, what: str, milliseconds: float, num_bytes: float, ops: float, **more: Any) -> OperatorRow:
-    return OperatorRow(table, graph, what, milliseconds, num_bytes, ops, _DOCUMENT[table].get(graph), **more)
+def _row(table: int, graph: str, what: str, times: Times, num_bytes: float, ops: float, **more: Any) -> OperatorRow:
+    return OperatorRow(table, graph, what, times, num_bytes, ops, _DOCUMENT[table].get(graph), **more)
 
 
 def without_arcs(size: int) -> Graph:
@@ -41,12 +41,13 @@ def rows_alone() -> Iterator[OperatorRow]:
 def _of_rows(size: int, name: str) -> Iterator[OperatorRow]:
     frontier = Frontier.everything(without_arcs(size))
     a, b, k, x = cp.zeros(size), cp.ones(size), cp.arange(size, dtype=np.int32), cp.ones(size, np.float32)
+    halves, parts = k % 2, k % 128
 
     def fill(row):
-        k[row] = row
+        k[row] = 2 * row
 
-    def copy(row):
-        a[row] = b[row]
+    def scale(row):
+        a[row] = 2 * b[row]
 
     def double(row):
         return b[row]
@@ -58,20 +59,20 @@ def _of_rows(size: int, name: str) -> Iterator[OperatorRow]:
         return k[row]
 
     def even(row):
-        return k[row] % 2 == 0
+        return halves[row] == 0
 
     def few(row):
-        return k[row] % 128 == 0
+        return parts[row] == 0
 
     bits = size / 8
-    yield _row(6, name, "half of the rows, flags", kernel_milliseconds(lambda: filter(frontier, even)), 4 * size + bits, 2 * size)
-    listed = kernel_milliseconds(lambda: filter(frontier, few))
-    yield _row(6, name, "1/128 of the rows, a list", listed, 4 * size + 2 * bits + size / 32, 2 * size)
-    yield _row(9, name, "write int32", kernel_milliseconds(lambda: compute(frontier, fill)), 4 * size, 0)
-    yield _row(9, name, "copy float64", kernel_milliseconds(lambda: compute(frontier, copy)), 16 * size, 0)
-    yield _row(10, name, "sum float64", kernel_milliseconds(lambda: reduce(frontier, double)), 8 * size, size)
-    yield _row(10, name, "sum float32", kernel_milliseconds(lambda: reduce(frontier, single)), 4 * size, size)
-    yield _row(10, name, "max int32", kernel_milliseconds(lambda: reduce(frontier, integer, "max")), 4 * size, size)
+    yield _row(6, name, "half of the rows, flags", kernel_times(lambda: filter(frontier, even)), 4 * size + bits, size)
+    listed = kernel_times(lambda: filter(frontier, few))
+    yield _row(6, name, "1/128 of the rows, a list", listed, 4 * size + 2 * bits + size / 32, size)
+    yield _row(9, name, "write int32", kernel_times(lambda: compute(frontier, fill)), 4 * size, size)
+    yield _row(9, name, "scale float64", kernel_times(lambda: compute(frontier, scale)), 16 * size, size)
+    yield _row(10, name, "sum float64", kernel_times(lambda: reduce(frontier, double)), 8 * size, size)
+    yield _row(10, name, "sum float32", kernel_times(lambda: reduce(frontier, single)), 4 * size, size)
+    yield _row(10, name, "max int32", kernel_times(lambda: reduce(frontier, integer, "max")), 4 * size, size)
 
 
 def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
@@ -116,22 +117,23 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     of_third = int(cp.diff(offsets)[::3].sum())
     for table, frontier, its_arcs, its_rows in ((7, everything, arcs, size), (8, chosen, of_third, size / 3)):
         beside = {"beside": gather, "beside_name": "every head's value read, without rows:"} if table == 7 else {}
-        summed = kernel_milliseconds(pull(frontier))
+        summed = kernel_times(pull(frontier))
         yield _row(table, name, "sum of float32", summed, 8 * its_arcs + 12 * its_rows, its_arcs, **beside)
         pulled = 8 * its_arcs + 12 * its_rows
         for what, make, num_bytes in (
             ("sum of int32", combined("sum"), pulled), ("max of int32", combined("max"), pulled),
             ("atomic_min of int32", push, 12 * its_arcs + 8 * its_rows),
         ):  # fmt: skip
-            first, tiled = (kernel_milliseconds(make(frontier.under(tiled_after=after))) for after in (None, 0))
-            yield _row(table, name, what, tiled, num_bytes, its_arcs, beside=first, beside_name="in the first sweeps:")
+            first, tiled = (kernel_times(make(frontier.under(tiled_after=after))) for after in (None, 0))
+            yield _row(table, name, what, tiled, num_bytes, its_arcs, beside=first.median, beside_name="in the first sweeps:")
     listed = Frontier.of_rows(graph, cp.arange(size - 1), Rules(sparse_rows=1.0))
-    with_lanes, with_list = (kernel_milliseconds(pull(each)) for each in (everything, listed))
+    with_lanes, with_list = (kernel_times(pull(each)).median for each in (everything, listed))
     gain = with_list - with_lanes
     even = f"pays after {prepared / gain:,.0f} sweeps" if gain > 0 else "a list is as fast"
     yield OperatorRow(
-        14, name, "groups of degrees, vector extension", prepared, beside=gain, beside_name="gained a sweep:", note=even
-    )
+        14, name, "groups of degrees, vector extension", Times.of([prepared]),
+        beside=gain, beside_name="gained a sweep:", note=even,
+    )  # fmt: skip
     yield _order_of_tiles(graph, name, push(everything), push(everything.under(tiled_after=0)))
     yield from _kernels(name) if name == "R-MAT 24" else ()
 
@@ -146,11 +148,12 @@ def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: C
     prepared = 1000 * (time.perf_counter() - start)
     num_bytes = sum(each.nbytes for each in (made.arcs, made.weights, made.tasks, made.jobs, made.rows) if each is not None)
     of_arc = f"{num_bytes / graph.num_arcs:.1f} bytes an arc, {graph.num_arcs / len(made.rows):.1f} arcs of a row in a tile"
-    gain = kernel_milliseconds(before) - kernel_milliseconds(tiled)
+    gain = kernel_times(before).median - kernel_times(tiled).median
     note = f"{of_arc}; pays after {prepared / gain:,.0f} sweeps" if gain > 0 else of_arc
     return OperatorRow(
-        14, name, "order of tiles, with weights", prepared, beside=gain, beside_name="gained by atomic_min a sweep:", note=note
-    )
+        14, name, "order of tiles, with weights", Times.of([prepared]),
+        beside=gain, beside_name="gained by atomic_min a sweep:", note=note,
+    )  # fmt: skip
 
 
 def _kernels(name: str) -> Iterator[OperatorRow]:
@@ -196,7 +199,7 @@ def calls() -> Iterator[OperatorRow]:
         call()
         cp.cuda.Device().synchronize()
         first = time.perf_counter() - start
-        yield OperatorRow(15, "1,500 rows", what, call_milliseconds(call, at_once=_CALLS), note=f"first call {first:.2f} s")
+        yield OperatorRow(15, "1,500 rows", what, call_times(call, at_once=_CALLS), note=f"first call {first:.2f} s")
 
 
 _gather = cp.RawKernel(
@@ -219,4 +222,4 @@ def _bare_gather(graph: Graph, values: Any, out: Any) -> float:
     """Milliseconds of reading every head and its value, in any order: what no sweep of this storage can be faster than."""
     blocks = 8 * cp.cuda.Device().attributes["MultiProcessorCount"]
     arguments = graph.out.indices, np.int64(graph.num_arcs // 4), values, out
-    return call_milliseconds(lambda: _gather((blocks,), (256,), arguments), at_once=5)
+    return call_times(lambda: _gather((blocks,), (256,), arguments), at_once=5).median

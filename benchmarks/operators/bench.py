@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,12 +13,12 @@ from benchmarks.one_gpu import peers
 from benchmarks.one_gpu.bench import driver
 from benchmarks.one_gpu.graphs import GeneratedEdges, graphs, rmat, road_like_grid
 from benchmarks.one_gpu.timing import copy_bandwidth
-from benchmarks.operators import abstractions, others, searches
-from benchmarks.operators.energy import Meter
+from benchmarks.operators import abstractions, algorithms, locality, memory, roofline, searches, stand_ins
+from benchmarks.operators.energy import Meter, cpu_joules
 from benchmarks.operators.tables import Machine, OperatorRow, write
 from kernels.graph import Graph
 
-_DIRECTED = "R-MAT 24, directed"
+_DIRECTED, _SMALL, _STAND_INS = "R-MAT 24, directed", "R-MAT 10", "stand-ins"
 
 
 def uniform(scale: int = 24) -> GeneratedEdges:
@@ -27,13 +28,13 @@ def uniform(scale: int = 24) -> GeneratedEdges:
     return GeneratedEdges(src, dst, None, range(1 << scale), True, "degree", weighted=True)
 
 
-def inputs(folder: Path | None) -> dict[str, tuple[Callable[[], GeneratedEdges], bool]]:
-    """The graphs by name, and whether their abstractions are measured."""
-    found = {name: (load, False) for name, load in graphs(folder).items() if name.startswith("cnr-2000")}
+def inputs(folder: Path | None) -> dict[str, tuple[Callable[[], GeneratedEdges], int | None]]:
+    """The graphs by name, and of which size they are, if all operators are measured on them."""
+    found = {name: (load, None) for name, load in graphs(folder).items() if name.startswith("cnr-2000")}
     return {
-        "R-MAT 20": (lambda: rmat(20), True), "R-MAT 24": (rmat, True), "uniform 24": (uniform, True),
-        "grid 2000 x 2000": (lambda: road_like_grid(2000), False), **found,
-        "New York": (graphs()["New York"], False),
+        "R-MAT 20": (lambda: rmat(20), algorithms.MEDIUM), "R-MAT 24": (rmat, algorithms.LARGE),
+        "uniform 24": (uniform, algorithms.LARGE), "grid 2000 x 2000": (lambda: road_like_grid(2000), None), **found,
+        "New York": (graphs()["New York"], None),
     }  # fmt: skip
 
 
@@ -41,39 +42,67 @@ def machine() -> Machine:
     """The current GPU."""
     version = "{}.{}".format(*cp.cuda.nvrtc.getVersion())
     name = cp.cuda.runtime.getDeviceProperties(cp.cuda.Device().id)["name"].decode()
-    return Machine(name, driver(), version, cp.__version__, peers.start(), copy_bandwidth(), Meter().peak_rate())
+    return Machine(
+        name, driver(), version, cp.__version__, peers.start(), copy_bandwidth(), Meter().peak_rate(), cpu_joules() is not None
+    )
 
 
-def measure(only: list[str], folder: Path | None) -> Iterator[OperatorRow]:
-    """All rows, graph by graph; of directed R-MAT, what is not measured on symmetric graphs."""
-    yield from abstractions.rows_alone()
-    for name, (load, whole) in inputs(folder).items():
+def shared_rate() -> float:
+    """Bytes a second of all shared memories: 128 a cycle for each multiprocessor, at the highest clock."""
+    attributes = cp.cuda.Device().attributes
+    kilohertz: int = attributes["ClockRate"]
+    return 128e3 * kilohertz * attributes["MultiProcessorCount"]
+
+
+def measure(only: list[str], folder: Path | None) -> Iterator[Iterator[OperatorRow]]:
+    """All rows in parts, graph by graph; of directed R-MAT, what is not measured on symmetric graphs."""
+    yield from (searches.idle(Meter()), memory.patterns(), abstractions.rows_alone())
+    others = {_SMALL: lambda: algorithms.of_graph(rmat(10).graph(), _SMALL, algorithms.SMALL)}
+    others[_DIRECTED] = lambda: algorithms.of_graph(graphs()[_DIRECTED]().graph(), _DIRECTED, algorithms.LARGE)
+    others[_STAND_INS] = stand_ins.all_of_them
+    yield from (part() for name, part in others.items() if not only or name in only)
+    for name, (load, size) in inputs(folder).items():
         if only and name not in only:
             continue
         graph: Graph = load().graph()
-        if whole:
-            yield from abstractions.of_graph(graph, name)
-        yield from searches.of_graph(graph, name)
-        yield from others.of_graph(graph, name) if whole else ()
+        if size is not None:
+            yield abstractions.of_graph(graph, name)
+            yield locality.packed(graph, name)
+            yield algorithms.of_graph(graph, name, size)
+        if size == algorithms.LARGE:
+            yield locality.mixed_frontiers(graph, name)
+        yield searches.of_graph(graph, name)
         del graph
         cp.get_default_memory_pool().free_all_blocks()
-    if not only or _DIRECTED in only:
-        yield from others.of_graph(graphs()[_DIRECTED]().graph(), _DIRECTED)
+        if size == algorithms.LARGE:
+            yield locality.ablation(load, name)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, and write the tables after each row."""
+    """Measure, and write the tables after each part, also when interrupted. A part that fails does not lose the others."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.operators.bench", description=__doc__)
     parser.add_argument("--graphs", type=Path, help="folder of further graphs, of which cnr-2000 is used")
-    parser.add_argument("--only", action="append", default=[], help="a graph's name; may be repeated")
+    parser.add_argument("--only", action="append", default=[], help="a graph's name, or stand-ins; may be repeated")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
     chosen = parser.parse_args(arguments)
     rows = [*abstractions.calls()]  # before cuGraph is loaded: with it, a call takes up to twice the time
-    where, start = machine(), time.monotonic()
-    for row in measure(chosen.only, chosen.graphs):
-        rows.append(row)
-        write(chosen.out, "operators", rows, where)
-        print(f"{time.monotonic() - start:.0f} s: {row.graph}: {row.what} {row.milliseconds}", file=sys.stderr, flush=True)
+    where, shared, start, failed = machine(), shared_rate(), time.monotonic(), 0
+    try:
+        for part in measure(chosen.only, chosen.graphs):
+            try:
+                for row in part:
+                    rows.append(row)
+                    taken = f"{row.times.median:.4g} ms" if row.times else row.note
+                    print(f"{time.monotonic() - start:.0f} s: {row.graph}: {row.what} {taken}", file=sys.stderr, flush=True)
+            except Exception:
+                traceback.print_exc()
+                failed += 1
+            write(chosen.out, rows, where)
+    finally:
+        write(chosen.out, rows, where)
+        roofline.draw(chosen.out, rows, where, shared)
+    if failed:
+        sys.exit(f"{failed} parts failed; their rows are missing in {chosen.out}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,27 @@
-"""The energy that a GPU has used, and its peak bandwidth, from NVML (NVIDIA's management library, part of the driver)."""
+"""The energy that a GPU and the CPUs have used, and the GPU's peak bandwidth.
+
+The GPU's is read by NVML (NVIDIA's management library, part of the driver), the CPUs' where Linux offers RAPL (Running Average
+Power Limit) to the user.
+"""
 
 import ctypes
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import cupy
 
 _MEMORY = 2  # NVML_CLOCK_MEM
+_RAPL = Path("/sys/class/powercap")
+
+
+def cpu_joules() -> float | None:
+    """Energy of all CPU packages since some time, or None if the machine does not offer it."""
+    try:
+        found = [int(each.read_text()) for each in _RAPL.glob("intel-rapl:[0-9]*/energy_uj") if each.parent.name.count(":") == 1]
+    except OSError:
+        return None
+    return sum(found) / 1e6 if found else None
 
 
 class Meter:
@@ -38,13 +53,14 @@ class Meter:
             return None
         return 2e6 * megahertz.value * bits.value / 8
 
-    def of(self, call: Callable[[], object], seconds: float = 0.6) -> tuple[float, float]:
-        """Joules and seconds of one `call`, which is repeated for about `seconds`, as the counter moves every 0.1 s."""
+    def of(self, call: Callable[[], object], seconds: float = 0.4) -> tuple[float, float | None, float]:
+        """Joules of the GPU and of the CPUs, and seconds, of one `call` that is repeated, as counters move every 0.1 s."""
         count = 0
         cupy.cuda.Device().synchronize()
-        before, start = self.joules(), time.perf_counter()
+        of_cpus, before, start = cpu_joules(), self.joules(), time.perf_counter()
         while (passed := time.perf_counter() - start) < seconds:
             call()
             cupy.cuda.Device().synchronize()
             count += 1
-        return (self.joules() - before) / count, passed / count
+        used, after = self.joules() - before, cpu_joules()
+        return used / count, None if of_cpus is None or after is None else (after - of_cpus) / count, passed / count

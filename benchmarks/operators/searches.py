@@ -1,7 +1,9 @@
 """Breadth-first search and shortest paths in Python, beside hand-written kernels of the same method, our own kernels, cuGraph."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from benchmarks.one_gpu import peers
 from benchmarks.one_gpu.timing import random_sources
-from benchmarks.operators.clock import call_milliseconds
+from benchmarks.operators.clock import Times, call_times
 from benchmarks.operators.energy import Meter
 from benchmarks.operators.handwritten import search
 from benchmarks.operators.tables import OperatorRow
@@ -23,7 +25,7 @@ from kernels.bfs import bfs
 from kernels.graph import Array, Graph
 from kernels.sssp import sssp
 
-_PEER_SECONDS = 2.0
+_PEER_SECONDS = 0.5
 
 
 def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
@@ -37,19 +39,19 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     def of(what: str, call: Callable[[Graph, int], Array], expected: Array, num_bytes: float | None) -> OperatorRow:
         if not bool((call(graph, source) == expected).all()):
             raise AssertionError(f"{name}: {what} is wrong")
-        return OperatorRow(12, name, what, call_milliseconds(lambda: call(graph, source)), num_bytes)
+        return OperatorRow(12, name, what, call_times(lambda: call(graph, source)), num_bytes)
 
-    levels_bytes, paths = 12.0 * reached + 8 * rows, Meter()
+    levels_bytes, meter = 12.0 * reached + 8 * rows, Meter()
     by_hand = of("levels, hand-written, top-down", lambda g, s: search(g, s, False), levels, levels_bytes)
     yield by_hand
     of_python = of("levels, top_down", top_down, levels, levels_bytes)
-    yield _compared(of_python, by_hand, "hand-written")
-    own = call_milliseconds(lambda: bfs(graph, source))
+    yield beside(of_python, by_hand.times.median, "hand-written")
+    own = call_times(lambda: bfs(graph, source)).median
     optimised = of("levels, direction_optimising", direction_optimising, levels, None)
-    yield _compared(optimised, OperatorRow(12, name, "", own), "kernels.bfs, which also finds predecessors,")
+    yield beside(optimised, own, "kernels.bfs, which also finds predecessors,")
     by_hand = of("lengths, hand-written, changed rows", lambda g, s: search(g, s, True), lengths, None)
     yield by_hand
-    yield _compared(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
+    yield beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand.times.median, "hand-written")
     if graph.out.weights is not None:
         most = float(graph.out.weights.max())
         for parts in (2, 8):
@@ -59,24 +61,33 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     if rounds * graph.num_arcs < 1 << 36:  # the method reads all arcs in each round
         num_bytes = rounds * (16.0 * graph.num_arcs + 16 * rows)
         swept = of("lengths, bellman_ford", all_arcs.bellman_ford, lengths, num_bytes)
-        beside = OperatorRow(12, name, "", call_milliseconds(lambda: sssp(graph, source)))
-        yield _compared(swept, beside, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
-    yield from _of_cugraph(graph, name, source, of_python.milliseconds)
-    if paths.works:
-        for what, call in (
-            ("top_down", top_down),
-            ("direction_optimising", direction_optimising),
-            ("bellman_ford_partial", bellman_ford_partial),
-        ):
-            joules, seconds = paths.of(lambda call=call: call(graph, source))
-            note = f"{joules:.3g} J, {joules / seconds:.0f} W, {graph.num_arcs / seconds / 1e9 / (joules / seconds):.3g} GTEPS/W"
-            yield OperatorRow(13, name, what, 1000 * seconds, note=note)
+        own = call_times(lambda: sssp(graph, source)).median
+        yield beside(swept, own, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
+    yield from _of_cugraph(graph, name, source)
+    if meter.works:
+        yield from _energy(graph, name, source, meter)
 
 
-def _compared(row: OperatorRow, other: OperatorRow, name: str) -> OperatorRow:
-    return OperatorRow(
-        row.table, row.graph, row.what, row.milliseconds, row.num_bytes, beside=other.milliseconds, beside_name=name
-    )
+def _energy(graph: Graph, name: str, source: int, meter: Meter) -> Iterator[OperatorRow]:
+    for call in (top_down, direction_optimising, bellman_ford_partial):
+        joules, of_cpus, seconds = meter.of(lambda call=call: call(graph, source))
+        note = f"{joules:.3g} J, {joules / seconds:.0f} W, {graph.num_arcs / seconds / 1e9 / (joules / seconds):.3g} GTEPS/W"
+        cpus = "" if of_cpus is None else f"; CPUs {of_cpus:.3g} J, {of_cpus / seconds:.0f} W"
+        yield OperatorRow(13, name, call.__name__, Times.of([1000 * seconds]), note=note + cpus)
+
+
+def idle(meter: Meter) -> Iterator[OperatorRow]:
+    """Table 13: what a GPU takes that has a context and nothing to do."""
+    if meter.works:
+        time.sleep(1)
+        joules, of_cpus, seconds = meter.of(lambda: time.sleep(0.5), 2.0)
+        cpus = "" if of_cpus is None else f"; CPUs {of_cpus / seconds:.0f} W"
+        yield OperatorRow(13, "none", "idle", None, note=f"{joules / seconds:.0f} W{cpus}")
+
+
+def beside(row: OperatorRow, milliseconds: float, name: str) -> OperatorRow:
+    """The row, beside another way of doing the same."""
+    return replace(row, beside=milliseconds, beside_name=name)
 
 
 def _rounds(graph: Graph, source: int) -> int:
@@ -96,7 +107,7 @@ def _rounds(graph: Graph, source: int) -> int:
     return counted
 
 
-def _of_cugraph(graph: Graph, name: str, source: int, ours: float | None) -> Iterator[OperatorRow]:
+def _of_cugraph(graph: Graph, name: str, source: int) -> Iterator[OperatorRow]:
     try:
         way = peers.Pylibcugraph(graph, np.dtype(np.float32))
     except ImportError:
@@ -104,4 +115,4 @@ def _of_cugraph(graph: Graph, name: str, source: int, ours: float | None) -> Ite
     for kernel, solve in (("bfs", bfs), ("sssp", sssp)):
         timed = peers.race(way, kernel, solve(graph, source), [(source,)] * 5, _PEER_SECONDS)
         if timed.milliseconds is not None:
-            yield OperatorRow(12, name, f"cuGraph {kernel}", timed.milliseconds, note=timed.note)
+            yield OperatorRow(12, name, f"cuGraph {kernel}", Times.of([timed.milliseconds]), note=timed.note)

@@ -1,4 +1,4 @@
-"""The measurements of the graph operators: rows in Parquet, and as Markdown in the layout of the document's Tables 6 to 13.
+"""The measurements of the graph operators: rows in Parquet, and as Markdown in the layout of the document's Tables 2 to 13.
 
 Afanasyev: Vector Graph Library (2020). Its GPU was a P100, whose figures stand beside ours as shares of the peak.
 """
@@ -10,10 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.operators.clock import Times
+
 TITLES = {
-    6: "Generation of frontiers", 7: "advance, all rows active", 8: "advance, every third row active", 9: "compute", 10: "reduce",
-    11: "Kernels", 12: "Shortest paths and breadth-first search", 13: "Energy", 14: "Preprocessing", 15: "Calls",
-    16: "Components, PageRank and forests",
+    2: "Graphs like those of the document's Table 2", 3: "Memory", 6: "Generation of frontiers", 7: "advance, all rows active",
+    8: "advance, every third row active", 9: "compute", 10: "reduce", 11: "Kernels",
+    12: "Shortest paths and breadth-first search", 13: "Energy", 14: "Preprocessing", 15: "Calls", 16: "All algorithms",
+    17: "Clusters and segments", 18: "Packed values", 19: "Frontiers with a kind for each group of degrees",
 }  # fmt: skip
 
 
@@ -23,24 +26,31 @@ class OperatorRow:
 
     Attributes:
         table, graph, what: The key; `table` is a number of TITLES.
-        milliseconds: Median, of the kernels alone in Tables 6 to 10, otherwise from call to answer.
+        times: Of the kernels alone in Tables 3, 6 to 10 and 17 to 19 unless the row says otherwise, else from call to answer.
         num_bytes: Requested: each read or written value once, heads of 4 bytes, a bit for a row's flag.
         ops: Operations of the user's functions, for the roofline.
         document: Share of the peak that the document reports for a P100.
         beside: Milliseconds of the same work by `beside_name`.
+        peer: Milliseconds of the same work by cuGraph.
         note: Anything else, as text.
     """
 
     table: int
     graph: str
     what: str
-    milliseconds: float | None
+    times: Times | None
     num_bytes: float | None = None
     ops: float | None = None
     document: float | None = None
     beside: float | None = None
     beside_name: str = ""
+    peer: float | None = None
     note: str = ""
+
+    @property
+    def rate(self) -> float | None:
+        """Bytes a second."""
+        return self.num_bytes / self.times.median * 1000 if self.num_bytes and self.times and self.times.median else None
 
 
 @dataclass(frozen=True)
@@ -54,39 +64,60 @@ class Machine:
     cugraph: str | None
     copy_rate: float
     peak_rate: float | None
+    cpu_energy: bool
+
+    @property
+    def file(self) -> str:
+        """Name of the files of its results, such as operators_h200."""
+        words = [word for word in self.gpu.lower().split() if word not in ("nvidia", "tesla")]
+        return f"operators_{words[0].partition('-')[0]}"
 
 
-def write(folder: Path, name: str, rows: Iterable[OperatorRow], machine: Machine) -> None:
-    """Write NAME.parquet and NAME.md."""
+def write(folder: Path, rows: Iterable[OperatorRow], machine: Machine) -> None:
+    """Write the machine's .parquet and .md."""
     rows = list(rows)
     folder.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.Table.from_pylist([{**asdict(machine), **asdict(row)} for row in rows]), folder / f"{name}.parquet")
+    pq.write_table(pa.Table.from_pylist([_record(row, machine) for row in rows]), folder / f"{machine.file}.parquet")
+    energy = "offers" if machine.cpu_energy else "does not offer"
     text = [
         "# Graph operators", "",
         f"{machine.gpu}, driver {machine.driver}, CUDA {machine.cuda}, CuPy {machine.cupy}, "
         f"cuGraph {machine.cugraph or 'not installed'}. "
         f"A copy runs at {machine.copy_rate / 1e9:,.0f} GB/s, the peak is {(machine.peak_rate or 0) / 1e9:,.0f} GB/s. "
+        f"The machine {energy} the energy of its CPUs. "
         "`make bench-abstractions` writes these tables; benchmarks/operators/tables.py defines the columns.",
+        "", f"![Roofline]({machine.file}.png)",
     ]  # fmt: skip
     for table in sorted({row.table for row in rows}):
-        text += ["", f"## {TITLES[table]}", "", _HEAD, "|---|---|" + "---:|" * 6 + "---|---|"]
+        text += ["", f"## {TITLES[table]}", "", _HEAD, "|---|---|" + "---:|" * 8 + "---|---:|---|"]
         text += [_line(row, machine) for row in rows if row.table == table]
-    (folder / f"{name}.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    (folder / f"{machine.file}.md").write_text("\n".join(text) + "\n", encoding="utf-8")
 
 
-_HEAD = "| graph | what | ms | GB/s | of the copy | of the peak | P100, of its peak | operations a byte | beside | note |"
+def _record(row: OperatorRow, machine: Machine) -> dict[str, object]:
+    """The times as columns of their own."""
+    values = asdict(row)
+    times = values.pop("times") or {"median": None, "p10": None, "p90": None, "runs": None}
+    return {**asdict(machine), **values, "milliseconds": times.pop("median"), **times}
+
+
+_HEAD = (
+    "| graph | what | ms | p10 to p90 | GB/s | of the copy | of the peak | P100, of its peak | operations a byte | runs "
+    "| beside | cuGraph, ms | note |"
+)
 
 
 def _line(row: OperatorRow, machine: Machine) -> str:
-    rate = row.num_bytes / row.milliseconds * 1000 if row.num_bytes and row.milliseconds else None
-    peak = machine.peak_rate
+    rate, peak, times = row.rate, machine.peak_rate, row.times
     beside = "" if row.beside is None else f"{row.beside_name} {row.beside:.4g} ms"
-    if row.beside and row.milliseconds:
-        beside += f" ({row.milliseconds / row.beside:.2f}x)"
+    if row.beside and times:
+        beside += f" ({times.median / row.beside:.2f}x)"
     cells = [
-        row.graph, row.what, _cell(row.milliseconds, "{:.4g}"), _cell(rate and rate / 1e9, "{:,.0f}"),
+        row.graph, row.what, _cell(times and times.median, "{:.4g}"),
+        f"{times.p10:.4g} to {times.p90:.4g}" if times and times.runs > 1 else "", _cell(rate and rate / 1e9, "{:,.0f}"),
         _cell(rate and rate / machine.copy_rate, "{:.0%}"), _cell(rate and peak and rate / peak, "{:.0%}"),
-        _cell(row.document, "{:.0%}"), _cell(row.ops and row.num_bytes and row.ops / row.num_bytes, "{:.3f}"), beside, row.note,
+        _cell(row.document, "{:.0%}"), _cell(row.ops and row.num_bytes and row.ops / row.num_bytes, "{:.3f}"),
+        _cell(times and times.runs, "{}"), beside, _cell(row.peer, "{:.4g}"), row.note,
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 

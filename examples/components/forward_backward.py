@@ -6,7 +6,7 @@ Fleischer, Hendrickson, Pinar: On Identifying Strongly Connected Components in P
 import numpy as np
 
 from kernels.graph import NO_ROW, Array, Graph
-from kernels.library.operators import Frontier, advance, compute, filter, reduce
+from kernels.library.operators import Frontier, advance, atomic_or, compute, filter, reduce
 
 
 def forward_backward(graph: Graph) -> Array:
@@ -33,10 +33,7 @@ def forward_backward(graph: Graph) -> Array:
         return row if labels[row] < 0 else size
 
     def visit(neighbour: int) -> bool:
-        if labels[neighbour] >= 0 or reached[neighbour] & side:
-            return False
-        reached[neighbour] = reached[neighbour] | side
-        return True
+        return labels[neighbour] < 0 and atomic_or(reached, neighbour, side)
 
     def settle(row: int) -> None:
         if reached[row] == 3:
@@ -45,16 +42,15 @@ def forward_backward(graph: Graph) -> Array:
 
     everything = Frontier.everything(graph)
     compute(everything, start)
-    while (pivot := int(reduce(everything, first_left, "min"))) < size:
+    while True:
         for direction in ("out", "in"):
             while advance(filter(everything, is_left), left_beside, direction=direction, after=trim, collect="first").size:
                 pass
         if (pivot := int(reduce(everything, first_left, "min"))) == size:
-            break
+            return labels
         for side, direction in ((1, "out"), (2, "in")):
             reached[pivot] |= side
             frontier = Frontier.of_rows(graph, [pivot])
             while frontier.size:
                 frontier = advance(frontier, visit, direction=direction)
         compute(everything, settle)
-    return labels

@@ -20,7 +20,8 @@ def random_neighbour(graph: Graph) -> Array:
         parent[row] = row
         least[row] = size
 
-    def draw(row: int) -> None:
+    def jump_and_draw(row: int) -> None:
+        parent[row] = parent[parent[row]]
         mixed = (row * 2654435761 + turn) * 2685821657736338717
         mate[row] = ((mixed ^ (mixed >> 32)) * 2246822519 >> 40) & 1
 
@@ -29,21 +30,13 @@ def random_neighbour(graph: Graph) -> Array:
         other = parent[neighbour]
         if one != other:
             apart[0] = 1
-            if mate[one] == 0 and mate[other] == 1:
-                atomic_min(least, one, other)
-            if mate[one] == 1 and mate[other] == 0:
-                atomic_min(least, other, one)
+            if mate[one] != mate[other]:
+                atomic_min(least, other if mate[one] else one, one if mate[one] else other)
 
     def join(row: int) -> None:
         if least[row] < size:
             parent[row] = least[row]
             least[row] = size
-
-    def jump(row: int) -> None:
-        mate[row] = parent[parent[row]]
-
-    def copy(row: int) -> None:
-        parent[row] = mate[row]
 
     def find_least(row: int) -> None:
         atomic_min(least, parent[row], row)
@@ -56,12 +49,11 @@ def random_neighbour(graph: Graph) -> Array:
     while True:
         turn += 1
         apart[0] = 0
-        compute(everything, draw)
+        compute(everything, jump_and_draw)
         advance(everything, hook)
         if not int(apart[0]):
             break
-        for step in (join, jump, copy):
-            compute(everything, step)
+        compute(everything, join)
     compute(everything, find_least)
     compute(everything, name)
     return mate

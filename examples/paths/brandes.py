@@ -47,10 +47,7 @@ def brandes(graph: Graph, sources: Iterable[int]) -> Array:
 
     def keep_share(row: int, total: float) -> None:
         share[row] = total * paths[row]
-
-    def add(row: int) -> None:
-        if hops[row] > 0:
-            between[row] += share[row]
+        between[row] += share[row]
 
     everything = Frontier.everything(graph)
     for each in rows:
@@ -64,5 +61,4 @@ def brandes(graph: Graph, sources: Iterable[int]) -> Array:
         for below in range(int(reduce(everything, own_hops, "max")) - 1, 0, -1):
             level = below
             advance(filter(everything, in_level), given, after=keep_share, collect="sum")
-        compute(everything, add)
     return between

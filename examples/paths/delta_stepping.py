@@ -20,17 +20,14 @@ def delta_stepping(graph: Graph, source: int, delta: float) -> Array:
         raise ValueError(f"delta {delta} is not above 0")
     distance: Array = np.empty(graph.num_vertices, np.float64, like=graph.ids)
     waits, passed = (np.zeros(graph.num_vertices, np.bool_, like=graph.ids) for _ in range(2))
-    far, limit, source = float("inf"), 0.0, require_row(graph, source)
+    far, limit, light, source = float("inf"), 0.0, True, require_row(graph, source)
 
     def start(row: int) -> None:
         distance[row] = 0.0 if row == source else far
         waits[row] = row == source
 
-    def is_waiting(row: int) -> bool:
-        return waits[row]
-
-    def own_distance(row: int) -> float:
-        return distance[row]
+    def waiting(row: int) -> float:
+        return distance[row] if waits[row] else far
 
     def degree_of(degree: int) -> int:
         return degree
@@ -40,15 +37,11 @@ def delta_stepping(graph: Graph, source: int, delta: float) -> Array:
 
     def take(row: int) -> float:
         waits[row] = False
-        passed[row] = True
+        passed[row] = light
         return distance[row]
 
-    def relax_light(neighbour: int, weight: float, own: float) -> None:
-        if weight <= delta and atomic_min(distance, neighbour, own + weight):
-            waits[neighbour] = True
-
-    def relax_again(neighbour: int, weight: float, own: float) -> bool:
-        if weight <= delta and atomic_min(distance, neighbour, own + weight):
+    def relax(neighbour: int, weight: float, own: float) -> bool:
+        if (weight <= delta) == light and atomic_min(distance, neighbour, own + weight):
             waits[neighbour] = True
             return own + weight < limit
         return False
@@ -56,23 +49,13 @@ def delta_stepping(graph: Graph, source: int, delta: float) -> Array:
     def has_passed(row: int) -> bool:
         return passed[row]
 
-    def give_heavy(row: int) -> float:
-        passed[row] = False
-        return distance[row]
-
-    def relax_heavy(neighbour: int, weight: float, own: float) -> None:
-        if weight > delta and atomic_min(distance, neighbour, own + weight):
-            waits[neighbour] = True
-
     has_hubs = reduce(everything := Frontier.everything(graph), degree_of, "max") >= _HUB
     compute(everything, start)
-    while (waiting := filter(everything, is_waiting)).size:
-        least = float(reduce(waiting, own_distance, "min"))
+    while (least := float(reduce(everything, waiting, "min"))) < far:
         limit = max((least // delta + 1) * delta, float(np.nextafter(least, far)))  # also where the sum absorbs delta
-        while has_hubs and (bucket := filter(everything, in_bucket)).size:
-            compute(bucket, take)
-            advance(bucket, relax_light, before=own_distance)
-        if not has_hubs:
-            repeat_advance(filter(waiting, in_bucket), relax_again, before=take)
-        advance(filter(everything, has_passed), relax_heavy, before=give_heavy)
+        bucket, light = filter(everything, in_bucket), True
+        while bucket.size:
+            bucket = advance(bucket, relax, before=take) if has_hubs else repeat_advance(bucket, relax, before=take)[1]
+        light = False
+        advance(filter(everything, has_passed), relax, before=take)
     return distance

@@ -16,26 +16,19 @@ _ARCS, _ROWS, _AT_ONCE, _FEW = 1 / 14, 1 / 2, 1 << 21, 1 / 64
 
 def direction_optimising(graph: Graph, source: int) -> Array:
     """Hops from row `source` to every row, int64 [V]; -1 if it is not reached."""
-    source = require_row(graph, source)
-    hops: Array = np.empty(graph.num_vertices, np.int64, like=graph.ids)
-    reached: Array = np.empty(graph.num_vertices, np.bool_, like=graph.ids)
-    level = 0
+    hops, reached = (np.empty(graph.num_vertices, of, like=graph.ids) for of in (np.int64, np.bool_))
+    level, source = 0, require_row(graph, source)
 
     def start(row: int) -> None:
-        hops[row] = UNREACHED
+        hops[row] = 0 if row == source else UNREACHED
         reached[row] = row == source
 
-    def visit(neighbour: int) -> bool:
+    def visit(neighbour: int, round: int) -> bool:
         if reached[neighbour]:
             return False
         reached[neighbour] = True
+        hops[neighbour] = level + round
         return True
-
-    def arrive(row: int, round: int) -> None:
-        hops[row] = level + round - 1
-
-    def arrive_last(row: int) -> None:
-        hops[row] = level
 
     def unreached(row: int) -> bool:
         return not reached[row]
@@ -59,16 +52,14 @@ def direction_optimising(graph: Graph, source: int) -> Array:
     compute(everything, start)
     while True:
         few = _ARCS * left + _ROWS * graph.num_vertices + (_AT_ONCE if is_cupy(graph) else 0)
-        rounds, frontier = repeat_advance(frontier.under(most_work=int(few)), visit, before=arrive)
+        rounds, frontier = repeat_advance(frontier.under(most_work=int(few)), visit)
         level += rounds
         if not frontier.size:
             return hops
-        compute(frontier, arrive_last)
-        below, settled = filter(everything, unreached), graph.num_vertices
-        while below.size and settled > _FEW * graph.num_vertices:
+        below, before = filter(everything, unreached), 2 * graph.num_vertices
+        while below.size and before - below.size > _FEW * graph.num_vertices:
             level, before = level + 1, below.size
             below = advance(below, in_level_before, direction="in", after=stays, collect="first")
-            settled = before - below.size
         if not below.size:
             return hops
         frontier, left = filter(everything, in_level), int(reduce(below, arcs)) if below.kind == "dense" else 0

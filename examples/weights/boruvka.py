@@ -10,7 +10,7 @@ from kernels.library.operators import Frontier, advance, atomic_min, compute
 def boruvka(graph: Graph) -> tuple[Array, Array]:
     """Whether each edge belongs to the forest, bool [E], and the edges' two rows, int64 [2, E], ascending by weight and rows."""
     ranks, low, high = edges_of(graph)
-    tree, lightest = (np.empty(graph.num_vertices, np.int64, like=graph.ids) for _ in range(2))
+    tree, roots, lightest = (np.empty(graph.num_vertices, np.int64, like=graph.ids) for _ in range(3))
     chosen: Array = np.zeros(len(low), np.bool_, like=graph.ids)
     none = len(low)
 
@@ -19,6 +19,7 @@ def boruvka(graph: Graph) -> tuple[Array, Array]:
 
     def clear(row: int) -> None:
         lightest[row] = none
+        roots[row] = tree[row]
 
     def leave(row: int, neighbour: int, arc: int) -> bool:
         if tree[row] == tree[neighbour]:
@@ -42,17 +43,13 @@ def boruvka(graph: Graph) -> tuple[Array, Array]:
         root = tree[row]
         while root != tree[root]:
             root = tree[root]
-        roots[row] = root
-
-    def copy(row: int) -> None:
-        tree[row] = roots[row]
+        tree[row] = root
 
     everything = frontier = Frontier.everything(graph)
     compute(everything, start)
-    roots = tree.copy()
     while frontier.size:
         compute(everything, clear)
         frontier = advance(frontier, leave, after=stays, collect="sum")
-        for step in (hook, jump, copy):
-            compute(everything, step)
+        compute(everything, hook)
+        compute(everything, jump)
     return chosen, np.stack([low, high])

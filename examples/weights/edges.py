@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kernels.arrays import require_row
 from kernels.graph import Array, Csr, Graph
 
 
@@ -51,6 +52,14 @@ def network_of(graph: Graph) -> tuple[Graph, Array, Array]:
     np.cumsum(np.bincount(near, minlength=size), out=offsets[1:])
     arcs = Csr(offsets, far[order].astype(graph.out.indices.dtype), None)
     return Graph(graph.ids, graph.rows_by_id, arcs, arcs, directed=True), capacities[order], reverse
+
+
+def ends_of(graph: Graph, source: int, target: int) -> tuple[int, int]:
+    """Two rows between which something flows. Raises ValueError if they are the same one."""
+    source, target = require_row(graph, source), require_row(graph, target)
+    if source == target:
+        raise ValueError(f"source and target are the same row, {source}")
+    return source, target
 
 
 def _tails(graph: Graph) -> Array:

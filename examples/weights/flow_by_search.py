@@ -6,8 +6,7 @@ arcs have the smallest positions is taken.
 
 import numpy as np
 
-from examples.weights.edges import network_of
-from kernels.arrays import require_row
+from examples.weights.edges import ends_of, network_of
 from kernels.graph import Array, Graph
 from kernels.library.operators import Frontier, advance, atomic_min, compute, filter, reduce
 
@@ -17,14 +16,11 @@ def flow_by_search(graph: Graph, source: int, target: int) -> tuple[int, Array]:
 
     Raises ValueError if source and target are the same row, or a weight is not an integer.
     """
-    source, target = require_row(graph, source), require_row(graph, target)
-    if source == target:
-        raise ValueError(f"source and target are the same row, {source}")
+    source, target = ends_of(graph, source, target)
     network, capacity, reverse = network_of(graph)
     hops, through = (np.empty(graph.num_vertices, np.int64, like=graph.ids) for _ in range(2))
     on_path: Array = np.zeros(graph.num_vertices, np.bool_, like=graph.ids)
-    arcs, level, amount, flow = network.num_arcs, 0, 0, 0
-    heads = network.out.indices
+    heads, arcs, level, amount, flow = network.out.indices, network.num_arcs, 0, 0, 0
 
     def start(row: int) -> None:
         hops[row] = 0 if row == source else -1

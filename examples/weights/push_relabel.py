@@ -6,8 +6,7 @@ and how far it is lifted is decided from what does not change meanwhile, so the 
 
 import numpy as np
 
-from examples.weights.edges import network_of
-from kernels.arrays import require_row
+from examples.weights.edges import ends_of, network_of
 from kernels.graph import Array, Graph
 from kernels.library.operators import Frontier, advance, atomic_add, compute, filter
 
@@ -17,9 +16,7 @@ def push_relabel(graph: Graph, source: int, target: int) -> tuple[int, Array]:
 
     Raises ValueError if source and target are the same row, or a weight is not an integer.
     """
-    source, target = require_row(graph, source), require_row(graph, target)
-    if source == target:
-        raise ValueError(f"source and target are the same row, {source}")
+    source, target = ends_of(graph, source, target)
     network, capacity, reverse = network_of(graph)
     excess, height, chosen, amount = (np.zeros(graph.num_vertices, np.int64, like=graph.ids) for _ in range(4))
     size, arcs = graph.num_vertices, max(network.num_arcs, 1)

@@ -12,7 +12,7 @@ from kernels.gpu.transfer import to_device
 from kernels.library.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
 from kernels.library.operators.gpu import arcs, constants, groups
 from tests.operators import cases
-from tests.operators.test_algorithms import GRAPHS, ROWS, answers
+from tests.operators.algorithms import GRAPHS, ROWS, answers
 
 
 @pytest.fixture(scope="module", params=cases.GRAPHS)
@@ -148,18 +148,19 @@ def test_hubs_are_shared_by_all_blocks():
 def test_algorithms(name):
     """Each in one test, because each process that runs a part of it compiles its functions."""
     for graph in GRAPHS[:3]:
-        parts = []
-        for each in (to_device(graph), graph):
-            (found,) = answers(each, [name]).values()
-            parts.append([np.asarray(cases.host(part)) for part in (found if isinstance(found, tuple) else (found,))])
-        cases.require_same(*parts)
+        there, here = ([found for _, found in answers(name, each)] for each in (to_device(graph), graph))
+        cases.require_same(*([part for found in all_ for part in of_one(found)] for all_ in (there, here)))
+
+
+def of_one(found):
+    return [np.asarray(part) for part in (found if isinstance(found, tuple) else (found,))]
 
 
 @pytest.mark.parametrize("hub", [1, 1 << 12])
 def test_delta_stepping_with_and_without_hubs(hub, monkeypatch):
     monkeypatch.setattr("examples.paths.delta_stepping._HUB", hub)
-    (there,), (here,) = (answers(each, ["paths.delta_stepping"]).values() for each in (to_device(GRAPHS[1]), GRAPHS[1]))
-    np.testing.assert_array_equal(there.get(), here)
+    ((_, there),), ((_, here),) = (answers("paths.delta_stepping", each) for each in (to_device(GRAPHS[1]), GRAPHS[1]))
+    np.testing.assert_array_equal(there, here)
 
 
 @pytest.mark.parametrize("size", [1025, 40_001])
