@@ -1,6 +1,6 @@
-"""What operators could use on a CPU and do not: lanes of short rows, and frontiers with a kind for each group of degrees.
+"""What operators could use on a CPU: lanes of short rows, frontiers by groups of degrees, packed values, clusters and segments.
 
-`NUMBA_NUM_THREADS=1 python -m benchmarks.cpu.operators` prints both tables. Times are those of the processor, not of the clock.
+`NUMBA_NUM_THREADS=1 python -m benchmarks.cpu.operators` prints the tables. Times are those of the processor, not of the clock.
 """
 
 import time
@@ -14,10 +14,11 @@ from benchmarks.generators import grid_edges, rmat_edges
 from benchmarks.graphs import graph_of_edges
 from kernels.bfs import bfs
 from kernels.graph import Array, Csr, Graph
-from kernels.library.operators import Frontier, Rules, advance
+from kernels.library.operators import Frontier, Rules, advance, atomic_min, repeat_advance
 
 _WIDTHS, _SHORT, _RUNS = (32, 256), 32, 9
 _GROUPS = (1024, 32, 0)  # least degrees
+_FAR, _SEGMENTS, _SCALE = 1 << 30, 4, 21
 
 
 def by_degree(src: Array, dst: Array, size: int) -> Graph:
@@ -129,8 +130,75 @@ def compare_frontiers(name: str, graph: Graph) -> list[str]:
     return found
 
 
+def compare_packing(name: str, graph: Graph) -> list[str]:
+    """Rows of the third table: two int32 of a neighbour in two arrays, in one word, and as one value where that is possible."""
+    size, everything = graph.num_vertices, Frontier.everything(graph)
+    rank, degree = np.arange(size, dtype=np.int32) % 1000, np.maximum(np.diff(graph.out.offsets), 1).astype(np.int32)
+    both, share, sums = rank.astype(np.int64) << 32 | degree, (rank / degree).astype(np.float32), np.zeros(size)
+    levels, parents, state = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64)
+
+    def of_two(neighbour):
+        return rank[neighbour] / degree[neighbour]
+
+    def of_packed(neighbour):
+        word = both[neighbour]
+        return (word >> 32) / (word & 4294967295)
+
+    def of_share(neighbour):
+        return share[neighbour]
+
+    def keep(row, total):
+        sums[row] = total
+
+    def visit_two(row, neighbour, round):
+        if levels[neighbour] < round or parents[neighbour] <= row:
+            return False
+        levels[neighbour] = round
+        atomic_min(parents, neighbour, row)
+        return True
+
+    def visit_packed(row, neighbour, round):
+        word = (round << 32) | row
+        return state[neighbour] > word and atomic_min(state, neighbour, word)
+
+    def search(visit: Callable[..., Any]) -> None:
+        levels[:], parents[:], state[:] = _FAR, _FAR, _FAR << 32
+        levels[0] = parents[0] = state[0] = 0
+        repeat_advance(Frontier.of_rows(graph, [0]), visit)
+
+    ways = [milliseconds(lambda each=each: advance(everything, each, after=keep, collect="sum"))
+            for each in (of_two, of_packed, of_share)]  # fmt: skip
+    searches = [milliseconds(lambda each=each: search(each)) for each in (visit_two, visit_packed)]
+    reached = levels < _FAR
+    np.testing.assert_array_equal((state >> 32)[reached], levels[reached])
+    np.testing.assert_array_equal((state & (_FAR - 1))[reached], parents[reached])
+    return [
+        f"| {name}, sum of rank / degree | {ways[0]:.1f} | {ways[1]:.1f} | {ways[2]:.1f} |",
+        f"| {name}, levels and parents | {searches[0]:.1f} | {searches[1]:.1f} | |",
+    ]
+
+
+def compare_segments(name: str, src: Array, dst: Array, size: int) -> str:
+    """A row of the fourth table: sums of an int32 of each neighbour, with and without clusters and segments."""
+    cells = []
+    for graph in (graph_of_edges(src, dst, None, size), by_degree(src, dst, size)):
+        values, sums = np.arange(size, dtype=np.int32), np.zeros(size, np.int32)
+
+        def give(neighbour):
+            return values[neighbour]  # noqa: B023  (called at once)
+
+        def keep(row, total):
+            sums[row] = total  # noqa: B023
+
+        for segments in (1, _SEGMENTS):
+            frontier = Frontier.everything(graph, Rules(segments=segments))
+            taken = milliseconds(lambda: advance(frontier, give, after=keep, collect="sum"))  # noqa: B023
+            cells.append(f"{taken:.1f}")
+    return f"| {name} | {' | '.join(cells)} |"
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     made = graphs()
     print(
         "| graph | from the rows, ms | from lanes of 32 | made in | from lanes of 256 | made in |\n|---|---:|---:|---:|---:|---:|"
@@ -138,7 +206,16 @@ def main() -> None:
     for name, graph in made.items():
         print(compare_lanes(name, graph), flush=True)
     print("\n| level | rows | list, ms | flags, ms | by groups, ms |\n|---|---:|---:|---:|---:|")
-    print("\n".join(compare_frontiers("R-MAT 18", made["R-MAT 18"])))
+    print("\n".join(compare_frontiers("R-MAT 18", made["R-MAT 18"])), flush=True)
+    print("\n| what | two arrays, ms | packed in 8 bytes, ms | quotient made before, ms |\n|---|---:|---:|---:|")
+    for name in ("R-MAT 18", "uniform, 2^20 rows of about 8 arcs"):
+        print("\n".join(compare_packing(name, made[name])), flush=True)
+    print("\n| graph | none, ms | segments, ms | clusters, ms | both, ms |\n|---|---:|---:|---:|---:|")
+    random = np.random.default_rng(2)
+    src, dst = rmat_edges(_SCALE, 4 << _SCALE, random.random)
+    places = random.permutation(1 << _SCALE)
+    print(compare_segments(f"R-MAT {_SCALE}", places[src], places[dst], 1 << _SCALE), flush=True)
+    print(compare_segments(f"uniform {_SCALE}", *random.integers(0, 1 << _SCALE, (2, 4 << _SCALE)), 1 << _SCALE))
 
 
 if __name__ == "__main__":
