@@ -51,7 +51,7 @@ _TOLERANCE = 1e-2  # of PageRank: enough iterations for a time per iteration
 
 
 @dataclass(frozen=True)
-class Compared:
+class Pairing:
     """An algorithm: `solve(graph, row)`; our kernel; whether both answers are the same; cuGraph's name for it."""
 
     name: str
@@ -96,37 +96,37 @@ def _flow(graph: Graph, row: int) -> Any:
     return max_flow(graph, cp.array([row]), cp.array([0 if row else 1]))
 
 
-def _components(name: str, solve: Callable[[Graph], Any], most: int) -> Compared:
-    return Compared(name, lambda graph, _: solve(graph), lambda graph, _: wcc(graph), _same_parts, "wcc", most, symmetric=True)
+def _components(name: str, solve: Callable[[Graph], Any], most: int) -> Pairing:
+    return Pairing(name, lambda graph, _: solve(graph), lambda graph, _: wcc(graph), _same_parts, "wcc", most, symmetric=True)
 
 
 ALGORITHMS = (
-    Compared("top_down", top_down, bfs, _same_levels, "bfs", MEDIUM),
-    Compared("bottom_up", bottom_up, bfs, _same_levels, "bfs", MEDIUM),
-    Compared("direction_optimising", direction_optimising, bfs, _same_levels, "bfs", MEDIUM),
-    Compared("bellman_ford", bellman_ford, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
-    Compared("bellman_ford_partial", bellman_ford_partial, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
-    Compared("dijkstra", dijkstra, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
-    Compared("delta_stepping", _delta_of, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
+    Pairing("top_down", top_down, bfs, _same_levels, "bfs", MEDIUM),
+    Pairing("bottom_up", bottom_up, bfs, _same_levels, "bfs", MEDIUM),
+    Pairing("direction_optimising", direction_optimising, bfs, _same_levels, "bfs", MEDIUM),
+    Pairing("bellman_ford", bellman_ford, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
+    Pairing("bellman_ford_partial", bellman_ford_partial, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
+    Pairing("dijkstra", dijkstra, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
+    Pairing("delta_stepping", _delta_of, sssp, _same_lengths, "sssp", MEDIUM, symmetric=True),
     _components("shiloach_vishkin", shiloach_vishkin, LARGE),
     _components("by_search", by_search, SMALL),
     _components("random_neighbour", random_neighbour, LARGE),
     _components("label_propagation", label_propagation, LARGE),
     _components("colouring", colouring, LARGE),
-    Compared("communities", lambda graph, _: communities(graph), lambda graph, _: own_communities(graph), lambda *_: True,
+    Pairing("communities", lambda graph, _: communities(graph), lambda graph, _: own_communities(graph), lambda *_: True,
              "communities", SMALL, symmetric=True),
-    Compared("floyd_warshall", lambda graph, _: floyd_warshall(graph), lambda graph, _: closure(graph), _same_pairs, None, SMALL),
-    Compared("closure_by_search", lambda graph, _: closure_by_search(graph), lambda graph, _: closure(graph), _same_pairs, None,
+    Pairing("floyd_warshall", lambda graph, _: floyd_warshall(graph), lambda graph, _: closure(graph), _same_pairs, None, SMALL),
+    Pairing("closure_by_search", lambda graph, _: closure_by_search(graph), lambda graph, _: closure(graph), _same_pairs, None,
              SMALL),
-    Compared("forward_backward", lambda graph, _: forward_backward(graph), lambda graph, _: scc(graph), _same_parts, "scc", LARGE,
+    Pairing("forward_backward", lambda graph, _: forward_backward(graph), lambda graph, _: scc(graph), _same_parts, "scc", LARGE,
              symmetric=False),
-    Compared("brandes, all sources", lambda graph, _: brandes(graph, range(graph.num_vertices)),
+    Pairing("brandes, all sources", lambda graph, _: brandes(graph, range(graph.num_vertices)),
              lambda graph, _: betweenness(graph, weights=False), _same_shares, "betweenness", SMALL, symmetric=True),
-    Compared("boruvka", lambda graph, _: boruvka(graph)[0], lambda graph, _: minimum_spanning_forest(graph),
+    Pairing("boruvka", lambda graph, _: boruvka(graph)[0], lambda graph, _: minimum_spanning_forest(graph),
              lambda found, ours: int(found.sum()) == len(ours.weights), "forest", MEDIUM, symmetric=True),
-    Compared("push_relabel", lambda graph, row: push_relabel(graph, row, 0 if row else 1), _flow, _same_flow, None, SMALL,
+    Pairing("push_relabel", lambda graph, row: push_relabel(graph, row, 0 if row else 1), _flow, _same_flow, None, SMALL,
              symmetric=True),
-    Compared("flow_by_search", lambda graph, row: flow_by_search(graph, row, 0 if row else 1), _flow, _same_flow, None, SMALL,
+    Pairing("flow_by_search", lambda graph, row: flow_by_search(graph, row, 0 if row else 1), _flow, _same_flow, None, SMALL,
              symmetric=True),
 )  # fmt: skip
 

@@ -20,7 +20,7 @@ from kernels.wcc import wcc
 
 
 @dataclass(frozen=True)
-class StandIn:
+class DocumentGraph:
     """A graph of the document: vertices, edges as stored, and the share of its vertices that its largest component has."""
 
     name: str
@@ -45,16 +45,16 @@ class StandIn:
 
 
 STAND_INS = (
-    StandIn("rmat_20_16", 1 << 20, 1 << 25, 0.52),
-    StandIn("ru_20_16", 1 << 20, 1 << 25, 1, uniform=True),
-    StandIn("livejournal", 5_200_000, 49_000_000, 0.63),
-    StandIn("orkut", 3_072_441, 117_000_000, 1),
-    StandIn("pokec", 1_630_000, 30_000_000, 0.87),
-    StandIn("youtube", 3_200_000, 9_300_000, 0.47),
-    StandIn("wikipedia_en", 12_200_000, 378_000_000, 0.99),
-    StandIn("web_trackers", 27_700_000, 140_000_000, 0.5),
-    StandIn("wikipedia_ru", 2_870_000, 82_000_000, 0.99),
-    StandIn("ru_24_16", 1 << 24, 1 << 29, 1, uniform=True),
+    DocumentGraph("rmat_20_16", 1 << 20, 1 << 25, 0.52),
+    DocumentGraph("ru_20_16", 1 << 20, 1 << 25, 1, uniform=True),
+    DocumentGraph("livejournal", 5_200_000, 49_000_000, 0.63),
+    DocumentGraph("orkut", 3_072_441, 117_000_000, 1),
+    DocumentGraph("pokec", 1_630_000, 30_000_000, 0.87),
+    DocumentGraph("youtube", 3_200_000, 9_300_000, 0.47),
+    DocumentGraph("wikipedia_en", 12_200_000, 378_000_000, 0.99),
+    DocumentGraph("web_trackers", 27_700_000, 140_000_000, 0.5),
+    DocumentGraph("wikipedia_ru", 2_870_000, 82_000_000, 0.99),
+    DocumentGraph("ru_24_16", 1 << 24, 1 << 29, 1, uniform=True),
 )  # fmt: skip  (rmat_26_16 has 2^31 arcs, whose keys and sorting need more than the memory of one GPU)
 
 
@@ -68,7 +68,7 @@ def all_of_them() -> Iterator[OperatorRow]:
         cp.get_default_memory_pool().free_all_blocks()
 
 
-def _statistics(graph: Graph, of: StandIn, name: str) -> OperatorRow:
+def _statistics(graph: Graph, of: DocumentGraph, name: str) -> OperatorRow:
     _, sizes = cp.unique(wcc(graph).labels, return_counts=True)
     largest, degree = int(sizes.max()) / graph.num_vertices, int(cp.diff(graph.out.offsets).max())
     note = (

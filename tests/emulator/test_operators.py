@@ -17,6 +17,7 @@ from kernels.library.operators import Frontier, UserFunctionError, advance, comp
 from kernels.library.operators.gpu import arcs, compiled, groups, search
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
+from tests.operators.algorithms import ROWS, algorithm, answers, graphs_of, require_row_of_the_table, require_true, traced
 
 
 def test_every_operator():
@@ -181,3 +182,14 @@ def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
         check=True, cwd=ROOT.parent, env=os.environ | {"PYTHONPATH": str(ROOT.parent)},
     )  # fmt: skip
     assert not done.stdout
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_an_algorithm_gives_the_oracles_answers_with_the_operators_of_the_table(name, monkeypatch):
+    monkeypatch.setattr("examples.paths.direction_optimising._AT_ONCE", 0)  # as on the CPU: small graphs are searched both ways
+    algorithm(name)
+    with traced() as used:
+        for graph in graphs_of(name):
+            for given, found in answers(name, to_device(graph)):
+                require_true(name, graph, given, found)
+    require_row_of_the_table(name, used)

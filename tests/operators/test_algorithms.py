@@ -1,4 +1,4 @@
-"""The algorithms of examples/ on the CPU, and their length; tests/emulator/test_algorithms.py tries all of them."""
+"""The algorithms of examples/ on the CPU, and their length; tests/emulator/test_operators.py tries all of them."""
 
 import ast
 import io

@@ -22,7 +22,7 @@ class Rules:
     sparse_rows: float = 1 / 32
     sparse_arcs: float = 1.0
     # `advance` over all rows visits the neighbours in this many ranges, one after another, so that what is read of a range stays
-    # in the cache. For graphs without hubs.
+    # in the cache. A range costs a pass over the rows, so this pays only where the values are much larger than the cache.
     segments: int = 1
     # On a GPU, `advance` over all rows, or over flags of many, visits the arcs in the order of tiles after so many sweeps of a
     # direction that could have this order, if that pays (docs/abstractions.md); None: never.
