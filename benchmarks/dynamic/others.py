@@ -70,14 +70,14 @@ def other_searches(what: str, graph: Graph, expected: Paths) -> dict[str, Callab
     return ways
 
 
-class CuGraph(NamedTuple):
+class CuGraphSearches(NamedTuple):
     """What cuGraph does on a graph whose arcs are in the GPU's memory."""
 
     build: Callable[[], Any]
     searches: dict[tuple[str, str], Callable[[], Any]]  # by ours and by the name of the way
 
 
-def cugraph_of(graph: Graph, expected: dict[str, Paths]) -> CuGraph | None:
+def cugraph_of(graph: Graph, expected: dict[str, Paths]) -> CuGraphSearches | None:
     """Its searches from row 0, after their answers were compared with the expected ones; None if it is not installed."""
     if not (on_gpu() and find_spec("pylibcugraph")):
         return None
@@ -90,7 +90,7 @@ def cugraph_of(graph: Graph, expected: dict[str, Paths]) -> CuGraph | None:
             if not peer.agrees(peer.solve(0), paths):
                 raise AssertionError(f"cuGraph's {what} differs from ours")
             searches[what, f"cuGraph, {peer.note}" if peer.note else "cuGraph"] = partial(peer.solve, 0)
-    return CuGraph(way.build, searches)
+    return CuGraphSearches(way.build, searches)
 
 
 def _static_search(csr: Csr) -> Callable[[int], Paths]:
