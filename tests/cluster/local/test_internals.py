@@ -19,6 +19,7 @@ from pipeline.cluster.fork_server.multiprocessing_internals import kill_fork_ser
 
 def test_a_fork_server_has_its_socket_where_it_is_wanted_and_ends(monkeypatch):
     monkeypatch.setattr(forkserver._forkserver, "_preload_modules", [])
+    kill_fork_server()  # that of an earlier test in this process
     before = process.current_process()._config.get("tempdir")
     for _ in range(2):  # another one may follow
         with tempfile.TemporaryDirectory() as folder:
