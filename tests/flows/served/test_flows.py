@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
-from functools import wraps
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
@@ -129,24 +129,21 @@ def test_a_second_run_only_publishes(road, caplog):
 def test_prefect_shows_how_far_a_task_is(road, monkeypatch):
     """The lines are logged by another thread than the task's, and name it all the same."""
     monkeypatch.setattr(shown, "LOG_EVERY", 0.01)
-    logged, sentence, follow = set(), shown._Running.sentence, shown.Shown.follow
+    logged, sentence, step = set(), shown._Running.sentence, shown.Shown.step
 
     def noted(running, now):
         logged.add(running.progress.name)
         return sentence(running, now)
 
-    def long(shown_by, name, step, *expected):
+    @contextmanager
+    def long(shown_by, name, *expected):
         """The steps that are looked for take until a line of them is logged."""
-
-        @wraps(step)
-        def lasting(*args, **kwargs):
+        with step(shown_by, name, *expected):
             assert name not in {"sssp", "publish"} or eventually(lambda: name in logged)
-            return step(*args, **kwargs)
-
-        return follow(shown_by, name, lasting, *expected)
+            yield
 
     monkeypatch.setattr(shown._Running, "sentence", noted)
-    monkeypatch.setattr(shown.Shown, "follow", long)
+    monkeypatch.setattr(shown.Shown, "step", long)
     state = road_network(str(road[0]), sources=[2, 3, 5], return_state=True)
     of_run = LogFilter(flow_run_id={"any_": [state.state_details.flow_run_id]})
 
