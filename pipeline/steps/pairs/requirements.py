@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kernels.graph import Array
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.ingest.source import locate
@@ -21,8 +22,8 @@ def require_pairs(config: RunConfig, graph: Folder) -> None:
             from pipeline.steps.pairs.maximum_flows import read_pairs
 
             for name in config.of_stages[stage].pair_files:
-                read_pairs(locate(name).require_local(), name, graph)
-                _require(name, graph)
+                ends = read_pairs(locate(name).require_local(), name, graph)
+                _require_known(name, 0, ends, _ids_of(graph))
     for product in config.of_products.values():
         for name in product.pair_files:
             _require(name, graph)
@@ -36,13 +37,17 @@ def _require(name: str, graph: Folder, strict: bool = True) -> None:
         for batch in batches(path, name, block, graph, strict):
             ends = np.stack([column.to_numpy() for column in batch.columns])
             if strict:
-                require_pairs_known(
-                    name, first, ends, np.stack([positions_in(ascending, end)[1] for end in ends]), len(ascending)
-                )
+                _require_known(name, first, ends, ascending)
             first += len(batch)
 
 
-def _ids_of(graph: Folder) -> np.ndarray:
+def _require_known(name: str, first: int, ends: Array, ascending: Array) -> None:
+    """Raise BadInput for the first pair, from row `first` on, with an end that is not among the ascending ids of the graph."""
+    known = np.stack([positions_in(ascending, end)[1] for end in ends])
+    require_pairs_known(name, first, ends, known, len(ascending))
+
+
+def _ids_of(graph: Folder) -> Array:
     """All external ids, ascending."""
     ids, rows_by_id, _, _ = open_vertices(graph)
     return ids[rows_by_id]
