@@ -36,7 +36,11 @@ def advance(
         collect ({"sum", "product", "min", "max", "first"}, optional): Combine what `edge` returns, for each row, to `total`.
             Float sums and products have a fixed order. "first" is the position of the row's first arc for which `edge` returns
             True, or -1; the arcs behind it are not visited, so `edge` must not write.
-        Frontier: The rows that a function returned True for, each once.
+
+    Returns:
+        The rows that a function returned True for, each once.
+
+    Raises:
         UserFunctionError: A function is not supported, or failed. The smallest row that fails is reported.
     """
     csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect)
@@ -58,9 +62,8 @@ def repeat_advance(
     The functions are those of `advance` and may also take `round`, which counts from 1. On a GPU all rounds are one launch, so a
     search of thousands of small frontiers does not cost a call for each.
 
-    Args:
-        int: Number of rounds.
-        Frontier: The rows that the last round found: none without `most_work`.
+    Returns:
+        The number of rounds, and the rows that the last round found: none without `most_work`.
 
     Raises:
         UserFunctionError: A function is not supported, or failed, or rows are still found after V + 2^20 rounds.

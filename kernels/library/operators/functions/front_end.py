@@ -21,6 +21,8 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
         parameters: types of all values that a call passes; the function takes those that it names.
         captured: what its free names refer to: arrays, numbers, modules and functions.
         rows: number of rows of the graph, which the parameters `row` and `neighbour` are below.
+
+    Raises:
         UserFunctionError: Something in it is not supported, with the line.
     """
     file, definition = _definition(function)
