@@ -170,6 +170,23 @@ def measured_single_rank(stage: str, folder: Folder, rows: list[int], context: T
     return bytes_grown()
 
 
+class FewRows(WorkerPlugin):
+    """Limits the rows of a worker, also of one that starts later, as `limit_rows`, until it is unregistered."""
+
+    name = "few rows"
+
+    def __init__(self, group: int, file: int) -> None:
+        self.limits, self.before = (group, file), (tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE)
+
+    def setup(self, worker: Worker) -> None:
+        """Called by Dask."""
+        limit_rows(*self.limits)
+
+    def teardown(self, worker: Worker) -> None:
+        """Called by Dask."""
+        limit_rows(*self.before)
+
+
 class AsOnSeveralMachines(WorkerPlugin):
     """Lets the ranks of a worker, also of one that starts later, communicate as if some of them were on another machine."""
 

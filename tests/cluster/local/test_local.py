@@ -53,14 +53,13 @@ ROWS = 10_000, 40_000  # in a row group and in a file, which holds one answer in
 @pytest.fixture(scope="module", autouse=True)
 def few_rows(cluster):
     """Row groups and files of so many rows, in this process and in the workers."""
-    names = ("ROWS_PER_GROUP", "ROWS_PER_FILE")
-    before = [getattr(tables, name) for name in names]
+    plugin = worker_tasks.FewRows(*ROWS)
     with pytest.MonkeyPatch.context() as patch:
-        for name, rows in zip(names, ROWS, strict=True):
+        for name, rows in zip(("ROWS_PER_GROUP", "ROWS_PER_FILE"), ROWS, strict=True):
             patch.setattr(tables, name, rows)
-        cluster._client.run(worker_tasks.limit_rows, *ROWS)
+        cluster._client.register_plugin(plugin)
         yield
-    cluster._client.run(worker_tasks.limit_rows, *before)
+    cluster._client.unregister_worker_plugin(plugin.name)
 
 
 @pytest.fixture(scope="module")
