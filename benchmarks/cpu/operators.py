@@ -3,6 +3,7 @@
 `NUMBA_NUM_THREADS=1 python -m benchmarks.cpu.operators` prints the tables. Times are those of the processor, not of the clock.
 """
 
+import argparse
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +13,14 @@ import numpy as np
 
 from benchmarks.generators import grid_edges, rmat_edges
 from benchmarks.graphs import graph_of_edges
+from benchmarks.packing import FAR, quotients, visits
 from kernels.bfs import bfs
 from kernels.graph import Array, Csr, Graph
-from kernels.library.operators import Frontier, Rules, advance, atomic_min, repeat_advance
+from kernels.library.operators import Frontier, Rules, advance, repeat_advance
 
 _WIDTHS, _SHORT, _RUNS = (32, 256), 32, 9
 _GROUPS = (1024, 32, 0)  # least degrees
-_FAR, _SEGMENTS, _SCALE = 1 << 30, 4, 21
+_SEGMENTS, _SCALE = 4, 21
 
 
 def by_degree(src: Array, dst: Array, size: int) -> Graph:
@@ -132,46 +134,18 @@ def compare_frontiers(name: str, graph: Graph) -> list[str]:
 
 def compare_packing(name: str, graph: Graph) -> list[str]:
     """Rows of the third table: two int32 of a neighbour in two arrays, in one word, and as one value where that is possible."""
-    size, everything = graph.num_vertices, Frontier.everything(graph)
-    rank, degree = np.arange(size, dtype=np.int32) % 1000, np.maximum(np.diff(graph.out.offsets), 1).astype(np.int32)
-    both, share, sums = rank.astype(np.int64) << 32 | degree, (rank / degree).astype(np.float32), np.zeros(size)
-    levels, parents, state = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int64)
-
-    def of_two(neighbour):
-        return rank[neighbour] / degree[neighbour]
-
-    def of_packed(neighbour):
-        word = both[neighbour]
-        return (word >> 32) / (word & 4294967295)
-
-    def of_share(neighbour):
-        return share[neighbour]
-
-    def keep(row, total):
-        sums[row] = total
-
-    def visit_two(row, neighbour, round):
-        if levels[neighbour] < round or parents[neighbour] <= row:
-            return False
-        levels[neighbour] = round
-        atomic_min(parents, neighbour, row)
-        return True
-
-    def visit_packed(row, neighbour, round):
-        word = (round << 32) | row
-        return state[neighbour] > word and atomic_min(state, neighbour, word)
+    everything, shares, found = Frontier.everything(graph), quotients(graph), visits(graph)
 
     def search(visit: Callable[..., Any]) -> None:
-        levels[:], parents[:], state[:] = _FAR, _FAR, _FAR << 32
-        levels[0] = parents[0] = state[0] = 0
+        found.levels[:], found.parents[:], found.state[:] = FAR, FAR, FAR << 32
+        found.levels[0] = found.parents[0] = found.state[0] = 0
         repeat_advance(Frontier.of_rows(graph, [0]), visit)
 
-    ways = [milliseconds(lambda each=each: advance(everything, each, after=keep, collect="sum"))
-            for each in (of_two, of_packed, of_share)]  # fmt: skip
-    searches = [milliseconds(lambda each=each: search(each)) for each in (visit_two, visit_packed)]
-    reached = levels < _FAR
-    np.testing.assert_array_equal((state >> 32)[reached], levels[reached])
-    np.testing.assert_array_equal((state & (_FAR - 1))[reached], parents[reached])
+    ways = [milliseconds(lambda each=each: advance(everything, each, after=shares.keep, collect="sum"))
+            for each in shares[:3]]  # fmt: skip
+    searches = [milliseconds(lambda each=each: search(each)) for each in (found.visit_two, found.visit_packed)]
+    if not found.agree(found.levels < FAR):
+        raise AssertionError(f"{name}: two arrays and packed words differ")
     return [
         f"| {name}, sum of rank / degree | {ways[0]:.1f} | {ways[1]:.1f} | {ways[2]:.1f} |",
         f"| {name}, levels and parents | {searches[0]:.1f} | {searches[1]:.1f} | |",
@@ -199,6 +173,7 @@ def compare_segments(name: str, src: Array, dst: Array, size: int) -> str:
 
 def main() -> None:
     """Print the tables."""
+    argparse.ArgumentParser(prog="python -m benchmarks.cpu.operators", description=__doc__).parse_args()
     made = graphs()
     print(
         "| graph | from the rows, ms | from lanes of 32 | made in | from lanes of 256 | made in |\n|---|---:|---:|---:|---:|---:|"

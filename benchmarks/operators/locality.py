@@ -11,13 +11,13 @@ from benchmarks.one_gpu.graphs import GeneratedEdges
 from benchmarks.one_gpu.timing import random_sources
 from benchmarks.operators.clock import Times, call_times, kernel_times
 from benchmarks.operators.tables import OperatorRow
+from benchmarks.packing import FAR, quotients, visits
 from kernels.bfs import bfs
 from kernels.graph import Graph
-from kernels.library.operators import Frontier, Rules, advance, atomic_min, compute, repeat_advance
+from kernels.library.operators import Frontier, Rules, advance, compute, repeat_advance
 
 _SEGMENTS = 4
 _GROUPS = (1024, 32, 0)  # least degrees
-_FAR = 1 << 30
 
 
 def ablation(load: Callable[[], GeneratedEdges], name: str) -> Iterator[OperatorRow]:
@@ -54,31 +54,15 @@ def packed(graph: Graph, name: str) -> Iterator[OperatorRow]:
 
 
 def _ranks_and_degrees(graph: Graph, name: str) -> Iterator[OperatorRow]:
-    size, frontier = graph.num_vertices, Frontier.everything(graph, Rules(tiled_after=None))
-    degrees = cp.maximum(cp.diff(graph.out.offsets), 1)
-    rank, degree = cp.arange(size, dtype=np.int32) % 1000, degrees.astype(np.int32)
-    both, share, sums = rank.astype(np.int64) << 32 | degrees, (rank / degrees).astype(np.float32), cp.zeros(size)
-
-    def of_two(neighbour):
-        return rank[neighbour] / degree[neighbour]
-
-    def of_packed(neighbour):
-        word = both[neighbour]
-        return (word >> 32) / (word & 4294967295)
-
-    def of_share(neighbour):
-        return share[neighbour]
-
-    def keep(row, total):
-        sums[row] = total
+    frontier, shares = Frontier.everything(graph, Rules(tiled_after=None)), quotients(graph)
 
     def time(edge: Callable[..., Any]) -> Times:
-        return kernel_times(lambda: advance(frontier, edge, after=keep, collect="sum"))
+        return kernel_times(lambda: advance(frontier, edge, after=shares.keep, collect="sum"))
 
-    two = time(of_two)
+    two = time(shares.of_two)
     yield OperatorRow(18, name, "sum of rank / degree, two arrays of 4 bytes", two, 12.0 * graph.num_arcs)
     for what, edge, num_bytes in (
-        ("packed in 8 bytes", of_packed, 12.0), ("the quotient, float32, made once for each row", of_share, 8.0)
+        ("packed in 8 bytes", shares.of_packed, 12.0), ("the quotient, float32, made once for each row", shares.of_share, 8.0)
     ):  # fmt: skip
         yield OperatorRow(
             18, name, f"sum of rank / degree, {what}", time(edge), num_bytes * graph.num_arcs,
@@ -88,26 +72,15 @@ def _ranks_and_degrees(graph: Graph, name: str) -> Iterator[OperatorRow]:
 
 def _levels_and_parents(graph: Graph, name: str) -> Iterator[OperatorRow]:
     (source,) = random_sources(graph, 1)
-    expected, size = bfs(graph, source).distance, graph.num_vertices
-    levels, parents, state = cp.empty(size, np.int32), cp.empty(size, np.int32), cp.empty(size, np.int64)
+    expected, found = bfs(graph, source).distance, visits(graph)
+    levels, parents, state = found.levels, found.parents, found.state
 
     def start_two(row):
-        levels[row] = 0 if row == source else _FAR
-        parents[row] = row if row == source else _FAR
-
-    def visit_two(row, neighbour, round):
-        if levels[neighbour] < round or parents[neighbour] <= row:
-            return False
-        levels[neighbour] = round
-        atomic_min(parents, neighbour, row)
-        return True
+        levels[row] = 0 if row == source else FAR
+        parents[row] = row if row == source else FAR
 
     def start_packed(row):
-        state[row] = row if row == source else _FAR << 32
-
-    def visit_packed(row, neighbour, round):
-        word = (round << 32) | row
-        return state[neighbour] > word and atomic_min(state, neighbour, word)
+        state[row] = row if row == source else FAR << 32
 
     def search(start: Callable[..., Any], visit: Callable[..., Any]) -> Times:
         def call() -> None:
@@ -116,12 +89,12 @@ def _levels_and_parents(graph: Graph, name: str) -> Iterator[OperatorRow]:
 
         return call_times(call)
 
-    two, one = search(start_two, visit_two), search(start_packed, visit_packed)
+    two, one = search(start_two, found.visit_two), search(start_packed, found.visit_packed)
     reached = expected >= 0
-    if not bool((levels[reached] == expected[reached]).all() and ((state >> 32)[reached] == expected[reached]).all()):
+    if not bool((levels[reached] == expected[reached]).all()):
         raise AssertionError(f"{name}: levels are wrong")
-    if not bool(((state & (_FAR - 1))[reached] == parents[reached]).all()):
-        raise AssertionError(f"{name}: parents are wrong")
+    if not found.agree(reached):
+        raise AssertionError(f"{name}: two arrays and packed words differ")
     yield OperatorRow(18, name, "levels and parents top-down, two arrays of 4 bytes", two, note="from call to answer")
     yield OperatorRow(
         18, name, "levels and parents top-down, packed in 8 bytes", one, beside=two.median, beside_name="two arrays",
