@@ -48,7 +48,7 @@ class ProductTable(Table):
     """A table of a product: `step(edges, graph, configuration, runtime)`; its facts are `ProductFacts`."""
 
     title: str = ""  # heading in the report
-    # `report(product, context)` returns a `pipeline.report.products.Shown`. Empty: the report states the number of rows.
+    # `report(product, context)` returns a `pipeline.report.products.ProductPart`. Empty: the report states the number of rows.
     report: str = ""
     # `values(configuration, trees, vertices, arcs)`: about how many values it has, for an estimate of its size on the disk, with
     # paths from so many vertices.

@@ -4,7 +4,7 @@ from pipeline.store.facts import ComputedFacts
 
 
 class HierarchyFacts(ComputedFacts):
-    """A hierarchy, or the order of one, see `pipeline.steps.hierarchy.build_hierarchy`."""
+    """A hierarchy, or the order of one, see `pipeline.steps.derived.hierarchy.build_hierarchy`."""
 
     vertices: int
     levels: int
