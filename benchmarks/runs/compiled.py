@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.runs import sources
-from benchmarks.runs.cupy_internals import compilations
 from kernels.gpu.ahead.requests import Request
 from kernels.gpu.ahead.turn import REQUESTS
+from kernels.gpu.cupy_internals import compilations
 from kernels.gpu.loader import C_NAMES, constants_of
 from pipeline.config.loading import load_run
 from pipeline.run import run

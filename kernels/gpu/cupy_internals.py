@@ -5,7 +5,8 @@ Without one of the names, the first kernel raises AttributeError: flushed floats
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol
 
@@ -126,3 +127,25 @@ def _keeping_small_floats(compile_source: Callable[..., Any]) -> Callable[..., A
         return compile_source(source, kept, *arguments, **keywords)
 
     return compiled
+
+
+Compilation = tuple[str, tuple[str, ...]]  # a source, and its options without the folders of headers
+
+
+@contextmanager
+def compilations() -> Iterator[list[Compilation]]:
+    """A list that gets each compilation of the block, also of what CuPy has kept: for `benchmarks.runs.compiled`."""
+    from cupy.cuda import compiler
+
+    noted: list[Compilation] = []
+    compile_module = compiler._compile_module_with_cache
+
+    def noting(source: str, options: tuple[str, ...] = (), **keywords: Any) -> Any:
+        noted.append((source, tuple(option for option in options if not option.startswith("-I"))))
+        return compile_module(source, options, **keywords)
+
+    compiler._compile_module_with_cache = noting
+    try:
+        yield noted
+    finally:
+        compiler._compile_module_with_cache = compile_module
