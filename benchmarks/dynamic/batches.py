@@ -7,10 +7,10 @@ import numpy as np
 
 from benchmarks.dynamic.common import Row, milliseconds, random_rows, without_weights
 from benchmarks.dynamic.experiments import arcs_of
-from kernels.dynamic import STRUCTURES, DynamicGraph, Rules
-from kernels.dynamic.arrays import keys_of, run_starts, sorted_keys
-from kernels.dynamic.contract import Batch
 from kernels.graph import Graph
+from kernels.library.dynamic import STRUCTURES, DynamicGraph, Rules
+from kernels.library.dynamic.arrays import keys_of, run_starts, sorted_keys
+from kernels.library.dynamic.contract import Batch
 
 _REPEATS = 3
 

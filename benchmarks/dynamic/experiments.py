@@ -10,15 +10,15 @@ import numpy as np
 from benchmarks.dynamic.common import Row, milliseconds, on_gpu, require_same, wait, without_weights
 from kernels.answers import Paths
 from kernels.bfs import bfs as static_bfs
-from kernels.dynamic import Rules
-from kernels.dynamic.arrays import keys_of, owners_of, sorted_keys
-from kernels.dynamic.pages.edits import Editor
-from kernels.dynamic.pages.mirror import Mirror
-from kernels.dynamic.pages.store import PageStore
-from kernels.dynamic.searches import bfs, sssp
-from kernels.dynamic.structures.pages import SlottedPages
 from kernels.gpu.loader import to_host
 from kernels.graph import Csr, Graph
+from kernels.library.dynamic import Rules
+from kernels.library.dynamic.arrays import keys_of, owners_of, sorted_keys
+from kernels.library.dynamic.pages.edits import Editor
+from kernels.library.dynamic.pages.mirror import Mirror
+from kernels.library.dynamic.pages.store import PageStore
+from kernels.library.dynamic.searches import bfs, sssp
+from kernels.library.dynamic.structures.pages import SlottedPages
 from kernels.sssp import sssp as static_sssp
 
 SIZES = range(256, 2049, 256)
@@ -103,7 +103,7 @@ def _static_search(csr: Csr) -> Callable[[int], Paths]:
     import cupy
 
     from kernels.bfs.cuda import quads_of
-    from kernels.dynamic.searches_cuda import have_long_paths, search_rows
+    from kernels.library.dynamic.searches_cuda import have_long_paths, search_rows
 
     num_rows = len(csr.offsets) - 1
     if have_long_paths(np.diff(csr.offsets)):
@@ -116,9 +116,9 @@ def _push(csr: Csr, source: int) -> Paths:
     import cupy
 
     from benchmarks.published import SOURCES
-    from kernels.dynamic.constants import CONTROL_WORDS, SEARCH_THREADS, UNSEEN
-    from kernels.dynamic.searches_cuda import NONE, answer
     from kernels.gpu.loader import launch
+    from kernels.library.dynamic.constants import CONTROL_WORDS, SEARCH_THREADS, UNSEEN
+    from kernels.library.dynamic.searches_cuda import NONE, answer
 
     num_rows = len(csr.offsets) - 1
     levels, predecessor, queue = (cupy.empty(num_rows, np.int32) for _ in range(3))

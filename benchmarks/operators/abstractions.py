@@ -10,10 +10,10 @@ import numpy as np
 from benchmarks.operators.clock import call_milliseconds, kernel_milliseconds
 from benchmarks.operators.tables import Row
 from kernels.graph import Csr, Graph
-from kernels.operators import Frontier, Rules, advance, atomic_min, compute, filter, reduce
-from kernels.operators.gpu.groups import divided, lanes_of
-from kernels.operators.gpu.tiles.sweeps import tiled_arcs
-from kernels.operators.plan import _PLANS
+from kernels.library.operators import Frontier, Rules, advance, atomic_min, compute, filter, reduce
+from kernels.library.operators.gpu.groups import divided, lanes_of
+from kernels.library.operators.gpu.tiles.sweeps import tiled_arcs
+from kernels.library.operators.plan import _PLANS
 
 _CALLS = 300
 _DOCUMENT = {  # shares of the peak of a P100, by table and graph

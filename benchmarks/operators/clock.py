@@ -9,8 +9,8 @@ from unittest.mock import patch
 import cupy
 import numpy as np
 
-from kernels.operators.gpu import bits
-from kernels.operators.gpu.compiled import Program
+from kernels.library.operators.gpu import bits
+from kernels.library.operators.gpu.compiled import Program
 
 _BUSY = 150_000  # cycles for which the GPU is kept busy while a launch is prepared
 _spin = cupy.RawKernel(

@@ -5,7 +5,7 @@ import numpy as np
 
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
-from kernels.operators.gpu.bits import words_of
+from kernels.library.operators.gpu.bits import words_of
 
 _SOURCE = "../benchmarks/operators/search.cu"  # relative to kernels/
 _THREADS, _CHUNK, _WIDE = 256, 1024, 32

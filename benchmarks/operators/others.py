@@ -10,13 +10,13 @@ import numpy as np
 from benchmarks.one_gpu import peers
 from benchmarks.operators.clock import call_milliseconds
 from benchmarks.operators.tables import Row
+from examples.components.forward_backward import forward_backward
+from examples.components.label_propagation import label_propagation
+from examples.components.shiloach_vishkin import shiloach_vishkin
+from examples.weights import pagerank as ranks
+from examples.weights.boruvka import boruvka
 from kernels.forest import minimum_spanning_forest
 from kernels.graph import Array, Graph
-from kernels.operators.algorithms.components.forward_backward import forward_backward
-from kernels.operators.algorithms.components.label_propagation import label_propagation
-from kernels.operators.algorithms.components.shiloach_vishkin import shiloach_vishkin
-from kernels.operators.algorithms.weights import pagerank as ranks
-from kernels.operators.algorithms.weights.boruvka import boruvka
 from kernels.pagerank import pagerank
 from kernels.scc import scc
 from kernels.wcc import wcc

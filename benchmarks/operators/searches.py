@@ -14,13 +14,13 @@ from benchmarks.operators.clock import call_milliseconds
 from benchmarks.operators.energy import Meter
 from benchmarks.operators.handwritten import search
 from benchmarks.operators.tables import Row
+from examples.paths import bellman_ford as all_arcs
+from examples.paths.bellman_ford_partial import bellman_ford_partial
+from examples.paths.delta_stepping import delta_stepping
+from examples.paths.direction_optimising import direction_optimising
+from examples.paths.top_down import top_down
 from kernels.bfs import bfs
 from kernels.graph import Array, Graph
-from kernels.operators.algorithms.paths import bellman_ford as all_arcs
-from kernels.operators.algorithms.paths.bellman_ford_partial import bellman_ford_partial
-from kernels.operators.algorithms.paths.delta_stepping import delta_stepping
-from kernels.operators.algorithms.paths.direction_optimising import direction_optimising
-from kernels.operators.algorithms.paths.top_down import top_down
 from kernels.sssp import sssp
 
 _PEER_SECONDS = 2.0

@@ -1,7 +1,7 @@
-/* Breadth-first search that pushes, on a CSR: the static counterpart of kernels/dynamic/search.cu, by the same code.
+/* Breadth-first search that pushes, on a CSR: the static counterpart of kernels/library/dynamic/search.cu, by the same code.
 
    Rows of more than PART arcs are divided into parts, as pages divide them. */
-#include "dynamic/search.cuh"
+#include "library/dynamic/search.cuh"
 
 #define PART 1018 /* neighbours of the first page of a large list, in pages of 1024 words */
 

@@ -10,7 +10,7 @@ from kernels.bfs import bfs
 from kernels.flow import max_flow
 from kernels.graph import Graph
 from kernels.hierarchy import build_hierarchy
-from kernels.operators import Frontier
+from kernels.library.operators import Frontier
 from kernels.reachability import reach, reach_by_search, reachability
 from kernels.reachability.paths import shortest_paths
 from kernels.sssp import sssp

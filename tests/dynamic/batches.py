@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from kernels.dynamic.contract import Batch, as_batch
-from kernels.dynamic.pages.batches import delete, insert
-from kernels.dynamic.pages.constants import HEADER_WORDS
-from kernels.dynamic.pages.kernels import expand, locate
-from kernels.dynamic.pages.layout import most_in_first
-from kernels.dynamic.pages.store import PageStore
+from kernels.library.dynamic.contract import Batch, as_batch
+from kernels.library.dynamic.pages.batches import delete, insert
+from kernels.library.dynamic.pages.constants import HEADER_WORDS
+from kernels.library.dynamic.pages.kernels import expand, locate
+from kernels.library.dynamic.pages.layout import most_in_first
+from kernels.library.dynamic.pages.store import PageStore
 from tests.dynamic.cases import NAMED, Replay, arcs_of, host, lists_of_degrees, random_arcs
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.dynamic.contract import Lists
+from kernels.library.dynamic.contract import Lists
 
 NAMED = {  # degrees, so that lists end where pages do (pages of 40 words)
     "few": [3, 0, 2, 5], "large": [33, 34, 35, 71, 72, 150, 0, 1], "none": [0] * 30, "many": [4, 9, 0, 1, 30, 7] * 6,

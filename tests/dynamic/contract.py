@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernels.dynamic import STRUCTURES, DynamicGraph, Rules
-from kernels.dynamic.contract import Batch
-from kernels.dynamic.searches import bfs, sssp
 from kernels.graph import WEIGHTS, Csr
+from kernels.library.dynamic import STRUCTURES, DynamicGraph, Rules
+from kernels.library.dynamic.contract import Batch
+from kernels.library.dynamic.searches import bfs, sssp
 from tests.dynamic.cases import host
 
 GRAPH_TYPES = (None, *WEIGHTS)

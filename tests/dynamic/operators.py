@@ -4,18 +4,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernels.dynamic import Rules
-from kernels.dynamic.contract import as_batch
-from kernels.dynamic.operators import compute, filtered, intersect
-from kernels.dynamic.pages.edits import Editor
-from kernels.dynamic.pages.kernels import expand, locate
-from kernels.dynamic.pages.mirror import Mirror
-from kernels.dynamic.pages.store import PageStore
-from kernels.dynamic.scan import exclusive_scan, identity
-from kernels.dynamic.searches import bfs, sssp
-from kernels.dynamic.structures.deltas import Deltas
-from kernels.dynamic.structures.pages import SlottedPages
 from kernels.graph import Csr, Graph
+from kernels.library.dynamic import Rules
+from kernels.library.dynamic.contract import as_batch
+from kernels.library.dynamic.operators import compute, filtered, intersect
+from kernels.library.dynamic.pages.edits import Editor
+from kernels.library.dynamic.pages.kernels import expand, locate
+from kernels.library.dynamic.pages.mirror import Mirror
+from kernels.library.dynamic.pages.store import PageStore
+from kernels.library.dynamic.scan import exclusive_scan, identity
+from kernels.library.dynamic.searches import bfs, sssp
+from kernels.library.dynamic.structures.deltas import Deltas
+from kernels.library.dynamic.structures.pages import SlottedPages
 from tests.dynamic.cases import NAMED, host, lists_of_degrees
 from tests.dynamic.structures import same
 

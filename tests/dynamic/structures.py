@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from kernels.bfs import bfs as static_bfs
-from kernels.dynamic import STRUCTURES, Rules
-from kernels.dynamic.contract import Lists, as_batch
-from kernels.dynamic.searches import bfs, sssp
 from kernels.graph import Csr, Graph
+from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic.contract import Lists, as_batch
+from kernels.library.dynamic.searches import bfs, sssp
 from kernels.sssp import sssp as static_sssp
 from tests.dynamic.cases import Replay, arcs_of, host, random_arcs
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from kernels.cpu import parallel
-from kernels.dynamic import Rules
-from kernels.dynamic.arrays import keys_of, owners_of
-from kernels.dynamic.contract import as_batch
-from kernels.dynamic.pages.invariants import require_valid
-from kernels.dynamic.structures.pages import SlottedPages
 from kernels.graph import Csr
+from kernels.library.dynamic import Rules
+from kernels.library.dynamic.arrays import keys_of, owners_of
+from kernels.library.dynamic.contract import as_batch
+from kernels.library.dynamic.pages.invariants import require_valid
+from kernels.library.dynamic.structures.pages import SlottedPages
 from tests.counts import NIGHTLY, of_the_day
 from tests.dynamic.batches import run
 from tests.dynamic.cases import NAMED

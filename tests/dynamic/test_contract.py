@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from kernels.dynamic import STRUCTURES, Rules
-from kernels.dynamic.operators import filtered
-from kernels.dynamic.pages.edits import Editor
-from kernels.dynamic.pages.store import PageStore
-from kernels.dynamic.scan import exclusive_scan
 from kernels.graph import Csr
+from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic.operators import filtered
+from kernels.library.dynamic.pages.edits import Editor
+from kernels.library.dynamic.pages.store import PageStore
+from kernels.library.dynamic.scan import exclusive_scan
 from tests.dynamic import contract
 
 LIKE = np.empty(0)

@@ -6,17 +6,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.bfs import bfs as static_bfs
-from kernels.dynamic import Rules
-from kernels.dynamic.contract import Lists, as_batch
-from kernels.dynamic.operators import compute, intersect
-from kernels.dynamic.pages.edits import Editor
-from kernels.dynamic.pages.kernels import expand, locate
-from kernels.dynamic.pages.store import PageStore
-from kernels.dynamic.searches import bfs, sssp
-from kernels.dynamic.structures.deltas import Deltas
-from kernels.dynamic.structures.pages import SlottedPages
-from kernels.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.graph import Csr
+from kernels.library.dynamic import Rules
+from kernels.library.dynamic.contract import Lists, as_batch
+from kernels.library.dynamic.operators import compute, intersect
+from kernels.library.dynamic.pages.edits import Editor
+from kernels.library.dynamic.pages.kernels import expand, locate
+from kernels.library.dynamic.pages.store import PageStore
+from kernels.library.dynamic.searches import bfs, sssp
+from kernels.library.dynamic.structures.deltas import Deltas
+from kernels.library.dynamic.structures.pages import SlottedPages
+from kernels.library.dynamic.structures.v_graph import csr_of, v_graph_of
 from kernels.sssp import sssp as static_sssp
 from tests.dynamic import operators
 from tests.dynamic.structures import graph_of, same

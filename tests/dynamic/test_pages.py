@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kernels.dynamic.contract import Lists, Rules
-from kernels.dynamic.pages.edits import Editor, lists_of
-from kernels.dynamic.pages.invariants import require_valid
-from kernels.dynamic.pages.layout import (
+from kernels.library.dynamic.contract import Lists, Rules
+from kernels.library.dynamic.pages.edits import Editor, lists_of
+from kernels.library.dynamic.pages.invariants import require_valid
+from kernels.library.dynamic.pages.layout import (
     decode,
     decode_minimum,
     encode,
@@ -16,7 +16,7 @@ from kernels.dynamic.pages.layout import (
     space_efficiency,
     vertices_of,
 )  # fmt: skip
-from kernels.dynamic.pages.store import PageStore, index_of
+from kernels.library.dynamic.pages.store import PageStore, index_of
 
 WORDS = "7 25 0 2 3 4 0 3 1 4 5 3 1 3 6 3 3 6 7 3 4 5 7 2 5 6 23 7 19 6 15 5 11 4 7 3 6 2 3 1"
 FIXTURE = np.array(WORDS.split(), np.int32)

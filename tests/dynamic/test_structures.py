@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernels.dynamic import STRUCTURES, Rules
-from kernels.dynamic.contract import as_batch
 from kernels.graph import Csr
+from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic.contract import as_batch
 from tests.counts import NIGHTLY
 from tests.dynamic.structures import history, refuse_batches
 

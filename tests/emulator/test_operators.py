@@ -13,8 +13,8 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, UserFunctionError, advance, compute, filter, reduce
-from kernels.operators.gpu import arcs, compiled, search
+from kernels.library.operators import Frontier, UserFunctionError, advance, compute, filter, reduce
+from kernels.library.operators.gpu import arcs, compiled, search
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
 
@@ -160,7 +160,7 @@ def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
 
     made = compiled.kernel_of
     monkeypatch.setattr(compiled, "kernel_of", record)
-    monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+    monkeypatch.setattr("kernels.library.operators.plan._PLANS", {})
     graph = to_device(cases.GRAPHS["path"]())
     cases.on_vertices(graph)
     cases.on_arcs(graph, "out", Frontier.everything(graph))

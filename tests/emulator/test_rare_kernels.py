@@ -16,8 +16,8 @@ from kernels.distributed.assembly import to_device as shard_to_device
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
 from kernels.layout import cuda as cuda_layout
-from kernels.operators import Frontier, advance
-from kernels.operators.constants import HUB_DEGREE
+from kernels.library.operators import Frontier, advance
+from kernels.library.operators.constants import HUB_DEGREE
 from kernels.reachability import reach, reachability
 from kernels.reachability.certificate.answers import reach_with_proof
 from kernels.reachability.certificate.answers_cuda import first_reached

@@ -12,7 +12,7 @@ pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
-from kernels.operators.gpu import compiled
+from kernels.library.operators.gpu import compiled
 from tests.gpu.test_tiled_sweeps import (  # noqa: F401
     swept,
     test_any_graph,
@@ -36,7 +36,7 @@ def test_kernels_compile_without_spills(monkeypatch):
         return made(source, name, device, generated=generated, **more)
 
     monkeypatch.setattr(compiled, "kernel_of", record)
-    monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+    monkeypatch.setattr("kernels.library.operators.plan._PLANS", {})
     graph = to_device(cases.with_limits(np.int64))
     for frontier in tile_cases.frontiers(graph)[:2]:
         tile_cases.on_tiles(graph, "out", frontier)

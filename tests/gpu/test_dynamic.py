@@ -7,10 +7,10 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 
 from kernels.bfs import bfs
-from kernels.dynamic import STRUCTURES, Rules
-from kernels.dynamic.pages.kernels import locate
-from kernels.dynamic.searches_cuda import have_long_paths
 from kernels.graph import Csr
+from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic.pages.kernels import locate
+from kernels.library.dynamic.searches_cuda import have_long_paths
 from kernels.sssp import sssp
 from tests.dynamic import batches, contract, operators, structures
 from tests.emulator.test_kernels import roads, throng

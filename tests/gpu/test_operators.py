@@ -6,11 +6,11 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
+from examples.paths.top_down import top_down
 from kernels.gpu import loader
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
-from kernels.operators.algorithms.paths.top_down import top_down
-from kernels.operators.gpu import arcs, constants
+from kernels.library.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
+from kernels.library.operators.gpu import arcs, constants
 from tests.operators import cases
 from tests.operators.test_algorithms import GRAPHS, ROWS, answers
 
@@ -51,7 +51,7 @@ def with_constants(monkeypatch):
     caches = loader.constants_of, loader.load, loader.kernel_of
 
     def change(**values):
-        monkeypatch.setattr("kernels.operators.plan._PLANS", {})
+        monkeypatch.setattr("kernels.library.operators.plan._PLANS", {})
         for name, value in values.items():
             monkeypatch.setattr(constants, name, value)
         monkeypatch.setattr(arcs, "MARKED_ROWS", constants.MARKED_ROWS)
@@ -151,7 +151,7 @@ def test_algorithms(name):
 
 @pytest.mark.parametrize("hub", [1, 1 << 12])
 def test_delta_stepping_with_and_without_hubs(hub, monkeypatch):
-    monkeypatch.setattr("kernels.operators.algorithms.paths.delta_stepping._HUB", hub)
+    monkeypatch.setattr("examples.paths.delta_stepping._HUB", hub)
     (there,), (here,) = (answers(each, ["paths.delta_stepping"]).values() for each in (to_device(GRAPHS[1]), GRAPHS[1]))
     np.testing.assert_array_equal(there.get(), here)
 

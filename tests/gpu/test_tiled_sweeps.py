@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 cupy = pytest.importorskip("cupy")
 
 from kernels.gpu.transfer import to_device
-from kernels.operators import Frontier, Rules, advance, atomic_min
-from kernels.operators.gpu import arcs
-from kernels.operators.gpu.tiles import sweeps as tiled
+from kernels.library.operators import Frontier, Rules, advance, atomic_min
+from kernels.library.operators.gpu import arcs
+from kernels.library.operators.gpu.tiles import sweeps as tiled
 from tests.counts import examples
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases, tile_cases

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernels.graph import Csr, Graph, index_dtype
-from kernels.operators import (
+from kernels.library.operators import (
     Frontier,
     Rules,
     UserFunctionError,

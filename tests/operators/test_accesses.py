@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kernels.operators import atomic_add, atomic_max, atomic_min
-from kernels.operators.functions.accesses import held_arrays
-from kernels.operators.functions.captured import named, values_of
-from kernels.operators.functions.front_end import lower
+from kernels.library.operators import atomic_add, atomic_max, atomic_min
+from kernels.library.operators.functions.accesses import held_arrays
+from kernels.library.operators.functions.captured import named, values_of
+from kernels.library.operators.functions.front_end import lower
 
 OFFERED = dict.fromkeys(("row", "neighbour", "weight", "arc", "place", "own"), "i")
 ROWS = 10

@@ -7,10 +7,10 @@ import networkx
 import numpy as np
 import pytest
 
+from examples.weights.edges import network_of
 from kernels.bfs import bfs
 from kernels.graph import Graph
-from kernels.operators import advance, compute, filter, reduce, repeat_advance
-from kernels.operators.algorithms.weights.edges import network_of
+from kernels.library.operators import advance, compute, filter, reduce, repeat_advance
 from kernels.sssp import sssp
 from tests.counts import of_the_day
 from tests.operators import cases
@@ -49,7 +49,7 @@ TRIED = of_the_day(
 
 
 def algorithm(name):
-    module = import_module(f"kernels.operators.algorithms.{name}")
+    module = import_module(f"examples.{name}")
     return getattr(module, name.rpartition(".")[2])
 
 
@@ -173,7 +173,7 @@ def generates(edge, after, collect):
 @pytest.mark.parametrize("name", TRIED)
 def test_it_gives_the_oracles_answers_with_the_operators_of_the_table(name, monkeypatch):
     """All of an algorithm in one test, because each process that runs a part of it compiles its functions."""
-    module, used = import_module(f"kernels.operators.algorithms.{name}"), set()
+    module, used = import_module(f"examples.{name}"), set()
 
     def traced(operator):
         def call(frontier, function, *arguments, **named):
@@ -210,7 +210,7 @@ def test_delta_stepping_with_and_without_hubs(monkeypatch):
     """Rounds of light arcs one by one, and those of a bucket at once."""
     expected = sssp(GRAPHS[1], 0).distance
     for degree in (1, 1 << 12):
-        monkeypatch.setattr("kernels.operators.algorithms.paths.delta_stepping._HUB", degree)
+        monkeypatch.setattr("examples.paths.delta_stepping._HUB", degree)
         found = algorithm("paths.delta_stepping")(GRAPHS[1], 0, 3.0)
         np.testing.assert_array_equal(found, np.where(expected < 0, np.inf, expected.astype(np.float64)))
 

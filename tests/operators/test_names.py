@@ -11,8 +11,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from kernels.operators import Frontier, UserFunctionError, compute, reduce
-from kernels.operators.functions.tree import MOST_NESTED
+from kernels.library.operators import Frontier, UserFunctionError, compute, reduce
+from kernels.library.operators.functions.tree import MOST_NESTED
 from tests.operators import cases
 
 GRAPH = cases.graph_of_arcs([], 6)

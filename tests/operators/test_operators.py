@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.cpu.compiled import Compiled
-from kernels.operators import Frontier, Rules, UserFunctionError, advance, compute, filter, reduce, repeat_advance
-from kernels.operators.cpu.orders import COMBINE, folding
-from kernels.operators.plan import _PLANS as plans
+from kernels.library.operators import Frontier, Rules, UserFunctionError, advance, compute, filter, reduce, repeat_advance
+from kernels.library.operators.cpu.orders import COMBINE, folding
+from kernels.library.operators.plan import _PLANS as plans
 from tests.counts import examples
 from tests.operators import cases
 
@@ -102,7 +102,7 @@ def test_segments(graph):
 @pytest.mark.parametrize("direction", ["out", "in"])
 def test_rounds(graph, direction, monkeypatch):
     found = cases.repeated(graph, direction)
-    monkeypatch.setattr("kernels.operators.cpu.running_arcs.WORTH_A_THREAD", 3)  # most rounds are then calls of `advance`
+    monkeypatch.setattr("kernels.library.operators.cpu.running_arcs.WORTH_A_THREAD", 3)  # most rounds are then calls of `advance`
     cases.require_same(cases.repeated(graph, direction), found)
     size, degrees = graph.num_vertices, np.diff((graph.out if direction == "out" else graph.into).offsets)
     for rows, (rounds, left, levels, more, _, all_levels, _, tried, marks) in zip(
@@ -204,7 +204,7 @@ def test_rounds_end(monkeypatch):
         repeat_advance(Frontier.of_rows(graph, [5]), fails)
     with pytest.raises(UserFunctionError, match="whether a row is found"):
         repeat_advance(everything, nothing)
-    monkeypatch.setattr("kernels.operators.arcs.MOST_STEPS", 3 - graph_size)
+    monkeypatch.setattr("kernels.library.operators.arcs.MOST_STEPS", 3 - graph_size)
     for start in (everything, Frontier.of_rows(graph, [5])):
         with pytest.raises(UserFunctionError, match="rows are still found after 3 rounds"):
             repeat_advance(start, always)
@@ -237,8 +237,8 @@ def test_sums_of_floats_do_not_depend_on_the_form_or_the_cores(monkeypatch):
         return {float(reduce(frontier, value)).hex() for frontier in chosen}, cases.everything_on_arcs(graph)
 
     (sums, answers) = run()
-    monkeypatch.setattr("kernels.operators.cpu.running.WORTH_A_THREAD", 1)
-    monkeypatch.setattr("kernels.operators.cpu.running.cores", lambda: 3)
+    monkeypatch.setattr("kernels.library.operators.cpu.running.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("kernels.library.operators.cpu.running.cores", lambda: 3)
     monkeypatch.setattr("kernels.cpu.parallel.cores", lambda: 3)
     more, same = run()
     assert len(sums | more) == 1
@@ -248,7 +248,7 @@ def test_sums_of_floats_do_not_depend_on_the_form_or_the_cores(monkeypatch):
 @pytest.mark.parametrize("worth_a_thread", [1, 1 << 30])
 def test_threads_use_one_graph(monkeypatch, worth_a_thread):
     """Searches on one core took flags from the graph, and returned each other's rows."""
-    monkeypatch.setattr("kernels.operators.cpu.running.WORTH_A_THREAD", worth_a_thread)
+    monkeypatch.setattr("kernels.library.operators.cpu.running.WORTH_A_THREAD", worth_a_thread)
     cases.require_threads(cases.with_limits(), np.arange(1500))
 
 

@@ -7,7 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from kernels.operators import Frontier, UserFunctionError, advance, atomic_add, atomic_max, atomic_min, atomic_or, compute, reduce
+from kernels.library.operators import (
+    Frontier,
+    UserFunctionError,
+    advance,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    compute,
+    reduce,
+)
 from tests.operators import cases
 
 GRAPH = cases.graph_of_arcs([(i, i + 1) for i in range(9)] + [(4, 4)], 10)

@@ -6,8 +6,18 @@ from typing import Any
 import numpy as np
 
 from kernels.graph import Graph
-from kernels.operators import Frontier, Rules, UserFunctionError, advance, atomic_add, atomic_max, atomic_min, atomic_or, reduce
-from kernels.operators.gpu.tiles.constants import TILE_ROUND
+from kernels.library.operators import (
+    Frontier,
+    Rules,
+    UserFunctionError,
+    advance,
+    atomic_add,
+    atomic_max,
+    atomic_min,
+    atomic_or,
+    reduce,
+)
+from kernels.library.operators.gpu.tiles.constants import TILE_ROUND
 from tests.operators.cases import host, like, thirds
 
 AT_ONCE = Rules(tiled_after=0)

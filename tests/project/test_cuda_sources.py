@@ -22,7 +22,7 @@ SOURCES = sorted([*(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.
 PUBLISHED_SIZES = {"bfs.cu": {"THREADS": 256}, "wcc.cu": {"THREADS": 512, "WARP_ROW": 32}}
 RMAT = Path(__file__).parents[1] / "gpu" / "rmat.cu"
 # Of each architecture the sizes that launchers derive from it (kernels/gpu/teams.py, paths/team.py, pagerank/tiles.py,
-# dynamic/pages/batches/cuda.py), or from it and the free memory (betweenness/certificate/cuda.py).
+# library/dynamic/pages/batches/cuda.py), or from it and the free memory (betweenness/certificate/cuda.py).
 SMALL = {"TEAM_BLOCKS": 1, "LIST_BYTES": 24576, "TILE_IN_SHARED": 0, "WIDTH": 32, "GROUP_BLOCKS": 3, "PAGE_BLOCKS": 12}
 LARGE = {"TEAM_BLOCKS": 16, "LIST_BYTES": 49152, "TILE_IN_SHARED": 1, "WIDTH": 32, "GROUP_BLOCKS": 4, "PAGE_BLOCKS": 12}
 LITTLE_MEMORY = {"WIDTH": 8, "GROUP_BLOCKS": 2}

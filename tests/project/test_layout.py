@@ -18,11 +18,12 @@ import pytest
 from kernels.registry import ALGORITHMS
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flows", "pipeline", "kernels")
+PACKAGES = ("flows", "pipeline", "kernels", "examples")
 FORBIDDEN = {
-    "kernels": {"pipeline", "flows", "benchmarks", "tests", "prefect", "dask", "distributed", "pyarrow"},
-    "pipeline": {"flows", "benchmarks", "tests", "prefect"},
-    "flows": {"kernels", "benchmarks", "tests", "numpy", "pyarrow"},
+    "kernels": {"pipeline", "flows", "benchmarks", "examples", "tests", "prefect", "dask", "distributed", "pyarrow"},
+    "pipeline": {"flows", "benchmarks", "examples", "tests", "prefect"},
+    "flows": {"kernels", "benchmarks", "examples", "tests", "numpy", "pyarrow"},
+    "examples": {"pipeline", "flows", "benchmarks", "tests"},
     "benchmarks": {"tests", "flows"},
 }
 # Packages of algorithms, and what all of them may use. The rest of kernels/ (registry, oracle, __main__) uses algorithms.
@@ -50,7 +51,7 @@ LAYERS = (
 )
 MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6
 MOST_IGNORES = 30  # exclusive
-MODULE = re.compile(r"(?:flows|pipeline|kernels|benchmarks|tests)(?:\.\w+)+")
+MODULE = re.compile(r"(?:flows|pipeline|kernels|benchmarks|examples|tests)(?:\.\w+)+")
 
 
 class Import(NamedTuple):
@@ -131,6 +132,21 @@ def test_shared_kernels_import_no_algorithm():
         if second(module_of(path)) in SHARED and module.startswith("kernels.") and second(module) not in SHARED
     }
     assert not wrong
+
+
+def test_stages_do_not_import_the_library_for_programs():
+    library = ROOT / "kernels" / "library"
+    users = {
+        path
+        for path in files("kernels", "pipeline", "flows")
+        if any("kernels.library" in module for module, _ in imports_of(path))
+    }
+    assert users
+    assert all(library in path.parents for path in users), users
+    sources = [
+        path for suffix in ("cu", "cuh") for path in (ROOT / "kernels").rglob(f"*.{suffix}") if library not in path.parents
+    ]
+    assert not [path for path in sources if '"library/' in path.read_text(encoding="utf-8")]
 
 
 def test_an_algorithm_imports_only_the_contract_of_another():

@@ -1,1 +1,0 @@
-"""Structures for graphs that change, behind one interface (`kernels.dynamic.contract.DynamicGraph`)."""

@@ -1,0 +1,1 @@
+"""Structures for graphs that change, behind one interface (`kernels.library.dynamic.contract.DynamicGraph`)."""
