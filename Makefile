@@ -42,7 +42,7 @@ help:
 	@echo "make bench-dynamic    measure graphs that change: pages, searches, updates and batches in every structure; DYNAMIC=--help"
 	@echo "make bench-changes    measure nights of changes, on a GPU also the merge of changes in its memory; CHANGES=--help"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
-	@echo "make lock             resolve requirements/*.txt again"
+	@echo "make lock             resolve requirements/*.txt again; UPGRADE=--upgrade takes the newest versions"
 	@echo "make advisories       fetch the known vulnerabilities of the locked packages, which the tests compare with their versions"
 	@echo "make screenshots      pictures of the report of make demo, for docs/images"
 	@echo "make clean            remove what the other targets made"
@@ -164,16 +164,17 @@ bench-changes-on-cpu: $(VENV)/dev
 lock: $(VENV)/dev
 	$(PIP) --require-hashes -r requirements/lock.txt -c requirements/lock.txt
 	$(BIN)/uv pip compile $(LOCK) --group pyproject.toml:lock --output-file requirements/lock.txt
-	$(BIN)/uv pip compile $(LOCK) --group dev --group build --output-file requirements/dev.txt pyproject.toml
-	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --group build --output-file requirements/run.txt pyproject.toml
-	$(BIN)/uv pip compile $(LOCK) --constraints requirements/dev.txt --extra gpu --group gpu --group dev --group build --output-file requirements/gpu.txt pyproject.toml
+	$(BIN)/uv pip compile $(LOCK) --extra gpu --group gpu --group dev --group build --output-file requirements/gpu.txt pyproject.toml
+	$(BIN)/uv pip compile $(LOCK) --constraints requirements/gpu.txt --group dev --group build --output-file requirements/dev.txt pyproject.toml
+	$(BIN)/uv pip compile $(LOCK) --constraints requirements/gpu.txt --group build --output-file requirements/run.txt pyproject.toml
 	@echo "make advisories next: requirements/advisories.json must cover every locked package"
-LOCK := --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate
+# RAPIDS allows the fewest versions, so gpu.txt comes first, and the others have the same.
+LOCK = $(UPGRADE) --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate
 
 # The database may also be a folder with a clone of it.
 DATABASE ?= https://github.com/pypa/advisory-database
 advisories: $(VENV)/dev
-	$(BIN)/python -m tests.project.advisories $(DATABASE)
+	$(BIN)/python -m tests.project.dependencies.advisories $(DATABASE)
 
 # Pictures of the report and the map for docs/images, by the headless Chromium of the tests.
 screenshots: demo $(VENV)/dev

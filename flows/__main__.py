@@ -22,10 +22,10 @@ USAGE = f"""usage: python -m flows FLOW RUN.toml [FLOW RUN.toml ...]
 def main(arguments: list[str]) -> None:
     """Do what USAGE says, and end the process; of several runs, with code 1 at the first that fails."""
     names, runs = arguments[::2], arguments[1::2]
-    if arguments[:1] == ["deploy"] and (found := _files(arguments[1:])):
-        run_command("flows", partial(_deploy, *found))
-    elif arguments[:1] == ["pause"] and (found := _files(arguments[1:])) and not found[1]:
-        run_command("flows", partial(_pause, found[0]))
+    if arguments[:1] == ["deploy"] and (files := _files(arguments[1:])):
+        run_command("flows", partial(_deploy, *files))
+    elif arguments[:1] == ["pause"] and (files := _files(arguments[1:])) and not files[1]:
+        run_command("flows", partial(_pause, files[0]))
     elif arguments[:1] == ["start"] and len(arguments) > 1 and "/" in arguments[1]:
         run_command("flows", partial(_start, arguments[1], arguments[2:]))
     elif runs and len(names) == len(runs) and set(names) <= set(NAMES):
@@ -37,9 +37,9 @@ def _files(arguments: list[str]) -> tuple[Path, Path | None] | None:
     """The files of `deploy`: the deployments, and the address of notifications."""
     notify = None
     if "--notify" in arguments[:-1]:
-        place = arguments.index("--notify")
-        notify = Path(arguments[place + 1])
-        arguments = arguments[:place] + arguments[place + 2 :]
+        position = arguments.index("--notify")
+        notify = Path(arguments[position + 1])
+        arguments = arguments[:position] + arguments[position + 2 :]
     if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
         return None
     return Path(arguments[0] if arguments else "prefect.yaml"), notify
@@ -69,7 +69,7 @@ def _work(names: list[str], runs: list[str]) -> None:
     from prefect.logging.handlers import APILogWorker
 
     from flows.analytics import FLOWS
-    from pipeline.cli.summary import summarise
+    from pipeline.cli.output import summarise
 
     def drain() -> None:
         """Send what is still to be sent to the server, which may end with this process."""

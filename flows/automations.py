@@ -99,6 +99,6 @@ def _trigger(pool: str, **rest: object) -> EventTrigger:
 
 def set_up(client: SyncPrefectClient, automation: AutomationCore) -> None:
     """Create an automation, or replace those of its name."""
-    for found in client.read_automations_by_name(automation.name):
-        client.delete_automation(found.id)
+    for existing in client.read_automations_by_name(automation.name):
+        client.delete_automation(existing.id)
     client.create_automation(automation)

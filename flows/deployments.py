@@ -27,7 +27,7 @@ OURS = "flows/analytics.py:"  # how the entrypoints of this project's flows begi
 TEXTS = (("name",), ("entrypoint",), ("work_pool", "name"), ("parameters", "run"))  # values of a deployment that are texts
 
 
-class Listed(NamedTuple):
+class ListedDeployment(NamedTuple):
     """What the file states about one deployment."""
 
     name: str
@@ -91,13 +91,13 @@ def _entries(file: Path) -> list[dict[str, Any]]:
     return list(entries)
 
 
-def _listed(file: Path) -> list[Listed]:
+def _listed(file: Path) -> list[ListedDeployment]:
     """The deployments of a file, whose runs and parameters are checked."""
     return [_checked(file, entry) for entry in _entries(file)]
 
 
-def _checked(file: Path, entry: dict[str, Any]) -> Listed:
-    one = Listed(entry["name"], entry["entrypoint"], entry["work_pool"]["name"], entry.get("schedules") or [])
+def _checked(file: Path, entry: dict[str, Any]) -> ListedDeployment:
+    one = ListedDeployment(entry["name"], entry["entrypoint"], entry["work_pool"]["name"], entry.get("schedules") or [])
     load_run(CLONE / entry["parameters"]["run"])
     if one.entrypoint.startswith(OURS):
         function = one.entrypoint.removeprefix(OURS)
@@ -108,13 +108,13 @@ def _checked(file: Path, entry: dict[str, Any]) -> Listed:
     return one
 
 
-def _require_text(place: str, path: tuple[str, ...], entry: Any, as_written: Any) -> None:
+def _require_text(file: str, path: tuple[str, ...], entry: Any, as_written: Any) -> None:
     """Raise BadConfig for a value that YAML reads as a number, a truth value or nothing, such as `2024`, `on` or `null`."""
     for key in path:
         entry, as_written = entry[key], as_written[key]
     if not isinstance(entry, str):
         kind = "nothing" if entry is None else type(entry).__name__
-        raise BadConfig(f'{place}: {".".join(path)}: YAML reads {as_written} as {kind}, not as text; write it as "{as_written}"')
+        raise BadConfig(f'{file}: {".".join(path)}: YAML reads {as_written} as {kind}, not as text; write it as "{as_written}"')
 
 
 def _ready(client: SyncPrefectClient, pool: str) -> None:
@@ -130,7 +130,7 @@ def _ready(client: SyncPrefectClient, pool: str) -> None:
             print(f"work pool {pool}: was paused, and is resumed")
 
 
-def _remove_schedules(client: SyncPrefectClient, file: Path, listed: list[Listed]) -> None:
+def _remove_schedules(client: SyncPrefectClient, file: Path, listed: list[ListedDeployment]) -> None:
     """Remove what Prefect keeps: schedules that the file no longer has. Name deployments that it does not list."""
     names = {flow.id: flow.name for flow in client.read_flows()}
     for pool in sorted({one.pool for one in listed}):

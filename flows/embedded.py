@@ -13,11 +13,12 @@ import sys
 from contextlib import closing, suppress
 from pathlib import Path
 
-import prefect.context
 from fastapi import FastAPI
 from prefect.server.api import server as prefect_server
-from prefect.server.services import db_vacuum, perpetual_services
+from prefect.server.services import db_vacuum
 from prefect.settings import PREFECT_API_AUTH_STRING, PREFECT_HOME, get_current_settings
+
+from flows.prefect_internals import EmbeddedServer, run_when_embedded, set_for_process
 
 # `read` returns when the flow's process, the only holder of the pipe's other end, has ended, also by a signal.
 GUARD = 'read -r _; kill "$0" && for _ in 1 2 3 4 5; do sleep 1; kill -0 "$0" || exit; done; kill -9 "$0"'
@@ -26,7 +27,7 @@ KEPT = 30 * 86400  # seconds for which runs are kept, with their logs and artifa
 WORTH_SHRINKING = 2**24  # unused bytes of the database's file
 
 
-class GuardedServer(prefect_server.SubprocessASGIServer):
+class GuardedServer(EmbeddedServer):
     """The embedded server, with a password, and with a shell that stops it when the flow's process ends.
 
     Prefect stops its server when the interpreter exits, which does not happen after SIGKILL. Server and shell have sessions of
@@ -44,7 +45,8 @@ class GuardedServer(prefect_server.SubprocessASGIServer):
         port: int = self.listener.getsockname()[1]
         return port
 
-    def _run_uvicorn_command(self) -> subprocess.Popen[bytes]:
+    def launch(self) -> subprocess.Popen[bytes]:
+        """Start the server and its guard."""
         assert self.listener
         settings = get_current_settings()
         shrink(PREFECT_HOME.value() / DATABASE)
@@ -65,8 +67,6 @@ class GuardedServer(prefect_server.SubprocessASGIServer):
     def _settings(self) -> dict[str, str]:
         """Settings of the server that no configuration may change; the password is the one that this process's clients send."""
         return {
-            "PREFECT__SERVER_EPHEMERAL": "1",
-            "PREFECT__SERVER_FINAL": "1",
             "PREFECT_UI_ENABLED": "0",
             "PREFECT_SERVER_API_AUTH_STRING": str(PREFECT_API_AUTH_STRING.value()),
             "PREFECT_SERVER_CSRF_PROTECTION_ENABLED": "true",
@@ -97,9 +97,8 @@ class GuardedServer(prefect_server.SubprocessASGIServer):
 
 def create_app() -> FastAPI:
     """Prefect's server, which also removes old runs; Prefect does not do that in embedded servers, whose database only grows."""
-    for service in perpetual_services.get_perpetual_services():
-        service.run_in_ephemeral |= service.function in (db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)
-    return prefect_server.create_app()
+    run_when_embedded(db_vacuum.schedule_vacuum_tasks, db_vacuum.schedule_orphan_vacuum_tasks)
+    return prefect_server.create_app(ephemeral=True, final=True)
 
 
 def shrink(database: Path) -> None:
@@ -113,8 +112,6 @@ def shrink(database: Path) -> None:
 
 def prepare() -> None:
     """Make the embedded server of this process a guarded one, with a password that only this process knows."""
-    context = prefect.context.get_settings_context()
-    settings = context.settings.copy_with_update({PREFECT_API_AUTH_STRING: f"graphmill:{secrets.token_urlsafe(32)}"})
-    # The process-wide context and not a variable of the environment, which child processes would inherit.
-    prefect.context.GLOBAL_SETTINGS_CONTEXT = context.model_copy(update={"settings": settings})
-    GuardedServer()  # Prefect keeps one server object per process: this one, because it is the first
+    password = f"graphmill:{secrets.token_urlsafe(32)}"
+    set_for_process(get_current_settings().copy_with_update({PREFECT_API_AUTH_STRING: password}))
+    GuardedServer()  # the first object, which Prefect keeps

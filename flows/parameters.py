@@ -14,21 +14,21 @@ from pipeline.suggestions import did_you_mean
 SHOWN = 80  # characters of a value in a message
 
 
-class Written(str):
+class ParameterText(str):
     """A parameter's value on the command line: JSON or, if the parameter does not take that, text."""
 
 
-def parameters_of(arguments: list[str]) -> dict[str, Written]:
+def parameters_of(arguments: list[str]) -> dict[str, ParameterText]:
     """Parameters written as NAME=VALUE. Raises BadConfig for an argument of another form, and for a name that is given twice."""
-    found: dict[str, Written] = {}
+    parameters: dict[str, ParameterText] = {}
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals:
             raise BadConfig(f"{argument}: is not NAME=VALUE")
-        if name in found:
+        if name in parameters:
             raise BadConfig(f"{name}: is given twice")
-        found[name] = Written(value)
-    return found
+        parameters[name] = ParameterText(value)
+    return parameters
 
 
 def checked(origin: str, flow: Flow[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def checked(origin: str, flow: Flow[..., Any], given: Mapping[str, Any]) -> dict
     return {name: _value(f"{origin}: {name}", TypeAdapter(types[name]), value) for name, value in given.items()}
 
 
-def _value(place: str, takes: TypeAdapter[Any], given: Any) -> Any:
+def _value(option: str, takes: TypeAdapter[Any], given: Any) -> Any:
     problems = []
     for reading in _readings(given):
         try:
@@ -52,12 +52,12 @@ def _value(place: str, takes: TypeAdapter[Any], given: Any) -> Any:
     inside = "".join(f"[{index}]" for index in problem["loc"] if isinstance(index, int))
     shown = str(problem["input"])
     shown = shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}..."
-    raise BadConfig(f"{place}{inside}: {problem['msg'].removeprefix('Value error, ')} (got {shown!r})")
+    raise BadConfig(f"{option}{inside}: {problem['msg'].removeprefix('Value error, ')} (got {shown!r})")
 
 
 def _readings(given: Any) -> list[Any]:
     """How a value can be read: one of the command line as text or, if it is that, as JSON, which comes first."""
-    if not isinstance(given, Written):
+    if not isinstance(given, ParameterText):
         return [given]
     try:
         return [str(given), json.loads(given)][::-1]

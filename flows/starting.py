@@ -15,7 +15,7 @@ from prefect.client.schemas.responses import DeploymentResponse
 from prefect.exceptions import ObjectNotFound
 
 from flows.analytics import FLOWS
-from flows.parameters import Written, checked
+from flows.parameters import ParameterText, checked
 from flows.server import address, asking
 from pipeline.errors import BadConfig, GraphmillError
 from pipeline.signals import foreseen
@@ -32,7 +32,7 @@ class RunFailed(GraphmillError):
     """A run of a deployment that did not end well; the message is its own."""
 
 
-def start(name: str, parameters: dict[str, Written]) -> None:
+def start(name: str, parameters: dict[str, ParameterText]) -> None:
     """Run a deployment now and show its log until it ends.
 
     Raises:
@@ -109,10 +109,10 @@ def _lines(client: SyncPrefectClient, number: UUID, shown: dict[UUID, Log]) -> I
     """The lines of a run's log, from shortly before the newest one that was shown."""
     newest = max((line.timestamp for line in shown.values()), default=None)
     since = {"timestamp": {"after_": newest - SPREAD}} if newest else {}
-    asked = LogFilter.model_validate({"flow_run_id": {"any_": [number]}, **since}).model_dump(mode="json")
+    log_filter = LogFilter.model_validate({"flow_run_id": {"any_": [number]}, **since}).model_dump(mode="json")
     page, offset = None, 0
     while page is None or page:
-        body = {"logs": asked, "offset": offset, "limit": PAGE, "sort": "TIMESTAMP_ASC"}
+        body = {"logs": log_filter, "offset": offset, "limit": PAGE, "sort": "TIMESTAMP_ASC"}
         page = [Log.model_validate(line) for line in client.request("POST", "/logs/filter", json=body).json()]
         yield from page
         offset += len(page)

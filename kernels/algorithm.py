@@ -39,6 +39,24 @@ class Column:
     each: bool = False
 
 
+Rate = tuple[float, float, float]  # seconds, seconds for a million vertices, seconds for a million arcs
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Measured costs of a stage, for estimates of runs; docs/performance.md describes the measurement.
+
+    The defaults are those of a typical stage, for one that is not measured. Seconds include its proof and what is made from its
+    answer; a stage with sources takes them for each source.
+    """
+
+    cpu: Rate = (0.1, 0.3, 0.1)  # on two cores
+    gpu: Rate = (0.15, 0.03, 0.001)
+    stored: float = 8.0  # bytes that a run stores for each vertex: in its table, those made from it, and its index
+    # Bytes for each vertex and each arc on the GPU, beside the graph, with one source or one pair at a time.
+    gpu_memory: tuple[float, float] = (0.0, 0.0)
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """One algorithm.
@@ -71,6 +89,11 @@ class Algorithm:
     options: bool = False
     # Bytes of memory that a row of the answer takes, with its proof: free memory then bounds the option `limit`, a count of rows.
     row_bytes: int = 0
+    costs: Costs = Costs()
+    # `searches(num_vertices, **options)`: how many searches the stage makes, where its costs are those of one. Empty: one, or its
+    # sources.
+    searches: str = ""
+    part: tuple[str, str] = ("component", "components")  # what a label stands for, with Form.COMPONENTS: one, several
     table: str = ""  # name of the table where it differs from the stage's
     by_default: bool = True  # whether a run whose configuration names no stages computes it
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance
@@ -86,11 +109,16 @@ class Algorithm:
         return self.form is Form.PATHS
 
     @property
+    def has_pairs(self) -> bool:
+        """Whether there is an answer for each pair of vertices in a file that the run names."""
+        return self.form is Form.FLOWS
+
+    @property
     def has_index(self) -> bool:
         """Whether the answer is a stored index, of which the table shows a part."""
         return self.form is Form.LABELS
 
     def resolve(self, function: str) -> Callable[..., Any]:
         """Import `self.<function>`, for example `resolve("solver")`."""
-        found: Callable[..., Any] = resolve_name(getattr(self, function))
-        return found
+        resolved: Callable[..., Any] = resolve_name(getattr(self, function))
+        return resolved

@@ -10,7 +10,7 @@ from kernels.graph import Array, Csr, Graph, index_dtype
 ArcMemory = Literal["device", "host"]  # memory of a GPU's arcs: its own, or pinned memory of the host, read over the bus
 
 
-class Column(Protocol):
+class ArrayOrFile(Protocol):
     """An array, or a file that is read block by block."""
 
     @property

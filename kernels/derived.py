@@ -20,10 +20,10 @@ class Derived:
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the value of `key`; the first call computes it with `make`."""
-        found: Value = self._values.get(key, _MISSING)
-        if found is _MISSING:
-            found = self._values[key] = make()
-        return found
+        value: Value = self._values.get(key, _MISSING)
+        if value is _MISSING:
+            value = self._values[key] = make()
+        return value
 
     def put(self, key: Hashable, value: object) -> None:
         """Replace the value of `key`."""

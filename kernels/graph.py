@@ -80,7 +80,14 @@ def joined_offsets(parts: Sequence[Csr]) -> Array:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph in its running order; an undirected edge is two arcs."""
+    """A graph in its running order; an undirected edge is two arcs.
+
+    Example:
+        >>> out = Csr(np.array([0, 2, 3, 3]), np.array([1, 2, 2], np.int32), np.array([4, 9, 3]))  # 0 -> 1, 0 -> 2, 1 -> 2
+        >>> into = Csr(np.array([0, 0, 1, 3]), np.array([0, 0, 1], np.int32), np.array([4, 9, 3]))
+        >>> graph = Graph(np.array([10, 20, 30]), np.arange(3, dtype=np.int32), out, into)
+        >>> graph.validate()
+    """
 
     ids: Array  # int64 [V]: external id of each row; distinct, none negative
     rows_by_id: Array  # int32 or int64 [V]: the rows in ascending order of their external ids

@@ -3,7 +3,7 @@
 docs/adding-an-algorithm.md walks through a new entry.
 """
 
-from kernels.algorithm import Algorithm, Column, Form
+from kernels.algorithm import Algorithm, Column, Costs, Form
 
 _VERTEX = Column("vertex", "int64", "external id", key=True)
 _SOURCE = Column("source", "int64", "external id", key=True)
@@ -24,6 +24,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:bfs",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "int64", "hops", _UNREACHED), _PREDECESSOR),
+        costs=Costs(cpu=(0.1, 0.25, 0.05), stored=3.0),
     ),
     Algorithm(
         name="sssp",
@@ -37,6 +38,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:sssp",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "distance", "sum of weights", _UNREACHED), _PREDECESSOR),
+        costs=Costs(cpu=(0.1, 0.6, 0.12), stored=4.0),
     ),
     Algorithm(
         name="mst",
@@ -56,6 +58,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("weight", "weight", "the source's own"),
             Column("labels", "int64", "external id, the smallest in the tree"),
         ),
+        costs=Costs(cpu=(0.3, 0.4, 0.3), stored=10.0),
     ),
     Algorithm(
         name="wcc",
@@ -69,6 +72,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:wcc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
+        costs=Costs(cpu=(0.15, 0.2, 0.03), stored=4.0),
     ),
     Algorithm(
         name="scc",
@@ -82,6 +86,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:scc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
+        costs=Costs(cpu=(0.1, 0.0, 0.14), stored=2.0),
     ),
     Algorithm(
         name="pagerank",
@@ -97,6 +102,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.answers:Scores",
         columns=(_VERTEX, Column("pagerank", "float64", "share of 1")),
         exact=False,
+        costs=Costs(cpu=(0.1, 0.45, 0.08), stored=7.0),
     ),
     Algorithm(
         name="reachability",
@@ -117,6 +123,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("post", "int64", "post-order number, the largest that is reached", each=True),
         ),
         table="reachability_labels",
+        costs=Costs(cpu=(0.3, 0.1, 0.3), stored=77.0),
     ),
     Algorithm(
         name="betweenness",
@@ -130,6 +137,8 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         columns=(_VERTEX, Column("betweenness", "float64", "pairs of vertices")),
         options=True,
         by_default=False,
+        costs=Costs(cpu=(0.0, 0.1, 0.02), gpu=(0.0, 0.0001, 0.000002), gpu_memory=(64.0, 0.0)),
+        searches="kernels.betweenness.parameters:searches",
     ),
     Algorithm(
         name="communities",
@@ -141,6 +150,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         form=Form.COMPONENTS,
         columns=(_VERTEX, Column("labels", "int64", "external id, the smallest in the community")),
         by_default=False,
+        part=("community", "communities"),
     ),
     Algorithm(
         name="closure",
@@ -154,6 +164,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         row_bytes=64,
         by_default=False,
+        costs=Costs(stored=1000.0),
     ),
     Algorithm(
         name="max_flow",
@@ -174,6 +185,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("cut_dst", "list<int64>", "external ids, where they end"),
         ),
         by_default=False,
+        costs=Costs(gpu_memory=(64.0, 170.0)),
     ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}

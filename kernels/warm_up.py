@@ -14,10 +14,10 @@ from kernels.arrays import frozen
 from kernels.cpu import parallel
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import Graph
+from kernels.layout.building import build_csr
 from kernels.layout.certificate import certify_layout
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.lay_out import lay_out
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from kernels.registry import ALGORITHMS
 
 WEIGHTS = (None, np.int32, np.float64)  # that ingest writes
@@ -55,8 +55,8 @@ def _graph(weights: DTypeLike | None, symmetric: bool) -> Graph:
     src, dst = np.zeros(1000, np.int64), np.maximum(np.arange(1000), 1)
     # Columns of a table are read-only, which Numba compiles apart.
     edges = Edges(frozen(src), frozen(dst), None if weights is None else frozen(np.ones(len(src), weights)))
-    rules = Rules(range(0), both=symmetric, keep_self_loops=False, keep_parallel=False)
-    laid_out = lay_out(edges, rules, 2**62, SingleRank())
+    rules = ArcRules(range(0), both=symmetric, keep_self_loops=False, keep_parallel=False)
+    laid_out = build_csr(edges, rules, 2**62, SingleRank())
     out = laid_out.take(0, "out")
     graph = Graph(laid_out.ids, laid_out.rows_by_id, out, out if symmetric else laid_out.take(0, "in"), not symmetric)
     degrees = laid_out.degrees("out"), laid_out.degrees("in")

@@ -1,5 +1,24 @@
 """Errors that a user can fix. The command prints only the message; a flow fails without a retry.
 
+GraphmillError
+├── BadConfig                   what a user has configured
+│   └── NotToml                     (pipeline/config/toml.py)
+├── BadInput                    what a user has given
+│   ├── Changed
+│   └── OfAnotherForm               (pipeline/ingest/formats/detect.py)
+├── BadSource
+├── NoPath
+├── AlreadyApplied
+├── Stopped
+├── TooLarge                    what this machine or cluster can do
+├── NotRoadLike
+├── ClusterLost
+├── Busy
+├── Damaged                     what was computed or stored
+├── ProofFailed
+├── Refused
+└── RunFailed                       (flows/starting.py)
+
 A message names the thing, the value and the limit. Conditions that no input can cause are asserts instead.
 """
 
@@ -37,14 +56,6 @@ class Changed(BadInput):
     """A source file that was replaced or written while it was read; what reads it starts again once (`ingest/again.py`)."""
 
 
-class AlreadyApplied(GraphmillError):
-    """A file of changes that the newest state of a graph has had before."""
-
-
-class Stopped(GraphmillError):
-    """A file of changes, among those that arrived, that cannot be applied; those behind it wait."""
-
-
 class BadSource(GraphmillError):
     """A source vertex that the graph does not have."""
 
@@ -53,12 +64,28 @@ class NoPath(GraphmillError):
     """A vertex that a source does not reach."""
 
 
+class AlreadyApplied(GraphmillError):
+    """A file of changes that the newest state of a graph has had before."""
+
+
+class Stopped(GraphmillError):
+    """A file of changes, among those that arrived, that cannot be applied; those behind it wait."""
+
+
 class TooLarge(GraphmillError):
     """A step that would take more memory or disk space than is free."""
 
 
 class NotRoadLike(GraphmillError):
     """A graph whose hierarchy would need too many shortcuts; searches do without one."""
+
+
+class ClusterLost(GraphmillError):
+    """The scheduler, or more workers than a task may lose, are gone. Nothing is written."""
+
+
+class Busy(GraphmillError):
+    """Another run works in the same output folder."""
 
 
 class Damaged(GraphmillError):
@@ -71,14 +98,6 @@ class ProofFailed(GraphmillError):
 
 class Refused(GraphmillError):
     """A result that the run's `[expect]` does not allow. Nothing is published."""
-
-
-class ClusterLost(GraphmillError):
-    """The scheduler, or more workers than a task may lose, are gone. Nothing is written."""
-
-
-class Busy(GraphmillError):
-    """Another run works in the same output folder."""
 
 
 def message(error: Exception) -> str | None:

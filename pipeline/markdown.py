@@ -9,35 +9,35 @@ _MEANING = re.compile(r"[\\`*_{}\[\]<>()#+!|~&@$]|:(?=//)|(?<=www)\.", re.IGNORE
 _BACKTICKS = re.compile("`+")
 
 
-class Written(str):
+class Markdown(str):
     """Text that is Markdown already."""
 
     __slots__ = ()
 
 
-def escaped(text: object) -> Written:
+def escaped(text: object) -> Markdown:
     """The text, on one line, with a backslash before each character that has a meaning in Markdown."""
-    if isinstance(text, Written):
+    if isinstance(text, Markdown):
         return text
-    return Written(_MEANING.sub(r"\\\g<0>", _on_one_line(str(text))))
+    return Markdown(_MEANING.sub(r"\\\g<0>", _on_one_line(str(text))))
 
 
-def cells(row: Iterable[object]) -> Written:
+def cells(row: Iterable[object]) -> Markdown:
     """The cells of a row of a table."""
-    return Written(" | ".join(map(escaped, row)))
+    return Markdown(" | ".join(map(escaped, row)))
 
 
-def code(text: object) -> Written:
+def code(text: object) -> Markdown:
     """The text as code within a line. In a cell of a table it must not have a vertical bar."""
     shown = _on_one_line(str(text))
     marks = "`" * (1 + max(map(len, _BACKTICKS.findall(shown)), default=0))
-    return Written(f"{marks} {shown} {marks}" if "`" in shown or not shown.strip() else f"{marks}{shown}{marks}")
+    return Markdown(f"{marks} {shown} {marks}" if "`" in shown or not shown.strip() else f"{marks}{shown}{marks}")
 
 
-def fenced(text: object, language: str = "") -> Written:
+def fenced(text: object, language: str = "") -> Markdown:
     """The text as a block of code, which no line of it can end."""
     marks = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(str(text))), default=0))
-    return Written(f"{marks}{language}\n{text}\n{marks}")
+    return Markdown(f"{marks}{language}\n{text}\n{marks}")
 
 
 def _on_one_line(text: str) -> str:

@@ -16,12 +16,12 @@ def exact_float(text: str) -> float:
     Raises Rounded for a numeral that a float would round, and ValueError for a text that is none.
     """
     value = _decimal(text)
-    found = float(value)
-    if value.is_finite() and not isfinite(found):
+    nearest = float(value)
+    if value.is_finite() and not isfinite(nearest):
         raise Rounded(f"{_shown(text)} is beyond the largest 64-bit float")
-    if value.is_finite() and value not in (Decimal(repr(found)), Decimal(f"{found:.17g}")):
-        raise Rounded(f"{_shown(text)} is between two 64-bit floats, and the nearest one is {found!r}")
-    return found
+    if value.is_finite() and value not in (Decimal(repr(nearest)), Decimal(f"{nearest:.17g}")):
+        raise Rounded(f"{_shown(text)} is between two 64-bit floats, and the nearest one is {nearest!r}")
+    return nearest
 
 
 def exact_number(text: str) -> int | float:

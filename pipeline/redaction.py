@@ -28,9 +28,9 @@ def redacted(text: str) -> str:
     return _URL.sub(_hide, text)
 
 
-def _hide(found: re.Match[str]) -> str:
-    rest = found["rest"]
-    return _USER.sub(rf"\1{HIDDEN}@", f":/{found['place']}") + (rest[0] + HIDDEN if rest else "")
+def _hide(match: re.Match[str]) -> str:
+    rest = match["rest"]
+    return _USER.sub(rf"\1{HIDDEN}@", f":/{match['place']}") + (rest[0] + HIDDEN if rest else "")
 
 
 def quoted(text: str) -> str:

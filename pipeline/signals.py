@@ -31,7 +31,7 @@ class Interrupted(KeyboardInterrupt):
         self.outlook = outlook
 
 
-class _Work:
+class _AbandonableWork:
     """Work that may be abandoned: while its lock is held it is not."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class _Work:
         self.outlook: Callable[[], str] = str
 
 
-_current: ContextVar[_Work] = ContextVar("work", default=_Work())  # noqa: B039  the default is never abandoned
+_current: ContextVar[_AbandonableWork] = ContextVar("work", default=_AbandonableWork())  # noqa: B039  the default is never abandoned
 
 
 def listen() -> None:
@@ -66,7 +66,7 @@ def apart(work: Callable[[], T]) -> T:
     """
     if current_thread() is not main_thread():
         return work()
-    begun = _Work()
+    begun = _AbandonableWork()
     try:
         outcome = _start(work, begun)
         outcome.add_done_callback(_events.put)
@@ -89,10 +89,10 @@ def _next_event() -> int | Future[Any]:
 
 def beside(work: Callable[[], T]) -> Future[T]:
     """Start `work` in a thread of its own with this one's context variables. It is not abandoned: who starts it, ends it."""
-    return _start(work, _Work())
+    return _start(work, _AbandonableWork())
 
 
-def _start(work: Callable[[], T], begun: _Work) -> Future[T]:
+def _start(work: Callable[[], T], begun: _AbandonableWork) -> Future[T]:
     outcome = Future[T]()
 
     def run() -> None:
@@ -110,7 +110,7 @@ def _start(work: Callable[[], T], begun: _Work) -> Future[T]:
     return outcome
 
 
-def _abandon(work: _Work) -> None:
+def _abandon(work: _AbandonableWork) -> None:
     handlers = ignore()
     with work.lock:
         work.abandoned = True

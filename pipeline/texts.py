@@ -34,11 +34,11 @@ def other_form_of(text: str) -> str | None:
     >>> other_form_of("007"), other_form_of("-0"), other_form_of("1_000"), other_form_of("7"), other_form_of("7.0")
     ('7', '0', '1000', None, None)
     """
-    found = _INTEGER.fullmatch(text)
-    if found is None or is_integer_id(text):
+    match = _INTEGER.fullmatch(text)
+    if match is None or is_integer_id(text):
         return None
-    digits = "".join(str(unicodedata.decimal(digit)) for digit in found[2] if digit != "_").lstrip("0")
-    sign = "-" if found[1] == "-" and digits else ""
+    digits = "".join(str(unicodedata.decimal(digit)) for digit in match[2] if digit != "_").lstrip("0")
+    sign = "-" if match[1] == "-" and digits else ""
     return _short(sign + (digits or "0"))
 
 

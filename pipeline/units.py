@@ -34,7 +34,7 @@ def utc(iso: str) -> str:
 
 def time_of(text: str) -> dt.timedelta | None:
     """The time that `90s`, `10m`, `1.5h`, `2d` or `0` states; None for another text."""
-    if not (found := re.fullmatch(r"(?a:(\d{1,9}(?:\.\d{1,9})?)([smhd])|0)", text)):
+    if not (match := re.fullmatch(r"(?a:(\d{1,9}(?:\.\d{1,9})?)([smhd])|0)", text)):
         return None
-    unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}[found[2] or "s"]
-    return dt.timedelta(**{unit: float(found[1] or 0)})
+    unit = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}[match[2] or "s"]
+    return dt.timedelta(**{unit: float(match[1] or 0)})

@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 # Tests of a folder or file; the first prefix that fits counts. Those of an algorithm are named after its folder, or in KERNELS.
 AREAS = {
+    "pipeline/registry": ["tests/registry/test_registry.py", "tests/registry/test_new_product.py"],
     "pipeline/config": ["tests/pipeline/test_config.py"],
     "pipeline/ingest": ["tests/ingest/test_ingest.py", "tests/faults/test_bad_input.py"],
     "pipeline/cluster": ["tests/cluster/test_ranks.py"],
@@ -35,7 +36,7 @@ AREAS = {
     "benchmarks": ["tests/benchmarks"],
     "examples": ["tests/operators/test_algorithms.py"],
     "docs": ["tests/project/test_docs.py"],
-    "requirements": ["tests/project/test_advisories.py"],
+    "requirements": ["tests/project/dependencies"],
 }
 # Tests that are not named after the algorithm's folder.
 KERNELS = {"bfs": "paths", "sssp": "paths", "wcc": "components", "scc": "components"}

@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Form
 from kernels.registry import BY_NAME
 from pipeline.config import run as config
-from pipeline.steps.publication.publish import Asked, publish
+from pipeline.steps.publication.publish import PublishOptions, publish
 from pipeline.steps.publication.results import Results
 from pipeline.store.facts import (
+    ArrayLengths,
     CheckFacts,
     DirectionFacts,
     EdgeFacts,
     GraphFacts,
     ProofFacts,
     ShardFacts,
-    Sizes,
     SourceFacts,
     StageFacts,
 )
@@ -44,7 +44,7 @@ class Steps:
         return Results("path", self.edges, self.graph, self.answers, self.proofs, self.report)
 
     def publish(self, output: Path, keep: int = 0) -> Folder:
-        return publish(output, self.results(), Asked(keep=keep))
+        return publish(output, self.results(), PublishOptions(keep=keep))
 
 
 def path_steps(
@@ -85,7 +85,7 @@ def path_steps(
 def path_facts(vertices: int) -> GraphFacts:
     """Facts of the stored path."""
     arcs = 2 * (vertices - 1)
-    shard = ShardFacts(rows=[0, vertices], out=Sizes(arcs=arcs))
+    shard = ShardFacts(rows=[0, vertices], out=ArrayLengths(arcs=arcs))
     return GraphFacts(
         vertices=vertices, arcs=arcs, directed=False, symmetric=True, weight=WEIGHT, stored_weight=WEIGHT, self_loops=0,
         self_loops_dropped=0, arcs_added=vertices - 1, parallel_arcs=0, parallel_arcs_dropped=0,

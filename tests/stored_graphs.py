@@ -8,14 +8,13 @@ import numpy as np
 
 from kernels.layout.sorting import is_transpose
 from pipeline.errors import Damaged
-from pipeline.store.facts import GraphFacts
-from pipeline.store.graph import open_extended_shard, open_graph, shard_path, shard_rows
+from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import VERTICES, open_vertices
 
 
 def validate(folder: Folder) -> None:
-    """Check the whole stored graph: ids, order, both directions against each other, degrees, and a vector extension.
+    """Check the whole stored graph: ids, order, both directions against each other, and degrees.
 
     Raises:
         Damaged: The first broken rule.
@@ -27,11 +26,6 @@ def validate(folder: Folder) -> None:
     for degrees, csr in zip(open_vertices(folder)[2:], (graph.out, graph.into), strict=True):
         if not np.array_equal(degrees, np.diff(csr.offsets)):
             raise Damaged(f"{folder.path / VERTICES}: a degree differs from its row's arcs")
-    if GraphFacts.of(folder).out.padding is not None:
-        for number in range(len(shard_rows(folder))):
-            shard = open_extended_shard(folder, number)
-            for rows in (shard.out,) if graph.symmetric else (shard.out, shard.into):
-                _or_damaged(shard_path(folder.path, number), rows.validate, graph.num_vertices)
 
 
 def _or_damaged(path: Path, check: Callable[..., None], *arguments: Any) -> None:

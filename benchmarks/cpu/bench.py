@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.cpu import components, forest, paths
-from benchmarks.cpu.harness import OURS, Contender, Contest, Peers, Row, as_columns, markdown, race
+from benchmarks.cpu.harness import OURS, Contender, Contest, ContestRow, Peers, as_columns, markdown, race
 from benchmarks.graphs import GRAPHS
 from kernels.graph import Graph
 from kernels.registry import ALGORITHMS
@@ -28,7 +28,7 @@ def alone(graph: Graph) -> Iterator[Contest]:
 
 def run(out: Path) -> None:
     """Race on every graph; write `cpu.parquet` and `cpu.md` to `out`, and print the latter."""
-    rows: list[Row] = []
+    rows: list[ContestRow] = []
     for name, load in GRAPHS.items():
         graph = load()
         peers = Peers(graph)

@@ -36,7 +36,7 @@ class Contest:
 
 
 @dataclass(frozen=True)
-class Row:
+class ContestRow:
     """One line of the table."""
 
     graph: str
@@ -78,7 +78,7 @@ class Peers:
         return networkit.GraphFromCoo(coordinates, self.graph.num_vertices, weighted=self.weighted, directed=True)
 
 
-def race(name: str, graph: Graph, contest: Contest) -> Iterator[Row]:
+def race(name: str, graph: Graph, contest: Contest) -> Iterator[ContestRow]:
     """Compare all answers, then time the contenders in turn; raise AssertionError if answers differ."""
     ours = contest.contenders[0]
     expected = ours.answer(ours.solve())
@@ -87,7 +87,7 @@ def race(name: str, graph: Graph, contest: Contest) -> Iterator[Row]:
     seconds = np.array([[_time(contender.solve) for contender in contest.contenders] for _ in range(RUNS)])
     for contender, median in zip(contest.contenders, np.median(seconds, axis=0), strict=True):
         shape = name, graph.num_vertices, graph.num_arcs
-        yield Row(*shape, contest.algorithm, contender.library, version(contender.library), round(1000 * float(median), 3))
+        yield ContestRow(*shape, contest.algorithm, contender.library, version(contender.library), round(1000 * float(median), 3))
 
 
 def _time(solve: Callable[[], Any]) -> float:
@@ -98,7 +98,7 @@ def _time(solve: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def markdown(rows: list[Row]) -> str:
+def markdown(rows: list[ContestRow]) -> str:
     """Table with a line per graph and algorithm, a column per library, the fastest bold, in milliseconds."""
     libraries = list(dict.fromkeys(row.library for row in rows))
     lines = [f"| graph | vertices | arcs | algorithm | {' | '.join(libraries)} |", f"|---|---|---|---|{'---|' * len(libraries)}"]
@@ -117,7 +117,7 @@ def _cell(milliseconds: float, best: float) -> str:
     return f"**{text}**" if milliseconds == best else text
 
 
-def as_columns(rows: list[Row]) -> dict[str, list[Any]]:
+def as_columns(rows: list[ContestRow]) -> dict[str, list[Any]]:
     """The rows as the columns of a table."""
     records = [asdict(row) for row in rows]
     return {name: [record[name] for record in records] for name in records[0]}

@@ -1,7 +1,8 @@
 """Reachability on the CPU, compared with the thesis's tables: `python -m benchmarks.cpu.reachability --graphs DIR`.
 
-Graphs are the GRAIL authors' (`.gra.gz` in DIR), which the thesis takes, each with 100,000 random pairs of vertices and two
-dimensions. Nothing is timed before the index is proved and all searches give the same answers.
+Graphs are the GRAIL authors' (`.gra.gz` in DIR), which the thesis takes, and stand-ins for those that were not available, each
+with 100,000 pairs of vertices and two dimensions. Nothing is timed before the index is proved and all searches give the same
+answers.
 
 Caiazza: Data-parallel implementation of the GRAIL index on many-core architectures. Politecnico di Torino, 2019, tables 2.4-2.6.
 """
@@ -12,6 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,9 +22,12 @@ import numpy as np
 
 from benchmarks.generators import layered_edges
 from benchmarks.graphs import graph_of_arcs, wiki_vote
-from benchmarks.published import grail
+from benchmarks.machine import machine
+from benchmarks.published.grail import cpu as grail
+from benchmarks.published.grail.query_sets import SETS, pairs
+from benchmarks.published.grail.stand_ins import STAND_INS, Arcs
 from kernels.answers import ReachabilityIndex
-from kernels.graph import Array, Graph
+from kernels.graph import Graph
 from kernels.reachability import METHODS, POSITIVE_CUT, SAME, SEARCH, reach, reachability
 from kernels.reachability.certificate import certify_reachability
 
@@ -46,6 +51,11 @@ THESIS = {
     "go_sub_6793": (249, 46.67, 0.51, 13.11, 2.83, 15.13, 3.52),
     "yago_sub_6642": (175, 30.23, 0.77, 7.51, 2.49, 8.96, 2.96),
     "citeseer.scc": (0.40, 18.64, 42.3, 13.24, 3.50, 12.96, 3.64),
+    "Pubmed, stand-in": (658, 1222.1, 0.87, 11.2, 3.53, 13.60, 4.46),
+    "Cit-Patents, stand-in": (42, 220458.57, 1417.2, 1831.41, 617.80, 3423.0, 1576.90),
+    "Uniprot 22, stand-in": (0, 20.4, 82.2, 20.50, 4.13, 20.70, 4.10),
+    "Uniprot 100, stand-in": (0, 30.58, 1055.1, 24.57, 4.72, 23.74, 4.98),
+    "Uniprot 150, stand-in": (0, 31.1, 1632.2, 24.96, 4.83, 25.20, 4.82),
 }
 
 
@@ -64,12 +74,6 @@ def layered(layers: int, width: int, degree: int = 4) -> Graph:
     """Every vertex but the last layer's has `degree` arcs to random vertices of the next layer; ids are shuffled."""
     src, dst = layered_edges(layers, width, np.random.default_rng(layers), degree)
     return graph_of_arcs(src, dst, None, layers * width, symmetric=False)
-
-
-def pairs(graph: Graph, num_pairs: int = QUERIES) -> tuple[Array, Array]:
-    """Random pairs of rows."""
-    src, dst = np.random.default_rng(num_pairs).integers(graph.num_vertices, size=(2, num_pairs))
-    return src, dst
 
 
 @contextmanager
@@ -109,10 +113,10 @@ def proved(graph: Graph, dimensions: int, method: str) -> ReachabilityIndex:
     return index
 
 
-def thesis_row(name: str, graph: Graph) -> str:
+def thesis_row(name: str, graph: Graph, kind: str) -> str:
     """The thesis's columns, "thesis / ours" if it has the graph, then the default's build, queries on one core and on all."""
     indexes = {method: proved(graph, 2, method) for method in METHODS}
-    src, dst = pairs(graph)
+    src, dst = pairs(kind, graph.out, QUERIES)
     expected = reach(indexes["tree"], src, dst).reachable
     for search in ("dfs", "pruned-dfs", "pruned-bfs"):
         np.testing.assert_array_equal(grail.reach(indexes["dfs"], src, dst, search).reachable, expected)
@@ -130,7 +134,7 @@ def thesis_row(name: str, graph: Graph) -> str:
         default = [build("tree"), queries("tree", None)]
     ours[4], ours[6] = queries("dfs", "pruned-dfs"), queries("dfs", "pruned-bfs")
     default.append(queries("tree", None))
-    theirs = THESIS.get(name, ("",) * len(ours))
+    theirs = THESIS.get(name if kind == "random" else "", ("",) * len(ours))
     cells = [f"{_cell(their)} / {_cell(our)}" if their != "" else _cell(our) for their, our in zip(theirs, ours, strict=True)]
     return f"| {name} | {graph.num_vertices:,} | {graph.num_arcs:,} | {' | '.join([*cells, *map(_cell, default)])} |"
 
@@ -141,7 +145,7 @@ def _cell(value: Any) -> str:
 
 def shares_row(name: str, graph: Graph) -> str:
     """Percent of the pairs that are reachable, decided by a positive cut, and left to search by method and dimensions."""
-    src, dst = pairs(graph)
+    src, dst = pairs("random", graph.out, QUERIES)
     left = []
     for method in METHODS:
         for dimensions in (1, 2, 3, 5):
@@ -155,19 +159,36 @@ def shares_row(name: str, graph: Graph) -> str:
 LAYERED = ((10, 20_000), (100, 2_000), (1_000, 200))
 
 
+def graphs(folder: Path) -> dict[str, Callable[[], Graph]]:
+    """Graphs of the thesis by name: files of the GRAIL authors, and stand-ins."""
+    files = {path.name.removesuffix(".gra.gz"): partial(read_gra, path) for path in sorted(folder.glob("*.gra.gz"))}
+    return {**files, **{name: partial(_stand_in, make) for name, make in STAND_INS.items()}}
+
+
+def _stand_in(make: Callable[[], Arcs]) -> Graph:
+    arcs = make()
+    return graph_of_arcs(arcs.src, arcs.dst, None, arcs.num_vertices, symmetric=False)
+
+
 def main() -> None:
     """Print two tables in Markdown: times next to the thesis's, and what each method leaves to the search."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cpu.reachability", description=__doc__)
     parser.add_argument("--graphs", type=Path, default=Path("data"), help="folder of .gra.gz files (default: data)")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="graphs with these names")
+    parser.add_argument("--pairs", choices=SETS, default="random", help="random pairs, only reachable ones, or half of each")
     options = parser.parse_args()
-    graphs = {path.name.removesuffix(".gra.gz"): path for path in sorted(options.graphs.glob("*.gra.gz"))}
+    print(f"{machine('numba')}; {options.pairs} pairs.\n")
+    chosen = {name: load for name, load in graphs(options.graphs).items() if fnmatch(name, options.only)}
     print(f"| graph | vertices | arcs | {' | '.join(COLUMNS)} | tree: build | queries, 1 core | queries, all cores |")
     print("|---|---|---|" + "---|" * (len(COLUMNS) + 3))
-    for name, path in graphs.items():
-        print(thesis_row(name, read_gra(path)), flush=True)
-    print("\n| graph | reachable | positive cut | tree 1 | 2 | 3 | 5 | dfs 1 | 2 | 3 | 5 |\n|" + "---|" * 11)
+    for name, load in chosen.items():
+        print(thesis_row(name, load(), options.pairs), flush=True)
     made = {"wiki-Vote": wiki_vote, **{f"layered {n} x {m:,}": lambda n=n, m=m: layered(n, m) for n, m in LAYERED}}
-    for name, load in ({name: lambda path=path: read_gra(path) for name, path in graphs.items()} | made).items():
+    shared = {name: load for name, load in chosen.items() if name not in STAND_INS}
+    shared |= {name: load for name, load in made.items() if fnmatch(name, options.only)}
+    if shared:
+        print("\n| graph | reachable | positive cut | tree 1 | 2 | 3 | 5 | dfs 1 | 2 | 3 | 5 |\n|" + "---|" * 11)
+    for name, load in shared.items():
         print(shares_row(name, load()), flush=True)
 
 

@@ -5,30 +5,30 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.dynamic.common import Row, milliseconds, random_rows, without_weights
+from benchmarks.dynamic.common import DynamicRow, milliseconds, random_rows, without_weights
 from benchmarks.dynamic.experiments import arcs_of
 from kernels.graph import Graph
-from kernels.library.dynamic import STRUCTURES, DynamicGraph, Rules
+from kernels.library.dynamic import STRUCTURES, BatchRules, DynamicGraph
 from kernels.library.dynamic.arrays import keys_of, run_starts, sorted_keys
 from kernels.library.dynamic.contract import Batch
 
 _REPEATS = 3
 
 
-def sweep(name: str, graph: Graph, most: int, only: list[str]) -> Iterator[Row]:
+def sweep(name: str, graph: Graph, most: int, only: list[str]) -> Iterator[DynamicRow]:
     """Batches of 1 to 10^most arcs that do not exist are inserted, then deleted."""
     base = without_weights(graph.out)
     keys = arcs_of(base)
     for structure, make in STRUCTURES.items():
         if only and structure not in only:
             continue
-        changing = make(base, Rules(unique=True))
+        changing = make(base, BatchRules(unique=True))
         for power in range(most + 1):
             batch = _new_arcs(keys, graph.num_vertices, 10**power)
             for _ in range(2):  # the first compiles, and lays out again what overflows
                 inserted, deleted = _times(changing, batch)
             for what, taken in (("insertions", inserted), ("deletions", deleted)):
-                yield Row("batches", name, f"{structure}: {len(batch.src):,} {what}", len(batch.src) / taken / 1e6, "G/s")
+                yield DynamicRow("batches", name, f"{structure}: {len(batch.src):,} {what}", len(batch.src) / taken / 1e6, "G/s")
         if bool((arcs_of(changing.csr()) != keys).any()):
             raise AssertionError(f"{structure}: insertions and deletions do not cancel out")
 

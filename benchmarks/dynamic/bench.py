@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.dynamic import batches, experiments
-from benchmarks.dynamic.common import Row, graphs, on_gpu
+from benchmarks.dynamic.common import DynamicRow, graphs, on_gpu
 
 PARTS = ("sizes", "searches", "updates", "batches")
 
 
-def measure(chosen: argparse.Namespace) -> Iterator[Row]:
+def measure(chosen: argparse.Namespace) -> Iterator[DynamicRow]:
     """All rows, graph by graph."""
     parts = chosen.only or PARTS
     social = f"R-MAT {chosen.scale}"
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--most", type=int, default=7 if gpu else 5, help="power of ten of the largest batch")
     parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
     chosen = parser.parse_args(arguments)
-    start, rows = time.monotonic(), list[Row]()
+    start, rows = time.monotonic(), list[DynamicRow]()
     for row in measure(chosen):
         rows.append(row)
         line = f"{time.monotonic() - start:.0f} s: {row.experiment}: {row.graph}: {row.what} {row.value:.4g} {row.unit}"
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
     print(table(rows))
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[DynamicRow]) -> str:
     """The rows as Markdown."""
     head = [f"Host: {platform.processor() or platform.machine()}; device: {device()}.", "",
             "| experiment | graph | what | value | unit |", "|---|---|---|---:|---|"]  # fmt: skip

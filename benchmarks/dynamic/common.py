@@ -11,7 +11,7 @@ from kernels.gpu.devices import obstacle
 from kernels.graph import Array, Csr, Graph
 
 
-class Row(NamedTuple):
+class DynamicRow(NamedTuple):
     """A line of the table."""
 
     experiment: str

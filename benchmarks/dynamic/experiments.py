@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.dynamic.common import Row, milliseconds, on_gpu, require_same, wait, without_weights
+from benchmarks.dynamic.common import DynamicRow, milliseconds, on_gpu, require_same, wait, without_weights
 from kernels.answers import Paths
 from kernels.bfs import bfs as static_bfs
 from kernels.gpu.loader import to_host
 from kernels.graph import Csr, Graph
-from kernels.library.dynamic import Rules
+from kernels.library.dynamic import BatchRules
 from kernels.library.dynamic.arrays import keys_of, owners_of, sorted_keys
 from kernels.library.dynamic.pages.edits import Editor
 from kernels.library.dynamic.pages.mirror import Mirror
@@ -25,41 +25,41 @@ SIZES = range(256, 2049, 256)
 _REPEATS = 10  # of an update, as in the document
 
 
-def sizes(name: str, graph: Graph) -> Iterator[Row]:
+def sizes(name: str, graph: Graph) -> Iterator[DynamicRow]:
     """Building pages of each size: share of the slowest."""
     rows = np.arange(graph.num_vertices, dtype=np.int32, like=graph.ids)
     csr = without_weights(graph.out)
     times = {size: milliseconds(lambda size=size: PageStore.from_lists(rows, csr, size)) for size in SIZES}  # type: ignore[misc]
     for size, taken in times.items():
-        yield Row("sizes", name, f"pages of {size} words", 100 * taken / max(times.values()), "% of the slowest")
-    yield Row("sizes", name, "fastest: words of a page", min(times, key=lambda size: times[size]), "words")
-    yield Row("sizes", name, "fastest", min(times.values()), "ms")
+        yield DynamicRow("sizes", name, f"pages of {size} words", 100 * taken / max(times.values()), "% of the slowest")
+    yield DynamicRow("sizes", name, "fastest: words of a page", min(times, key=lambda size: times[size]), "words")
+    yield DynamicRow("sizes", name, "fastest", min(times.values()), "ms")
 
 
-def searches(name: str, graph: Graph) -> Iterator[Row]:
+def searches(name: str, graph: Graph) -> Iterator[DynamicRow]:
     """BFS and SSSP on pages, and the static kernels, from row 0."""
-    pages = SlottedPages.from_csr(without_weights(graph.out), Rules())
+    pages = SlottedPages.from_csr(without_weights(graph.out), BatchRules())
     expected = static_bfs(graph, 0)
     require_same(bfs(pages, 0), expected)
-    yield Row("searches", name, "BFS on pages", milliseconds(lambda: bfs(pages, 0)), "ms")
-    yield Row("searches", name, "BFS, static kernel", milliseconds(lambda: static_bfs(graph, 0)), "ms")
+    yield DynamicRow("searches", name, "BFS on pages", milliseconds(lambda: bfs(pages, 0)), "ms")
+    yield DynamicRow("searches", name, "BFS, static kernel", milliseconds(lambda: static_bfs(graph, 0)), "ms")
     if on_gpu():
         static = _static_search(graph.out)
         require_same(static(0), expected)
-        yield Row("searches", name, "BFS on a CSR by the method of the pages", milliseconds(lambda: static(0)), "ms")
+        yield DynamicRow("searches", name, "BFS on a CSR by the method of the pages", milliseconds(lambda: static(0)), "ms")
     if graph.out.weights is not None:
-        weighted = SlottedPages.from_csr(graph.out, Rules())
+        weighted = SlottedPages.from_csr(graph.out, BatchRules())
         require_same(sssp(weighted, 0), static_sssp(graph, 0))
-        yield Row("searches", name, "SSSP on pages", milliseconds(lambda: sssp(weighted, 0), 1, 0), "ms")
-        yield Row("searches", name, "SSSP, static kernel", milliseconds(lambda: static_sssp(graph, 0)), "ms")
+        yield DynamicRow("searches", name, "SSSP on pages", milliseconds(lambda: sssp(weighted, 0), 1, 0), "ms")
+        yield DynamicRow("searches", name, "SSSP, static kernel", milliseconds(lambda: static_sssp(graph, 0)), "ms")
 
 
-def updates(name: str, graph: Graph) -> Iterator[Row]:
+def updates(name: str, graph: Graph) -> Iterator[DynamicRow]:
     """Two vertices joined by an edge are added on the host; then the search; the mean of ten, beside a rebuild of the CSR."""
     host = Csr(to_host(graph.out.offsets), to_host(graph.out.indices), None)
-    editor = Editor(PageStore(1024), Rules(undirected=True))
+    editor = Editor(PageStore(1024), BatchRules(undirected=True))
     mirror = Mirror(editor, graph.ids)
-    pages = SlottedPages.from_csr(without_weights(graph.out), Rules())
+    pages = SlottedPages.from_csr(without_weights(graph.out), BatchRules())
     mirror.device = pages.store
     mirror.fetch()
     expected = static_bfs(graph, 0)
@@ -79,11 +79,11 @@ def updates(name: str, graph: Graph) -> Iterator[Row]:
         spent += np.diff(marks) if turn else 0  # the first compiles
     require_same(answer, expected)
     for what, seconds in zip(("update on the host", "transfer", "BFS"), spent, strict=True):
-        yield Row("updates", name, f"pages: {what}", 1000 * seconds / _REPEATS, "ms")
-    yield Row("updates", name, "pages: all", 1000 * float(spent.sum()) / _REPEATS, "ms")
-    yield Row("updates", name, "pages: bytes of a transfer", transferred, "bytes")
+        yield DynamicRow("updates", name, f"pages: {what}", 1000 * seconds / _REPEATS, "ms")
+    yield DynamicRow("updates", name, "pages: all", 1000 * float(spent.sum()) / _REPEATS, "ms")
+    yield DynamicRow("updates", name, "pages: bytes of a transfer", transferred, "bytes")
     src = np.repeat(np.arange(graph.num_vertices, dtype=np.int32), np.diff(host.offsets))
-    yield Row("updates", name, "rebuild, transfer and BFS", milliseconds(lambda: _rebuilt(src, host.indices, graph)), "ms")
+    yield DynamicRow("updates", name, "rebuild, transfer and BFS", milliseconds(lambda: _rebuilt(src, host.indices, graph)), "ms")
 
 
 def _rebuilt(src: Any, dst: Any, graph: Graph) -> Paths:

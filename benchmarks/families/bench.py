@@ -19,15 +19,15 @@ import cupy as cp
 from benchmarks.families import generators
 from benchmarks.families.table import markdown
 from benchmarks.one_gpu.bench import Libraries, contest, machine
-from benchmarks.one_gpu.contests import KERNELS, Kernel, graph_bytes
-from benchmarks.one_gpu.graphs import WINDOW, Edges, rmat, road_like_grid, weight_of_endpoints
+from benchmarks.one_gpu.contests import KERNELS, ComparedKernel, graph_bytes
+from benchmarks.one_gpu.graphs import WINDOW, GeneratedEdges, rmat, road_like_grid, weight_of_endpoints
 from benchmarks.one_gpu.peers import Pylibcugraph
-from benchmarks.one_gpu.table import Row, merge, read, write
+from benchmarks.one_gpu.table import KernelRow, merge, read, write
 from benchmarks.schema import failure_of
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import Graph
 from kernels.layout import rules
-from kernels.layout.lay_out import lay_out
+from kernels.layout.building import build_csr
 
 SIZES = {"1M": 1 << 20, "16M": 1 << 24}
 CALLS = 4  # of a kernel, or searches from random sources
@@ -36,12 +36,14 @@ SEED = 18
 _ALL = 1 << 40  # a window that contains all rows
 
 
-def _generated(make: Callable[..., generators.Generated], size: int, symmetric: bool = True, order: str = "windowed") -> Edges:
+def _generated(
+    make: Callable[..., generators.Generated], size: int, symmetric: bool = True, order: str = "windowed"
+) -> GeneratedEdges:
     src, dst, num_vertices = make(size, cp.random.default_rng(SEED), cp)
-    return Edges(src, dst, None, range(num_vertices), symmetric, order, True)
+    return GeneratedEdges(src, dst, None, range(num_vertices), symmetric, order, True)
 
 
-FAMILIES: dict[str, Callable[[int], Edges]] = {
+FAMILIES: dict[str, Callable[[int], GeneratedEdges]] = {
     "random regular": partial(_generated, generators.random_regular),
     "k nearest neighbours": partial(_generated, generators.nearest_neighbours),
     "small world": partial(_generated, generators.small_world),
@@ -65,7 +67,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], metavar="FAMILY[:KERNEL]", help="patterns, such as '*grid:bfs'")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="start no measurement after so many seconds")
     options = parser.parse_args()
-    path, new = options.out / "families.parquet", list[Row]()
+    path, new = options.out / "families.parquet", list[KernelRow]()
     old = read(path)
     for row in sweep(options.sizes.split(","), options.only or ["*"], time.monotonic() + options.seconds):
         new.append(row)
@@ -74,7 +76,7 @@ def main() -> None:
     sys.exit(any(row.failure for row in new))
 
 
-def sweep(sizes: list[str], only: list[str], deadline: float) -> Iterator[Row]:
+def sweep(sizes: list[str], only: list[str], deadline: float) -> Iterator[KernelRow]:
     """Measure the families and kernels that the patterns name until the deadline."""
     where = machine()
     for size in sizes:
@@ -86,9 +88,11 @@ def sweep(sizes: list[str], only: list[str], deadline: float) -> Iterator[Row]:
                 cp.get_default_memory_pool().free_all_blocks()
 
 
-def measure(name: str, graph: Graph, kernels: list[Kernel], where: dict[str, Any], deadline: float) -> Iterator[Row]:
+def measure(
+    name: str, graph: Graph, kernels: list[ComparedKernel], where: dict[str, Any], deadline: float
+) -> Iterator[KernelRow]:
     """Measure one graph and yield its rows."""
-    shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
+    shape = KernelRow(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
     peers = Libraries(graph, [Pylibcugraph], PEER_SECONDS) if where["cugraph_version"] else None
     for kernel in kernels:
         if kernel.reads_edges or not kernel.runs_on(graph) or time.monotonic() > deadline:
@@ -100,12 +104,12 @@ def measure(name: str, graph: Graph, kernels: list[Kernel], where: dict[str, Any
             yield replace(row, failure=failure_of(wrong))
 
 
-def graph_of(edges: Edges) -> Graph:
+def graph_of(edges: GeneratedEdges) -> Graph:
     """Lay out a graph with weights 1..999."""
     weights = weight_of_endpoints(edges.src, edges.dst)
-    given = rules.Rules(edges.declared, edges.symmetric, keep_self_loops=False, keep_parallel=False)
+    given = rules.ArcRules(edges.declared, edges.symmetric, keep_self_loops=False, keep_parallel=False)
     window = WINDOW if edges.order == "windowed" else _ALL
-    found = lay_out(rules.Edges(edges.src, edges.dst, weights), given, window, SingleRank())
+    found = build_csr(rules.Edges(edges.src, edges.dst, weights), given, window, SingleRank())
     out, into = (found.take(0, direction) if direction in found.directions else None for direction in ("out", "in"))
     assert out is not None
     return Graph(found.ids, found.rows_by_id, out, out if into is None else into, found.directed)

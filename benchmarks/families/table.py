@@ -1,11 +1,11 @@
 """The table of the sweep: a line for each graph, with every kernel's milliseconds and cuGraph's time over ours."""
 
-from benchmarks.one_gpu.table import Row, machine_of, number
+from benchmarks.one_gpu.table import KernelRow, machine_of, number
 
 MOST = 2.0  # times cuGraph's time that a kernel may take
 
 
-def markdown(rows: list[Row]) -> str:
+def markdown(rows: list[KernelRow]) -> str:
     """The machine, the graphs with a cell for each kernel, and what is slower than it may be."""
     kernels = list(dict.fromkeys(row.kernel for row in rows))
     graphs = {row.graph: {other.kernel: other for other in rows if other.graph == row.graph} for row in rows}
@@ -24,20 +24,20 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(graph: str, found: dict[str, Row], kernels: list[str]) -> str:
+def _line(graph: str, found: dict[str, KernelRow], kernels: list[str]) -> str:
     shape = next(iter(found.values()))
     cells = [_cell(found[kernel]) if kernel in found else "" for kernel in kernels]
     return f"| {graph} | {shape.vertices:,} | {shape.arcs:,} | {' | '.join(cells)} |"
 
 
-def _cell(row: Row) -> str:
+def _cell(row: KernelRow) -> str:
     if row.failure:
         return f"failed: {row.failure}"
     ratio = _ratio(row)
     return number(row.median) if ratio is None else f"{number(row.median)} ({number(ratio)}x)"
 
 
-def _ratio(row: Row) -> float | None:
+def _ratio(row: KernelRow) -> float | None:
     return row.pylibcugraph / row.median if row.pylibcugraph and row.median else None
 
 

@@ -16,10 +16,10 @@ import cupy as cp
 import numpy as np
 
 from benchmarks.one_gpu import peers as gpu_peers
-from benchmarks.one_gpu.contests import KERNELS, Kernel, csr_bytes, graph_bytes, repeats, searches
+from benchmarks.one_gpu.contests import KERNELS, ComparedKernel, csr_bytes, graph_bytes, repeats, searches
 from benchmarks.one_gpu.double_graph import DoubleGraph, build
-from benchmarks.one_gpu.graphs import Edges, graphs
-from benchmarks.one_gpu.table import Row, merge, read, write
+from benchmarks.one_gpu.graphs import GeneratedEdges, graphs
+from benchmarks.one_gpu.table import KernelRow, merge, read, write
 from benchmarks.one_gpu.timing import SOURCES, copy_bandwidth, first_call, milliseconds, milliseconds_within, poison
 from benchmarks.schema import failure_of
 from kernels.answers import Scores
@@ -44,7 +44,7 @@ def run(out: Path, folder: Path | None, only: list[str], seconds: float, clone: 
     `gpu.md` in `out`; existing rows are kept or replaced.
     """
     deadline = time.monotonic() + seconds
-    path, new = out / "gpu.parquet", list[Row]()
+    path, new = out / "gpu.parquet", list[KernelRow]()
     old = read(path)
     where = machine()
     interfaces = [gpu_peers.Pylibcugraph, gpu_peers.CuGraph] if where["cugraph_version"] else []
@@ -86,12 +86,17 @@ def driver() -> str:
 
 
 def measure(
-    name: str, edges: Edges, kernels: list[Kernel], where: dict[str, Any], deadline: float, interfaces: list[Interface]
-) -> Iterator[Row]:
+    name: str,
+    edges: GeneratedEdges,
+    kernels: list[ComparedKernel],
+    where: dict[str, Any],
+    deadline: float,
+    interfaces: list[Interface],
+) -> Iterator[KernelRow]:
     """Measure one graph and yield its rows."""
     graph = edges.graph()
     host: Graph = on_host(graph)
-    shape = Row(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
+    shape = KernelRow(name, "", "", graph.num_vertices, graph.num_arcs, graph_bytes(graph), **where)
     libraries = Libraries(graph, interfaces) if interfaces else None
     for kernel in kernels:
         if not kernel.runs_on(graph):
@@ -109,13 +114,13 @@ def measure(
 
 
 def contest(
-    row: Row,
-    kernel: Kernel,
+    row: KernelRow,
+    kernel: ComparedKernel,
     graph: Graph,
     host: Graph | None,
     calls: list[tuple[Any, ...]],
     libraries: "Libraries | None",
-) -> Row:
+) -> KernelRow:
     """Prove, compare and time a kernel and the row's method; AssertionError if an answer is wrong. The CPU needs `host`."""
     method = {"method": row.method} if row.method else {}
     solve = partial(kernel.solve, graph, **method)
@@ -140,7 +145,7 @@ def contest(
     return row if libraries is None or method else replace(row, **libraries.race(kernel, answer, calls))
 
 
-def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[tuple[Any, ...]]) -> tuple[Any, list[int]]:
+def prove(kernel: ComparedKernel, graph: Graph, solve: Callable[..., Any], calls: list[tuple[Any, ...]]) -> tuple[Any, list[int]]:
     """Certify the answer to every call except repetitions of the first; return the first answer and the arcs of each call."""
     poison(POISONED)
     first, arcs = None, list[int]()
@@ -156,7 +161,7 @@ def prove(kernel: Kernel, graph: Graph, solve: Callable[..., Any], calls: list[t
     return first, arcs
 
 
-def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> float:
+def compare(kernel: ComparedKernel, host: Graph, call: tuple[Any, ...], answer: Any) -> float:
     """Compare an answer with the CPU kernel's; return the CPU kernel's milliseconds without compilation."""
     call = on_host(call)
     _compile(kernel, host, call)
@@ -169,7 +174,7 @@ def compare(kernel: Kernel, host: Graph, call: tuple[Any, ...], answer: Any) -> 
     return 1000 * float(np.median(times)) / repeats(expected)
 
 
-def _compile(kernel: Kernel, host: Graph, call: tuple[Any, ...]) -> None:
+def _compile(kernel: ComparedKernel, host: Graph, call: tuple[Any, ...]) -> None:
     """Let Numba compile the kernel for arrays of these types, on two adjacent vertices."""
 
     def pair(csr: Csr) -> Csr:
@@ -197,10 +202,10 @@ class Libraries:
     def ways(self) -> list[Any]:
         """Each interface on the graph, with weights of a type that can represent our distances."""
         sources = searches(self.graph, 1)
-        weight = gpu_peers.weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
+        weight = gpu_peers.exact_weight_type(sssp(self.graph, *sources[0])) if sources else np.dtype(np.float32)
         return [interface(self.graph, weight) for interface in self.interfaces]
 
-    def race(self, kernel: Kernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:
+    def race(self, kernel: ComparedKernel, answer: Any, calls: list[tuple[Any, ...]]) -> dict[str, Any]:
         """Columns of a row: each peer's median, runs and note."""
         columns: dict[str, Any] = {}
         if kernel.inputs is not searches:
@@ -212,7 +217,7 @@ class Libraries:
         return columns
 
     @staticmethod
-    def arguments(kernel: Kernel, answer: Any) -> tuple[Any, ...]:
+    def arguments(kernel: ComparedKernel, answer: Any) -> tuple[Any, ...]:
         """Arguments of a peer: for PageRank the number of iterations, for the layout whether the edges have weights."""
         if kernel.reads_edges:
             return (answer.csr.weights is not None,)

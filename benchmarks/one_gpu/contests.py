@@ -8,7 +8,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.one_gpu.graphs import WINDOW, Edges
+from benchmarks.one_gpu.graphs import WINDOW, GeneratedEdges
 from benchmarks.one_gpu.timing import random_sources
 from benchmarks.published import bfs as published_bfs
 from benchmarks.published import forest as published_forest
@@ -25,10 +25,9 @@ from kernels.communities.certificate import certify_communities
 from kernels.cpu.parallel import inverse
 from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
-from kernels.layout.rules import Rules
-from kernels.layout.vect_csr import VectCsr, extend
+from kernels.layout.rules import ArcRules
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
@@ -63,30 +62,28 @@ def searches(graph: Graph, count: int) -> list[tuple[Any, ...]]:
     return [(source,) for source in random_sources(graph, count)] if graph.num_arcs else []
 
 
-def edge_lists(edges: Edges, count: int) -> list[tuple[Any, ...]]:
+def edge_lists(edges: GeneratedEdges, count: int) -> list[tuple[Any, ...]]:
     """An edge list as it was generated or read, and the rules by which its graph was made."""
     window = WINDOW if edges.order == "windowed" else _ALL
     return [(edges.src, edges.dst, edges.weights, edges.declared, edges.symmetric, window)] * count
 
 
-def lay_out(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> VectCsr:
-    """Lay out the out-direction of an edge list, with its vector extension."""
-    ids, arcs, _ = clean(src, dst, weights, Rules(declared, both, keep_self_loops=False, keep_parallel=False))
+def build_out_csr(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> Csr:
+    """Lay out the out-direction of an edge list."""
+    _, arcs, _ = clean(src, dst, weights, ArcRules(declared, both, keep_self_loops=False, keep_parallel=False))
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
-    rows = take_rows(arcs, order, inverse(order))
-    del ids, arcs, order  # not counted in the peak while the vector extension is filled
-    return extend(rows, 0)
+    return take_rows(arcs, order, inverse(order))
 
 
-def certify_layout(graph: Graph, laid_out: VectCsr) -> Certificate:
+def certify_layout(graph: Graph, laid_out: Csr) -> Certificate:
     """Check that the arrays equal those of the graph that CuPy built from the same edges."""
-    pairs = zip(vars(laid_out.csr).values(), vars(graph.out).values(), strict=True)
+    pairs = zip(vars(laid_out).values(), vars(graph.out).values(), strict=True)
     same = all(one is None or bool(cp.array_equal(one, other)) for one, other in pairs)
     return Certificate(same, "" if same else "the rows differ from the graph's", ("the rows are the graph's",))
 
 
 @dataclass(frozen=True)
-class Kernel:
+class ComparedKernel:
     """One kernel."""
 
     name: str
@@ -128,7 +125,7 @@ class Kernel:
         """Bytes that any method has to move: its arcs or edges read once, and its answer written once."""
         if self.reads_edges:
             edges = sum(getattr(argument, "nbytes", 0) for argument in call)
-            return int(edges + array_bytes(answer) + array_bytes(answer.csr))
+            return int(edges + array_bytes(answer))
         sides = [graph.out] if graph.symmetric or not self.both_ways else [graph.out, graph.into]
         return sum(csr_bytes(side, self.weighted) for side in sides) + array_bytes(answer)
 
@@ -148,14 +145,14 @@ SPECIAL: dict[str, dict[str, Any]] = {  # what the registry does not state of an
 }
 
 
-def _kernel(algorithm: Algorithm) -> Kernel:
+def _kernel(algorithm: Algorithm) -> ComparedKernel:
     options = {
         "name": algorithm.name,
         "inputs": searches if algorithm.has_sources else no_arguments,
         "require_equal": equal if algorithm.exact else near,
     }
     functions = algorithm.resolve("solver"), algorithm.resolve("certificate")
-    return Kernel(solver=functions[0], certify=functions[1], **(options | SPECIAL.get(algorithm.name, {})))
+    return ComparedKernel(solver=functions[0], certify=functions[1], **(options | SPECIAL.get(algorithm.name, {})))
 
 
 ALGORITHMS = tuple(_kernel(algorithm) for algorithm in registry.ALGORITHMS if algorithm.by_default and not algorithm.has_index)
@@ -173,7 +170,7 @@ def one_call(graph: Graph, count: int) -> list[tuple[Any, ...]]:
 
 
 REQUESTED = (
-    Kernel(
+    ComparedKernel(
         "betweenness",
         lambda graph: betweenness(graph, **sampled(graph)),
         lambda graph, answer: certify_betweenness(graph, answer, **sampled(graph)),
@@ -181,9 +178,9 @@ REQUESTED = (
         both_ways=True,
         cpu_arcs=1 << 18,
     ),
-    Kernel("communities", communities, certify_communities, one_call, both_ways=True, cpu_arcs=1 << 26),
+    ComparedKernel("communities", communities, certify_communities, one_call, both_ways=True, cpu_arcs=1 << 26),
 )
-KERNELS = (*ALGORITHMS, Kernel("layout", lay_out, certify_layout, edge_lists, cpu_arcs=1 << 24), *REQUESTED)
+KERNELS = (*ALGORITHMS, ComparedKernel("layout", build_out_csr, certify_layout, edge_lists, cpu_arcs=1 << 24), *REQUESTED)
 
 
 def arcs_of(graph: Graph) -> tuple[Array, Array, Array | None]:

@@ -18,7 +18,7 @@ _WARP_DEGREE = 32  # rows of at least this degree come first, independently of w
 
 
 @dataclass(frozen=True)
-class Edges:
+class GeneratedEdges:
     """An edge list as it was generated or read, and the graph that is built from it."""
 
     # src, dst: int64 [E], CuPy: external ids.
@@ -77,20 +77,20 @@ def graph_of_arcs(
     return graph
 
 
-def road_like_grid(side: int = 4900, dropped: float = 0.35) -> Edges:
+def road_like_grid(side: int = 4900, dropped: float = 0.35) -> GeneratedEdges:
     """Square 4-neighbour grid, row by row, with a fraction of its edges removed; each edge once."""
     random = cp.random.default_rng(side)
     src, dst = grid_edges(side, arrays=cp)
     kept = random.random(len(src), dtype=cp.float32) >= dropped
-    return Edges(src[kept], dst[kept], None, range(side * side), True, "windowed", weighted=True)
+    return GeneratedEdges(src[kept], dst[kept], None, range(side * side), True, "windowed", weighted=True)
 
 
-def rmat(scale: int = 24, edge_factor: int = EDGES_PER_VERTEX, directed: bool = False) -> Edges:
+def rmat(scale: int = 24, edge_factor: int = EDGES_PER_VERTEX, directed: bool = False) -> GeneratedEdges:
     """R-MAT edges between 2^scale vertices, ids permuted, with self-loops and parallel edges; weighted if undirected."""
     random = cp.random.default_rng(scale)
     src, dst = rmat_edges(scale, edge_factor << scale, random)
     shuffled = cp.argsort(random.random(1 << scale))
-    return Edges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
+    return GeneratedEdges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
 
 
 def rmat_edges(scale: int, count: int, random: Any) -> tuple[Array, Array]:
@@ -117,7 +117,7 @@ def edge_list(
     weight_column: int | None = None,
     columns: tuple[int, int] | None = None,
     weighted: bool = False,
-) -> Edges:
+) -> GeneratedEdges:
     """Read an edge list: Parquet, or text (SNAP, Matrix Market, DIMACS, PACE), compressed or not."""
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
@@ -132,10 +132,10 @@ def edge_list(
         read = np.loadtxt(path, np.int64, comments=("c", "p", "#", "%"), usecols=use).T
         read = read[:, path.suffixes[0] == ".mtx" :]  # the first line after the comments has the sizes
         ends, weights = read[:2], None if weight_column is None else cp.asarray(read[2])
-    return Edges(*map(cp.asarray, ends), weights, range(0), symmetric, order, weighted)
+    return GeneratedEdges(*map(cp.asarray, ends), weights, range(0), symmetric, order, weighted)
 
 
-def graphs(folder: Path | None = None) -> dict[str, Callable[[], Edges]]:
+def graphs(folder: Path | None = None) -> dict[str, Callable[[], GeneratedEdges]]:
     """Edge lists by name: generated ones, those in data/, and the files below `folder` whose names are known.
 
     Graphs without weights of their own have int32 weights 1..999, except the directed R-MAT.

@@ -237,7 +237,7 @@ def arcs_with(graph: Graph, weight_type: np.dtype[Any]) -> tuple[Array, Array, A
     return src, dst, None if weights is None else weights.astype(weight_type)
 
 
-def weight_type(paths: Paths) -> np.dtype[Any]:
+def exact_weight_type(paths: Paths) -> np.dtype[Any]:
     """The narrowest float type that represents every distance exactly; one search gives at least half of the largest."""
     largest = float(paths.distance.max())
     return np.dtype(np.float32 if paths.distance.dtype.kind == "i" and 2 * largest < _EXACT else np.float64)

@@ -11,7 +11,7 @@ from benchmarks.schema import schema_of
 
 
 @dataclass(frozen=True)
-class Row:
+class KernelRow:
     """One kernel and method on one graph. Times are in milliseconds; None means not measured.
 
     Attributes:
@@ -67,29 +67,29 @@ class Row:
     failure: str = ""
 
 
-def read(path: Path) -> list[Row]:
+def read(path: Path) -> list[KernelRow]:
     """The rows of a table; empty if the file does not exist."""
-    return [Row(**record) for record in pq.read_table(path).to_pylist()] if path.exists() else []
+    return [KernelRow(**record) for record in pq.read_table(path).to_pylist()] if path.exists() else []
 
 
-def merge(old: Iterable[Row], new: Iterable[Row]) -> list[Row]:
+def merge(old: Iterable[KernelRow], new: Iterable[KernelRow]) -> list[KernelRow]:
     """Old rows, with new measurements in place of older ones, then the other new rows."""
     return list({(row.graph, row.kernel, row.method): row for row in (*old, *new)}.values())
 
 
-def write(path: Path, rows: list[Row], text: str | None = None) -> None:
+def write(path: Path, rows: list[KernelRow], text: str | None = None) -> None:
     """Replace the Parquet file and the Markdown file, by default `markdown(rows)`, by one rename each."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for target, content in ((path, None), (path.with_suffix(".md"), markdown(rows) if text is None else text)):
         unfinished = target.with_name(f".{target.name}")
         if content is None:
-            pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(Row)), unfinished)
+            pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(KernelRow)), unfinished)
         else:
             unfinished.write_text(content, encoding="utf-8")
         unfinished.replace(target)
 
 
-def markdown(rows: list[Row]) -> str:
+def markdown(rows: list[KernelRow]) -> str:
     """The table in Markdown: the machine, a line per kernel, the graphs, and the meaning of the columns."""
     graphs = {row.graph: row for row in reversed(rows)}  # from its first row, which is not a layout
     lines = [
@@ -112,7 +112,7 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def machine_of(row: Row) -> str:
+def machine_of(row: KernelRow) -> str:
     """Where a row was measured."""
     peer = f"cuGraph {row.cugraph_version}" if row.cugraph_version else "cuGraph is not installed: its columns are empty"
     return (
@@ -121,7 +121,7 @@ def machine_of(row: Row) -> str:
     )
 
 
-def _line(row: Row) -> str:
+def _line(row: KernelRow) -> str:
     kernel = f"{row.kernel}, {row.method}" if row.method else row.kernel
     if row.failure:
         return f"| {row.graph} | {kernel} | failed: {row.failure} |" + " |" * 15
@@ -145,7 +145,7 @@ def _line(row: Row) -> str:
     return f"| {row.graph} | {kernel} | {' | '.join(cells)} |"
 
 
-def _peer(row: Row, median: float | None, runs: int, note: str) -> tuple[str, str]:
+def _peer(row: KernelRow, median: float | None, runs: int, note: str) -> tuple[str, str]:
     if median is None:
         return note, ""
     few = f"{runs} run{'s' * (runs > 1)}" if runs < row.runs else ""
@@ -153,7 +153,7 @@ def _peer(row: Row, median: float | None, runs: int, note: str) -> tuple[str, st
     return f"{number(median)} ({notes})" if notes else number(median), _ratio(row, median)
 
 
-def _ratio(row: Row, other: float | None) -> str:
+def _ratio(row: KernelRow, other: float | None) -> str:
     return f"{number(other / row.median)}x" if other is not None and row.median else ""
 
 

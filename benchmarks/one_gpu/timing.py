@@ -60,7 +60,7 @@ def milliseconds_within(seconds: float, call: Callable[..., Any], inputs: Sequen
     return times
 
 
-class Memory(cp.cuda.MemoryHook):
+class PoolMemory(cp.cuda.MemoryHook):
     """Counts bytes allocated from CuPy's pool while the hook is active: those held now, and the peak."""
 
     name = "graphmill"
@@ -80,7 +80,7 @@ class Memory(cp.cuda.MemoryHook):
 
 def peak_bytes(call: Callable[[], Any]) -> int:
     """Peak device memory of `call` in addition to what was held before, answers included."""
-    with Memory() as memory:
+    with PoolMemory() as memory:
         call()
     return memory.most
 
@@ -98,7 +98,7 @@ def first_call(kernel: Callable[..., Any], graph: Graph, *arguments: Any) -> Fir
     """Measure the first call on a graph with kernels that are already compiled."""
     fresh = replace(graph)
     cp.get_default_memory_pool().free_all_blocks()
-    with Memory() as memory:
+    with PoolMemory() as memory:
         start = time.perf_counter()
         answer = kernel(fresh, *arguments)
         cp.cuda.Device().synchronize()

@@ -8,7 +8,7 @@ import cupy as cp
 import numpy as np
 
 from benchmarks.operators.clock import call_milliseconds, kernel_milliseconds
-from benchmarks.operators.tables import Row
+from benchmarks.operators.tables import OperatorRow
 from kernels.graph import Csr, Graph
 from kernels.library.operators import Frontier, Rules, advance, atomic_min, compute, filter, reduce
 from kernels.library.operators.gpu.groups import divided, lanes_of
@@ -22,8 +22,8 @@ _DOCUMENT = {  # shares of the peak of a P100, by table and graph
 }  # fmt: skip
 
 
-def _row(table: int, graph: str, what: str, milliseconds: float, num_bytes: float, ops: float, **more: Any) -> Row:
-    return Row(table, graph, what, milliseconds, num_bytes, ops, _DOCUMENT[table].get(graph), **more)
+def _row(table: int, graph: str, what: str, milliseconds: float, num_bytes: float, ops: float, **more: Any) -> OperatorRow:
+    return OperatorRow(table, graph, what, milliseconds, num_bytes, ops, _DOCUMENT[table].get(graph), **more)
 
 
 def without_arcs(size: int) -> Graph:
@@ -32,13 +32,13 @@ def without_arcs(size: int) -> Graph:
     return Graph(cp.arange(size), cp.arange(size, dtype=np.int32), empty, empty, directed=True)
 
 
-def rows_alone() -> Iterator[Row]:
+def rows_alone() -> Iterator[OperatorRow]:
     """Tables 6, 9 and 10: operators of rows."""
     for scale in (20, 22, 24, 26):
         yield from _of_rows(1 << scale, f"V = 2^{scale}")
 
 
-def _of_rows(size: int, name: str) -> Iterator[Row]:
+def _of_rows(size: int, name: str) -> Iterator[OperatorRow]:
     frontier = Frontier.everything(without_arcs(size))
     a, b, k, x = cp.zeros(size), cp.ones(size), cp.arange(size, dtype=np.int32), cp.ones(size, np.float32)
 
@@ -74,7 +74,7 @@ def _of_rows(size: int, name: str) -> Iterator[Row]:
     yield _row(10, name, "max int32", kernel_milliseconds(lambda: reduce(frontier, integer, "max")), 4 * size, size)
 
 
-def of_graph(graph: Graph, name: str) -> Iterator[Row]:
+def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     """Tables 7, 8, 11 and 14: `advance`."""
     size, arcs, offsets = graph.num_vertices, graph.num_arcs, graph.out.offsets
     x, out, near = cp.ones(size, np.float32), cp.zeros(size, np.float32), cp.full(size, 1 << 30, np.int32)
@@ -129,12 +129,14 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     with_lanes, with_list = (kernel_milliseconds(pull(each)) for each in (everything, listed))
     gain = with_list - with_lanes
     even = f"pays after {prepared / gain:,.0f} sweeps" if gain > 0 else "a list is as fast"
-    yield Row(14, name, "groups of degrees, vector extension", prepared, beside=gain, beside_name="gained a sweep:", note=even)
+    yield OperatorRow(
+        14, name, "groups of degrees, vector extension", prepared, beside=gain, beside_name="gained a sweep:", note=even
+    )
     yield _order_of_tiles(graph, name, push(everything), push(everything.under(tiled_after=0)))
     yield from _kernels(name) if name == "R-MAT 24" else ()
 
 
-def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: Callable[[], Any]) -> Row:
+def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: Callable[[], Any]) -> OperatorRow:
     """What the order of tiles costs, with weights, and what it gains."""
     cp.get_default_memory_pool().free_all_blocks()
     cp.cuda.Device().synchronize()
@@ -146,12 +148,12 @@ def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: C
     of_arc = f"{num_bytes / graph.num_arcs:.1f} bytes an arc, {graph.num_arcs / len(made.rows):.1f} arcs of a row in a tile"
     gain = kernel_milliseconds(before) - kernel_milliseconds(tiled)
     note = f"{of_arc}; pays after {prepared / gain:,.0f} sweeps" if gain > 0 else of_arc
-    return Row(
+    return OperatorRow(
         14, name, "order of tiles, with weights", prepared, beside=gain, beside_name="gained by atomic_min a sweep:", note=note
     )
 
 
-def _kernels(name: str) -> Iterator[Row]:
+def _kernels(name: str) -> Iterator[OperatorRow]:
     """The kernels that have been compiled so far."""
     processors = cp.cuda.Device().attributes["MultiProcessorCount"]
     for plan in _PLANS.values():
@@ -160,10 +162,10 @@ def _kernels(name: str) -> Iterator[Row]:
         for (kernel, form, *_), (found, blocks, _) in (each for program in programs for each in program._kernels.items()):
             label = f"{kernel}, {('all', 'flags', 'list')[form]}: {', '.join(each.name for each in plan.functions if each)}"
             kept = f"{found.num_regs} registers, {found.local_size_bytes} bytes spilled"
-            yield Row(11, name, label, None, note=f"{kept}, {blocks // processors} blocks of a multiprocessor")
+            yield OperatorRow(11, name, label, None, note=f"{kept}, {blocks // processors} blocks of a multiprocessor")
 
 
-def calls() -> Iterator[Row]:
+def calls() -> Iterator[OperatorRow]:
     """Table 15: the first call of new functions, and later ones on a graph of 1,500 rows."""
     graph = without_arcs(1500)
     marks, frontier, thin = cp.zeros(1500), Frontier.everything(graph), Frontier.of_rows(graph, [3, 5], Rules(1.0))
@@ -194,7 +196,7 @@ def calls() -> Iterator[Row]:
         call()
         cp.cuda.Device().synchronize()
         first = time.perf_counter() - start
-        yield Row(15, "1,500 rows", what, call_milliseconds(call, at_once=_CALLS), note=f"first call {first:.2f} s")
+        yield OperatorRow(15, "1,500 rows", what, call_milliseconds(call, at_once=_CALLS), note=f"first call {first:.2f} s")
 
 
 _gather = cp.RawKernel(

@@ -10,24 +10,24 @@ import cupy as cp
 
 from benchmarks.one_gpu import peers
 from benchmarks.one_gpu.bench import driver
-from benchmarks.one_gpu.graphs import Edges, graphs, rmat, road_like_grid
+from benchmarks.one_gpu.graphs import GeneratedEdges, graphs, rmat, road_like_grid
 from benchmarks.one_gpu.timing import copy_bandwidth
 from benchmarks.operators import abstractions, others, searches
 from benchmarks.operators.energy import Meter
-from benchmarks.operators.tables import Machine, Row, write
+from benchmarks.operators.tables import Machine, OperatorRow, write
 from kernels.graph import Graph
 
 _DIRECTED = "R-MAT 24, directed"
 
 
-def uniform(scale: int = 24) -> Edges:
+def uniform(scale: int = 24) -> GeneratedEdges:
     """Arcs between vertices drawn uniformly (Erdos and Renyi), 16 edges a vertex, both directions, weighted."""
     random = cp.random.default_rng(scale)
     src, dst = (random.integers(0, 1 << scale, 16 << scale, dtype=cp.int64) for _ in range(2))
-    return Edges(src, dst, None, range(1 << scale), True, "degree", weighted=True)
+    return GeneratedEdges(src, dst, None, range(1 << scale), True, "degree", weighted=True)
 
 
-def inputs(folder: Path | None) -> dict[str, tuple[Callable[[], Edges], bool]]:
+def inputs(folder: Path | None) -> dict[str, tuple[Callable[[], GeneratedEdges], bool]]:
     """The graphs by name, and whether their abstractions are measured."""
     found = {name: (load, False) for name, load in graphs(folder).items() if name.startswith("cnr-2000")}
     return {
@@ -44,7 +44,7 @@ def machine() -> Machine:
     return Machine(name, driver(), version, cp.__version__, peers.start(), copy_bandwidth(), Meter().peak_rate())
 
 
-def measure(only: list[str], folder: Path | None) -> Iterator[Row]:
+def measure(only: list[str], folder: Path | None) -> Iterator[OperatorRow]:
     """All rows, graph by graph; of directed R-MAT, what is not measured on symmetric graphs."""
     yield from abstractions.rows_alone()
     for name, (load, whole) in inputs(folder).items():

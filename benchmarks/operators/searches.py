@@ -13,7 +13,7 @@ from benchmarks.one_gpu.timing import random_sources
 from benchmarks.operators.clock import call_milliseconds
 from benchmarks.operators.energy import Meter
 from benchmarks.operators.handwritten import search
-from benchmarks.operators.tables import Row
+from benchmarks.operators.tables import OperatorRow
 from examples.paths import bellman_ford as all_arcs
 from examples.paths.bellman_ford_partial import bellman_ford_partial
 from examples.paths.delta_stepping import delta_stepping
@@ -26,7 +26,7 @@ from kernels.sssp import sssp
 _PEER_SECONDS = 2.0
 
 
-def of_graph(graph: Graph, name: str) -> Iterator[Row]:
+def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     """Tables 12 and 13."""
     (source,) = random_sources(graph, 1)
     levels, lengths = bfs(graph, source).distance, sssp(graph, source).distance.astype(np.float64)
@@ -34,22 +34,22 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     reached = int(cp.diff(graph.out.offsets)[levels >= 0].sum())
     rows = graph.num_vertices
 
-    def of(what: str, call: Callable[[Graph, int], Array], expected: Array, num_bytes: float | None) -> Row:
+    def of(what: str, call: Callable[[Graph, int], Array], expected: Array, num_bytes: float | None) -> OperatorRow:
         if not bool((call(graph, source) == expected).all()):
             raise AssertionError(f"{name}: {what} is wrong")
-        return Row(12, name, what, call_milliseconds(lambda: call(graph, source)), num_bytes)
+        return OperatorRow(12, name, what, call_milliseconds(lambda: call(graph, source)), num_bytes)
 
     levels_bytes, paths = 12.0 * reached + 8 * rows, Meter()
     by_hand = of("levels, hand-written, top-down", lambda g, s: search(g, s, False), levels, levels_bytes)
     yield by_hand
     of_python = of("levels, top_down", top_down, levels, levels_bytes)
-    yield _beside(of_python, by_hand, "hand-written")
+    yield _compared(of_python, by_hand, "hand-written")
     own = call_milliseconds(lambda: bfs(graph, source))
     optimised = of("levels, direction_optimising", direction_optimising, levels, None)
-    yield _beside(optimised, Row(12, name, "", own), "kernels.bfs, which also finds predecessors,")
+    yield _compared(optimised, OperatorRow(12, name, "", own), "kernels.bfs, which also finds predecessors,")
     by_hand = of("lengths, hand-written, changed rows", lambda g, s: search(g, s, True), lengths, None)
     yield by_hand
-    yield _beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
+    yield _compared(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand, "hand-written")
     if graph.out.weights is not None:
         most = float(graph.out.weights.max())
         for parts in (2, 8):
@@ -59,8 +59,8 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
     if rounds * graph.num_arcs < 1 << 36:  # the method reads all arcs in each round
         num_bytes = rounds * (16.0 * graph.num_arcs + 16 * rows)
         swept = of("lengths, bellman_ford", all_arcs.bellman_ford, lengths, num_bytes)
-        beside = Row(12, name, "", call_milliseconds(lambda: sssp(graph, source)))
-        yield _beside(swept, beside, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
+        beside = OperatorRow(12, name, "", call_milliseconds(lambda: sssp(graph, source)))
+        yield _compared(swept, beside, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
     yield from _of_cugraph(graph, name, source, of_python.milliseconds)
     if paths.works:
         for what, call in (
@@ -70,11 +70,13 @@ def of_graph(graph: Graph, name: str) -> Iterator[Row]:
         ):
             joules, seconds = paths.of(lambda call=call: call(graph, source))
             note = f"{joules:.3g} J, {joules / seconds:.0f} W, {graph.num_arcs / seconds / 1e9 / (joules / seconds):.3g} GTEPS/W"
-            yield Row(13, name, what, 1000 * seconds, note=note)
+            yield OperatorRow(13, name, what, 1000 * seconds, note=note)
 
 
-def _beside(row: Row, other: Row, name: str) -> Row:
-    return Row(row.table, row.graph, row.what, row.milliseconds, row.num_bytes, beside=other.milliseconds, beside_name=name)
+def _compared(row: OperatorRow, other: OperatorRow, name: str) -> OperatorRow:
+    return OperatorRow(
+        row.table, row.graph, row.what, row.milliseconds, row.num_bytes, beside=other.milliseconds, beside_name=name
+    )
 
 
 def _rounds(graph: Graph, source: int) -> int:
@@ -94,7 +96,7 @@ def _rounds(graph: Graph, source: int) -> int:
     return counted
 
 
-def _of_cugraph(graph: Graph, name: str, source: int, ours: float | None) -> Iterator[Row]:
+def _of_cugraph(graph: Graph, name: str, source: int, ours: float | None) -> Iterator[OperatorRow]:
     try:
         way = peers.Pylibcugraph(graph, np.dtype(np.float32))
     except ImportError:
@@ -102,4 +104,4 @@ def _of_cugraph(graph: Graph, name: str, source: int, ours: float | None) -> Ite
     for kernel, solve in (("bfs", bfs), ("sssp", sssp)):
         timed = peers.race(way, kernel, solve(graph, source), [(source,)] * 5, _PEER_SECONDS)
         if timed.milliseconds is not None:
-            yield Row(12, name, f"cuGraph {kernel}", timed.milliseconds, note=timed.note)
+            yield OperatorRow(12, name, f"cuGraph {kernel}", timed.milliseconds, note=timed.note)

@@ -18,7 +18,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Row:
+class OperatorRow:
     """One measurement; None: not measured, or it has no such figure.
 
     Attributes:
@@ -56,7 +56,7 @@ class Machine:
     peak_rate: float | None
 
 
-def write(folder: Path, name: str, rows: Iterable[Row], machine: Machine) -> None:
+def write(folder: Path, name: str, rows: Iterable[OperatorRow], machine: Machine) -> None:
     """Write NAME.parquet and NAME.md."""
     rows = list(rows)
     folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +77,7 @@ def write(folder: Path, name: str, rows: Iterable[Row], machine: Machine) -> Non
 _HEAD = "| graph | what | ms | GB/s | of the copy | of the peak | P100, of its peak | operations a byte | beside | note |"
 
 
-def _line(row: Row, machine: Machine) -> str:
+def _line(row: OperatorRow, machine: Machine) -> str:
     rate = row.num_bytes / row.milliseconds * 1000 if row.num_bytes and row.milliseconds else None
     peak = machine.peak_rate
     beside = "" if row.beside is None else f"{row.beside_name} {row.beside:.4g} ms"

@@ -1,15 +1,16 @@
-"""Four published breadth-first searches (bfs.cu): several kernels per level, and one flag read back."""
+"""Published breadth-first searches: four (bfs.cu), with several kernels per level and a flag read back, and the three queues'."""
 
 import cupy
 import numpy as np
 
 from benchmarks.published import SOURCES
+from benchmarks.published.grail import three_queues
 from kernels.answers import Paths
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph
 from kernels.paths.predecessors_cuda import of_levels
 
-METHODS = ("solution1", "solution2", "solution3", "solution4")
+METHODS = ("solution1", "solution2", "solution3", "solution4", "three-queues")
 _THREADS = 256  # of a block
 _VISIT = {"solution1": "visit_in_memory", "solution2": "visit_in_registers", "solution3": "visit_from_tiles"}
 
@@ -17,6 +18,8 @@ _VISIT = {"solution1": "visit_in_memory", "solution2": "visit_in_registers", "so
 def search(graph: Graph, source: int, method: str) -> Paths:
     """Answer `kernels.bfs.bfs` on CuPy arrays by one of METHODS; predecessors are found as by the other methods."""
     num_rows, row = graph.num_vertices, graph.rows_by_id.dtype
+    if method == "three-queues":
+        return Paths(source, *of_levels(graph.into, three_queues.levels(graph.out, source), num_rows))
     size, arcs = np.int64(num_rows), (graph.out.offsets, graph.out.indices)
     frontier, visited, marked = (cupy.empty(num_rows, np.uint8) for _ in range(3))
     levels, more = cupy.empty(num_rows, row), cupy.empty(1, np.uint32)

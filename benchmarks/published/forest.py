@@ -15,7 +15,7 @@ METHODS = ("boruvka",)
 _THREADS = 256
 
 
-class Vertices(NamedTuple):
+class RoundGraph(NamedTuple):
     """The graph of a round: the first arguments of the kernels."""
 
     num_vertices: np.int64
@@ -40,17 +40,19 @@ def span(graph: Graph, method: str = METHODS[0]) -> Forest:
     return _answer(graph, plan, cupy.flatnonzero(in_forest), tree)
 
 
-def _vertices(graph: Graph, plan: ForestPlan) -> Vertices:
+def _vertices(graph: Graph, plan: ForestPlan) -> RoundGraph:
     edges = plan.edges
     weight = cupy.ones(len(edges.indices), np.int32) if edges.weights is None else edges.weights
     number = cupy.empty(len(edges.indices), plan.first_edge.dtype)
-    vertices = Vertices(np.int64(graph.num_vertices), edges.offsets[:-1], cupy.diff(edges.offsets), edges.indices, weight, number)
+    vertices = RoundGraph(
+        np.int64(graph.num_vertices), edges.offsets[:-1], cupy.diff(edges.offsets), edges.indices, weight, number
+    )
     arcs = edges.offsets, edges.indices, graph.positions, plan.tails, plan.first_edge
     _run(vertices, "number_arcs", *arcs, vertices.num_vertices, number)
     return vertices
 
 
-def _colors(vertices: Vertices, in_forest: Array) -> Array | None:
+def _colors(vertices: RoundGraph, in_forest: Array) -> Array | None:
     """Steps 1 to 4: the vertex that each one becomes part of; None if no vertex has an arc."""
     chosen, flag = cupy.empty(int(vertices.num_vertices), np.int64), cupy.zeros(1, np.uint32)
     color: Array = cupy.empty(len(chosen), vertices.destination.dtype)
@@ -65,7 +67,7 @@ def _colors(vertices: Vertices, in_forest: Array) -> Array | None:
     return color
 
 
-def _contract(vertices: Vertices, color: Array) -> tuple[Vertices, Array]:
+def _contract(vertices: RoundGraph, color: Array) -> tuple[RoundGraph, Array]:
     """Steps 5 to 10: the next round's graph, and the new vertex of each colour."""
     flag = cupy.empty(len(color), OFFSET)
     _run(vertices, "create_new_vertex_ids", vertices.num_vertices, color, flag)
@@ -77,7 +79,7 @@ def _contract(vertices: Vertices, color: Array) -> tuple[Vertices, Array]:
     arcs = int(first_edge[-1] + out_degree[-1])
     kept = [cupy.empty(arcs, array.dtype) for array in (vertices.destination, vertices.weight, vertices.number)]
     _run(vertices, "insert_new_edges", *vertices, color, ids, first_edge.copy(), *kept)
-    return Vertices(np.int64(count), first_edge, out_degree, *kept), ids
+    return RoundGraph(np.int64(count), first_edge, out_degree, *kept), ids
 
 
 def _answer(graph: Graph, plan: ForestPlan, numbers: Array, tree: Array) -> Forest:
@@ -91,6 +93,6 @@ def _answer(graph: Graph, plan: ForestPlan, numbers: Array, tree: Array) -> Fore
     return Forest(src, plan.edges.indices[arcs], weights, graph.rows_by_id[first_position[tree]])
 
 
-def _run(vertices: Vertices, name: str, *arguments: Any) -> None:
+def _run(vertices: RoundGraph, name: str, *arguments: Any) -> None:
     types: dict[str, Any] = {"ROW": vertices.destination.dtype, "WEIGHT": vertices.weight.dtype, "EDGE": vertices.number.dtype}
     launch(f"{SOURCES}forest.cu", name, _THREADS, int(vertices.num_vertices), *arguments, **types)

@@ -2,7 +2,8 @@
 
    `dijkstra`: a step settles one row. One thread for each of its out-arcs relaxes it (update); then all rows are reduced to the
    unsettled one of least length, and of least row number among equals (reduce). Anastasopoulos, Megrampian, Mapping graphs on the
-   graphics card (2016), but with an atomic minimum, because theirs has a race between parallel arcs. O(V^2).
+   graphics card (2016), but with an atomic minimum, because theirs has a race between parallel arcs. O(V^2). It stops when
+   `target` is settled; no row is -1.
 
    `bellman_ford`: every reached row relaxes all its arcs, until nothing changes, by a lane or a warp depending on its degree.
    Afanasyev, VGL (2020).
@@ -52,15 +53,15 @@ __device__ __forceinline__ bool relax(Length* lengths, Length length, ROW far, W
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2) dijkstra(
-    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t source, Length* lengths,
-    unsigned char* settled, Length* least_lengths, int64_t* least_rows, Control* control) {
+    const int64_t* offsets, const ROW* indices, const WEIGHT* weights, int64_t num_rows, int64_t source, int64_t target,
+    Length* lengths, unsigned char* settled, Length* least_lengths, int64_t* least_rows, Control* control) {
     for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
         lengths[row] = row == source ? (Length)0 : FAR;
         settled[row] = row == source;
     }
     grid_barrier(&control->barrier);
     Nearest now{0, source};
-    while (now.length < FAR) {
+    while (now.length < FAR && now.row != target) {
         for (int64_t arc = offsets[now.row] + global_thread(); arc < offsets[now.row + 1]; arc += num_threads()) {
             relax(lengths, now.length, indices[arc], weights[arc]);
         }

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.runs import sources
 from benchmarks.runs.answers import compare
-from benchmarks.runs.cases import CASES, Case
+from benchmarks.runs.cases import CASES, RunCase
 from benchmarks.runs.deployment import deployed
 from benchmarks.runs.measure import Usage, run
 from kernels.gpu.devices import device_count
@@ -31,7 +31,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 
 
 @dataclass(frozen=True)
-class Measured:
+class CaseTimes:
     """One case; seconds."""
 
     name: str
@@ -51,7 +51,7 @@ class Measured:
     compared: dict[str, str] = field(default_factory=dict)  # for each table of the script "equal", or how it differs
 
 
-def measure(case: Case, folder: Path) -> Measured:
+def measure(case: RunCase, folder: Path) -> CaseTimes:
     """Run a case in `folder`, which gets its source file unless it has it."""
     source = source_of(case, folder)
     out = folder / "out"
@@ -76,14 +76,14 @@ def measure(case: Case, folder: Path) -> Measured:
             compared = compare((out / "latest").resolve(), folder / "script")
         except subprocess.CalledProcessError:  # its libraries are missing, or memory is
             parts = {"failed": (folder / "log").read_text().splitlines()[-1]}
-    return Measured(
+    return CaseTimes(
         case.name, *(use.wall for use in uses), uses[1].cores, uses[1].peak, kernels, steps, facts.machine, case.wanted,
         case.unchanged, script, parts, compared,
     )  # fmt: skip
 
 
 @contextmanager
-def _command(case: Case, source: Path, out: Path) -> Iterator[list[str]]:
+def _command(case: RunCase, source: Path, out: Path) -> Iterator[list[str]]:
     """The Python command that runs a case."""
     backend = "gpu" if case.gpus else "cpu"
     if case.deployment:
@@ -96,7 +96,7 @@ def _command(case: Case, source: Path, out: Path) -> Iterator[list[str]]:
     yield [*command, "--out", str(out), "--backend", backend, *case.options]
 
 
-def source_of(case: Case, folder: Path) -> Path:
+def source_of(case: RunCase, folder: Path) -> Path:
     """The source file of a case, written if it is missing."""
     graph, _, text = case.graph.partition(":")
     kind, size = graph.split("-")
@@ -111,7 +111,7 @@ def source_of(case: Case, folder: Path) -> Path:
     return dimacs
 
 
-def markdown(rows: list[Measured]) -> str:
+def markdown(rows: list[CaseTimes]) -> str:
     """The table, and below it the seconds of each step."""
     lines = [
         "| run | s | wanted | cold | unchanged | cores used | peak GB | kernels | script, s (without imports) | compared |",
@@ -157,7 +157,7 @@ def main() -> None:
         print(markdown(rows[-1:]), flush=True)
 
 
-def _chosen(patterns: list[str]) -> Iterator[Case]:
+def _chosen(patterns: list[str]) -> Iterator[RunCase]:
     for case in CASES:
         if any(fnmatch(case.name, pattern) for pattern in patterns) and case.gpus <= device_count():
             yield case

@@ -8,7 +8,7 @@ SEVEN = ("bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability")
 
 
 @dataclass(frozen=True)
-class Case:
+class RunCase:
     """One run."""
 
     graph: str  # kind and size of a generated graph, as in `benchmarks.runs.sources`, and `:text` for its DIMACS file
@@ -30,17 +30,19 @@ class Case:
 
 SHARDS = ("--shards", "2")
 CASES = (
-    Case("kronecker-24", FIVE, 1, script="cudf_cugraph", wanted=9),
-    Case("grid-4900", FIVE, 1, script="cudf_cugraph", wanted=7),
-    Case("kronecker-24:text", FIVE, 1, wanted=18),
-    Case("grid-4900:text", FIVE, 1, wanted=14),
-    Case("grid-1225", FIVE, 1, script="cudf_cugraph", wanted=2.5),
-    Case("grid-1225", FIVE, 2, SHARDS, wanted=8),
-    Case("kronecker-26", FIVE, 2, SHARDS, wanted=40),
-    Case("grid-4900", FOUR, 0, script="pyarrow_scipy", wanted=14),
-    Case("kronecker-21", FOUR, 0, script="pyarrow_scipy", wanted=5),
-    Case("grid-2757", SEVEN, 0),
-    Case("grid-515", FOUR, 0, unchanged=1.5),
-    Case("grid-515", FOUR, 0, ("--cluster", "local", *SHARDS)),  # on two cores (`taskset -c 0,1`) twice the time of the row above
-    Case("grid-515", FOUR, 0, unchanged=15, deployment=True),
+    RunCase("kronecker-24", FIVE, 1, script="cudf_cugraph", wanted=9),
+    RunCase("grid-4900", FIVE, 1, script="cudf_cugraph", wanted=7),
+    RunCase("kronecker-24:text", FIVE, 1, wanted=18),
+    RunCase("grid-4900:text", FIVE, 1, wanted=14),
+    RunCase("grid-1225", FIVE, 1, script="cudf_cugraph", wanted=2.5),
+    RunCase("grid-1225", FIVE, 2, SHARDS, wanted=8),
+    RunCase("kronecker-26", FIVE, 2, SHARDS, wanted=40),
+    RunCase("grid-4900", FOUR, 0, script="pyarrow_scipy", wanted=14),
+    RunCase("kronecker-21", FOUR, 0, script="pyarrow_scipy", wanted=5),
+    RunCase("grid-2757", SEVEN, 0),
+    RunCase("grid-515", FOUR, 0, unchanged=1.5),
+    RunCase(
+        "grid-515", FOUR, 0, ("--cluster", "local", *SHARDS)
+    ),  # on two cores (`taskset -c 0,1`) twice the time of the row above
+    RunCase("grid-515", FOUR, 0, unchanged=15, deployment=True),
 )

@@ -54,7 +54,7 @@ def written_besides(graph: Folder) -> int:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredNights:
     """A graph, its runs, and a folder for them."""
 
     kind: str  # {"kronecker", "grid"}
@@ -105,10 +105,10 @@ def main() -> None:
     asked = parser.parse_args()
     kind, _, size = asked.graph.partition("-")
     backend = "gpu" if device_count() else "cpu"
-    small = Measured(kind, {"kronecker": 12, "grid": 64}[kind], asked.out / "warm", backend)
+    small = MeasuredNights(kind, {"kronecker": 12, "grid": 64}[kind], asked.out / "warm", backend)
     small.first()
     small.night(0, 1000)
-    measured = Measured(kind, int(size), asked.out, backend)
+    measured = MeasuredNights(kind, int(size), asked.out, backend)
     print(f"{asked.graph}, {backend}: a run over the source takes {measured.first().wall:.1f} s", flush=True)
     for night in range(asked.nights):
         used, said = measured.night(night, asked.changes)

@@ -22,8 +22,8 @@ from kernels.cpu.parallel import cores
 from pipeline.config.loading import run_config
 from pipeline.config.run import RunConfig
 from pipeline.inspection.estimate import estimate
+from pipeline.progress.shown import P, R
 from pipeline.run import run
-from pipeline.steps.call import P, R
 
 FACTOR = 2.0
 PRODUCTS = ("nearest", "isochrones", "closeness", "flows")

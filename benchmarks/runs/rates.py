@@ -1,7 +1,7 @@
 """Compare `graphmill estimate` with real runs, and fit its rates: `python -m benchmarks.runs.rates --help`.
 
-Prints each estimate with what the run took, and rates fitted to the runs as `pipeline.inspection.rates` has them. The exit status
-is 1 if an estimate is farther from its run than `FACTORS`, which docs/operations.md states.
+Prints each estimate with what the run took, and rates fitted to the runs, as `pipeline.inspection.rates` and the registry have
+them. The exit status is 1 if an estimate is farther from its run than `FACTORS`, which docs/operations.md states.
 """
 
 import argparse
@@ -20,15 +20,18 @@ from scipy.optimize import nnls
 
 from benchmarks.runs import sources
 from benchmarks.runs.measure import run
-from kernels.registry import ALGORITHMS
+from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.loading import run_config
 from pipeline.inspection.estimate import estimate
 from pipeline.inspection.runs import bytes_of
+from pipeline.registry.stages import STAGES
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import read
 
 FACTORS = {"seconds": 4.0, "memory": 2.5, "disk": 2.5, "GPU memory": 2.5}
-MADE_FROM = {"reachability_index": "reachability", "vertices": "wcc", "forest": "mst"}  # a step to the stage that it belongs to
+# A step to the stage that it belongs to.
+MADE_FROM = {table.name: name for name, stage in STAGES.items() for table in stage.tables}
+MADE_FROM |= {f"{name}_index": name for name, algorithm in BY_NAME.items() if algorithm.has_index}
 
 
 def cases(folder: Path, scale: int, side: int) -> Iterator[tuple[str, Path, list[str]]]:

@@ -6,7 +6,6 @@ Each call runs the parts that it is asked for, one after the other, and writes e
 import argparse
 import json
 import shutil
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -20,11 +19,12 @@ import numpy as np
 
 from benchmarks.schema import failure_of
 from benchmarks.several_gpus import ranks
-from benchmarks.several_gpus.shares import by_name, folder_of
-from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, write
+from benchmarks.several_gpus.edge_lists import edge_list, log, on_ranks
+from benchmarks.several_gpus.shares import by_name
+from benchmarks.several_gpus.table import OURS, PEER, ShardRow, add, collect, write
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
-from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.start import started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
@@ -66,25 +66,25 @@ def main() -> None:
     asked.gpus = asked.gpus or device_count()
     graphs = [graph.partition(":")[::2] for graph in asked.graph]
     if asked.command == "cugraph":
-        from benchmarks.several_gpus import peers as several_gpus_peers
+        from benchmarks.several_gpus import peers
 
         for asked.graph, asked.only in graphs:
-            several_gpus_peers.run(asked, row_of(asked, PEER))
+            peers.run(asked, row_of(asked, PEER))
         return
     with _cluster(asked) as cluster:
         for asked.graph, asked.only in graphs:
             if asked.command == "sources":
-                from benchmarks.several_gpus import sources as several_gpus_sources
+                from benchmarks.several_gpus import sources
 
-                several_gpus_sources.run(asked, cluster, row_of(asked, OURS))
+                sources.run(asked, cluster, row_of(asked, OURS))
             else:
                 _shards(asked, cluster)
 
 
-def row_of(asked: Any, library: str, **columns: Any) -> Row:
+def row_of(asked: Any, library: str, **columns: Any) -> ShardRow:
     """A row of the graph asked for, on this machine."""
     where = gpu()
-    return Row(
+    return ShardRow(
         _title(asked.graph), "", asked.gpus, library, **where, version=columns.pop("version", ""), cpu_cores=cores(), **columns
     )
 
@@ -95,12 +95,6 @@ def _title(graph: str) -> str:
     return titles[kind] if kind in titles else by_name(graph).name
 
 
-def edges_of(asked: Any) -> tuple[Path, Path]:
-    """The folder of a graph's edge list, and the file that says how many edges it has, once it is complete."""
-    folder = asked.work / asked.graph
-    return folder, folder / "edges.json"
-
-
 @contextmanager
 def _cluster(asked: Any) -> Iterator[Cluster]:
     if asked.threads:
@@ -108,7 +102,7 @@ def _cluster(asked: Any) -> Iterator[Cluster]:
         return
     begun = time.perf_counter()
     with started(ClusterConfig(scheduler="local", workers=asked.gpus, shards=asked.gpus, lost_workers=0), "gpu") as cluster:
-        _log(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
+        log(f"{asked.gpus} workers in {time.perf_counter() - begun:.1f} s")
         yield cluster
 
 
@@ -128,17 +122,17 @@ def _shards(asked: Any, cluster: Cluster) -> None:
                 note = f"{made.most_arcs:,} arcs on the fullest rank, {made.ghosts:,} ghosts at most"
                 milliseconds = 1000 * made.seconds
                 add(asked.work, replace(row, what=what, median=milliseconds, runs=1, note=note))
-                _log(f"{what}: {milliseconds:.0f} ms, {note}")
+                log(f"{what}: {milliseconds:.0f} ms, {note}")
                 chosen, ids = together(ranks.sources, asked.runs)
                 _write_sources(asked, ids)
                 continue
-            found = together(ranks.measure, ranks.Asked(part, chosen, asked.runs, asked.seconds))
+            found = together(ranks.measure, ranks.Measurement(part, chosen, asked.runs, asked.seconds))
             measured = _row_of_kernel(replace(row, what=part), found)
         except Exception as wrong:
             traceback.print_exc()
             measured = replace(row, what=part, failure=failure_of(wrong))
         add(asked.work, measured)
-        _log(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
+        log(f"{part}: {measured.failure or measured.median} ms; {time.perf_counter() - begun:.1f} s in all")
 
 
 def _made_ready(
@@ -152,30 +146,6 @@ def _made_ready(
     return "ready from stored shards", together(ranks.load_shards, _stored(asked, cluster, edges))
 
 
-def on_ranks(cluster: Cluster, size: int, function: Callable[..., Any], item: Any) -> Any:
-    """What `function(communicator, item)` returns on the first of `size` ranks."""
-    ((first, *_),) = cluster.map(partial(_call, function), [item], "gpu", size)
-    return first
-
-
-def _call(function: Callable[..., Any], place: Place, item: Any) -> Any:
-    return function(place.communicator, item)
-
-
-def edge_list(asked: Any, together: Callable[..., Any]) -> Folder:
-    """The edge list of the graph, written if it is not there."""
-    folder, note = edges_of(asked)
-    if not note.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        begun = time.perf_counter()
-        count = together(ranks.write_edges, (asked.graph, folder))
-        note.write_text(json.dumps(count), encoding="utf-8")
-        size = sum(path.stat().st_size for path in folder.glob("part-*"))
-        _log(f"{count:,} edges, {size / 1e9:.1f} GB, written in {time.perf_counter() - begun:.1f} s")
-    return folder_of(by_name(asked.graph), folder, json.loads(note.read_text(encoding="utf-8")))
-
-
 def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     """The stored graph, without the hashes of a manifest, which are not timed."""
     shares, folder = by_name(asked.graph), asked.work / f"{asked.graph}-stored"
@@ -184,11 +154,11 @@ def _stored(asked: Any, cluster: Cluster, edges: Folder) -> Folder:
     folder.mkdir()
     begun = time.perf_counter()
     ((part, *_),) = cluster.map(partial(store_part, edges, layout, None), [folder], "gpu", asked.gpus)
-    _log(f"stored and proved in {time.perf_counter() - begun:.1f} s")
+    log(f"stored and proved in {time.perf_counter() - begun:.1f} s")
     return part.folder
 
 
-def _row_of_kernel(row: Row, found: ranks.Measured) -> Row:
+def _row_of_kernel(row: ShardRow, found: ranks.KernelTimes) -> ShardRow:
     if found.failure:
         return replace(row, failure=f"certificate: {found.failure}"[:300])
     times = np.array(found.seconds)
@@ -207,10 +177,6 @@ def _write_sources(asked: Any, ids: list[int]) -> None:
     unfinished = path.with_suffix(".new")
     unfinished.write_text(json.dumps(ids), encoding="utf-8")
     unfinished.rename(path)
-
-
-def _log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

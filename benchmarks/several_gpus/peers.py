@@ -10,9 +10,9 @@ from threading import Event, Thread
 from typing import Any
 
 from benchmarks.schema import failure_of
-from benchmarks.several_gpus.bench import edges_of
+from benchmarks.several_gpus.edge_lists import edges_of
 from benchmarks.several_gpus.ranks import ITERATIONS
-from benchmarks.several_gpus.table import Row, add
+from benchmarks.several_gpus.table import ShardRow, add
 
 POOL = 0.6  # fraction of a GPU's memory for cuGraph
 WAIT = 120.0  # seconds for the edge list and the sources, which another process writes
@@ -21,7 +21,7 @@ SLOW = 5.0  # seconds of a first call after which there is no second one
 _FAR = 1e30  # larger distances mean that a vertex is not reached
 
 
-def run(asked: Any, row: Row) -> None:
+def run(asked: Any, row: ShardRow) -> None:
     """Build the graph, then compare and time what `asked.only` names, and write each row at once."""
     import cugraph
     import cugraph.dask as dcg
@@ -71,7 +71,7 @@ def run(asked: Any, row: Row) -> None:
 
 
 @contextmanager
-def _recording_delay(folder: Any, row: Row) -> Iterator[None]:
+def _recording_delay(folder: Any, row: ShardRow) -> Iterator[None]:
     """Record every few seconds that there is no answer yet, because the process may be ended before there is one."""
     done, begun = Event(), time.monotonic()
 
@@ -89,8 +89,12 @@ def _recording_delay(folder: Any, row: Row) -> Iterator[None]:
 
 
 def _time(
-    row: Row, solve: Callable[[Any], Any], check_of: Callable[[Any], float] | None, inputs: list[Any], wait: Callable[[Any], Any]
-) -> Row:
+    row: ShardRow,
+    solve: Callable[[Any], Any],
+    check_of: Callable[[Any], float] | None,
+    inputs: list[Any],
+    wait: Callable[[Any], Any],
+) -> ShardRow:
     def call(one: Any) -> Any:
         found = solve(one)
         frame = (found[0] if isinstance(found, tuple) else found).persist()

@@ -20,7 +20,7 @@ from kernels.distributed import Communicator, Shard, ShardAnswer
 from kernels.forest.certificate import sharded as forest_certificate
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import OFFSET
-from kernels.layout.lay_out import lay_out
+from kernels.layout.building import build_csr
 from kernels.layout.rules import Edges
 from kernels.layout.sharded import shard_of
 from kernels.pagerank.certificate import sharded as pagerank_certificate
@@ -29,7 +29,7 @@ from kernels.sssp.certificate import sharded as sssp_certificate
 from kernels.sssp.sharded import sssp
 from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import as_edges, lay_out_part, rules_of
 from pipeline.store.edges import read_edges as read_columns
@@ -55,7 +55,7 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Measured:
+class KernelTimes:
     """A kernel's answers to all sources: seconds of the slowest rank, and the other columns of the table."""
 
     seconds: list[float] = field(default_factory=list)
@@ -95,7 +95,7 @@ def draw_edges(communicator: Communicator, name: str) -> Ready:
     window = layout.window if layout.order == "windowed" else 2**62
 
     def make() -> Shard:
-        return shard_of(lay_out(edges, rules, window, communicator, deals=True), communicator)
+        return shard_of(build_csr(edges, rules, window, communicator, deals=True), communicator)
 
     return _ready(communicator, make)
 
@@ -122,7 +122,7 @@ def sources(communicator: Communicator, count: int) -> tuple[list[int], list[int
 
 
 @dataclass(frozen=True)
-class Asked:
+class Measurement:
     """A measurement: the kernel, its source rows, the number of runs, and the seconds after which no more sources are proved."""
 
     kernel: str
@@ -131,11 +131,11 @@ class Asked:
     seconds: float
 
 
-def measure(communicator: Communicator, asked: Asked) -> Measured:
+def measure(communicator: Communicator, asked: Measurement) -> KernelTimes:
     """Prove a kernel's answer to each source (one answer where it takes none), then time runs from those that were proved."""
     kernel, shard = KERNELS[asked.kernel], _shards[communicator.rank]
     calls: list[tuple[int, ...]] = [(row,) for row in asked.rows] if kernel.takes_source else [()]
-    found, spent = Measured(), 0.0
+    found, spent = KernelTimes(), 0.0
     for number, call in enumerate(calls):
         if number and spent > asked.seconds:
             calls = calls[:number]
@@ -144,7 +144,7 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
         prove = partial(kernel.certify, shard, communicator, part.answer)
         verdict, proving = _timed(communicator, prove)
         if not verdict.holds:
-            return Measured(failure=f"{call}: {verdict.reason}")
+            return KernelTimes(failure=f"{call}: {verdict.reason}")
         if not number:  # the first proof includes compilation
             _, proving = _timed(communicator, prove)
         spent += solving + proving
@@ -162,17 +162,17 @@ def measure(communicator: Communicator, asked: Asked) -> Measured:
     return found
 
 
-def prove_one(folder: Folder, place: Place, asked: tuple[str, int]) -> str:
+def prove_one(folder: Folder, context: TaskContext, asked: tuple[str, int]) -> str:
     """Prove one of many answers on a worker that has the whole graph; return the reason if it does not hold, or ""."""
     solve, certify = SINGLE_RANK[asked[0]]
-    graph = place.whole_graph(folder).graph
+    graph = context.whole_graph(folder).graph
     return certify(graph, solve(graph, asked[1])).reason
 
 
-def search_all(folder: Folder, place: Place, asked: tuple[str, list[int]]) -> tuple[int, float]:
+def search_all(folder: Folder, context: TaskContext, asked: tuple[str, list[int]]) -> tuple[int, float]:
     """Answer a task of many sources on a worker that has the whole graph: sum of the distances, and seconds."""
     solve, _ = SINGLE_RANK[asked[0]]
-    graph = place.whole_graph(folder).graph
+    graph = context.whole_graph(folder).graph
     started, total = time.perf_counter(), cp.zeros((), OFFSET)
     for row in asked[1]:
         distance = solve(graph, row).distance
@@ -187,7 +187,7 @@ SINGLE_RANK: dict[str, tuple[Callable[..., Any], Callable[..., Certificate]]] = 
 
 
 @dataclass(frozen=True)
-class Kernel:
+class ShardedKernel:
     """A kernel over shards."""
 
     takes_source: bool
@@ -232,11 +232,13 @@ def _iterate(shard: Shard, communicator: Communicator) -> ShardAnswer[Any]:
 
 
 KERNELS = {
-    "bfs": Kernel(True, bfs, bfs_certificate.certify_bfs, _of_paths, bfs),
-    "sssp": Kernel(True, sssp, sssp_certificate.certify_sssp, _of_paths, sssp),
-    "wcc": Kernel(False, wcc, wcc_certificate.certify_wcc, _of_components, wcc),
-    "pagerank": Kernel(False, pagerank, pagerank_certificate.certify_pagerank, _of_ranks, _iterate),
-    "forest": Kernel(False, minimum_spanning_forest, forest_certificate.certify_forest, _of_forest, minimum_spanning_forest),
+    "bfs": ShardedKernel(True, bfs, bfs_certificate.certify_bfs, _of_paths, bfs),
+    "sssp": ShardedKernel(True, sssp, sssp_certificate.certify_sssp, _of_paths, sssp),
+    "wcc": ShardedKernel(False, wcc, wcc_certificate.certify_wcc, _of_components, wcc),
+    "pagerank": ShardedKernel(False, pagerank, pagerank_certificate.certify_pagerank, _of_ranks, _iterate),
+    "forest": ShardedKernel(
+        False, minimum_spanning_forest, forest_certificate.certify_forest, _of_forest, minimum_spanning_forest
+    ),
 }
 
 

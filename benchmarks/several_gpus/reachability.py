@@ -13,7 +13,7 @@ from kernels.answers import ReachabilityIndex
 from kernels.graph import OFFSET, Array
 from kernels.reachability import condense, label, reach, reach_by_search
 from kernels.reachability.certificate import certify_reachability
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.steps.pairs import BATCH
 from pipeline.store.index.arrays import StoredIndex, open_index
 from pipeline.store.manifest import Folder
@@ -32,16 +32,16 @@ def write_dag(layers: int, width: int, path: Path) -> None:
     pq.write_table(pa.table({"src": src, "dst": dst}), path)
 
 
-def prove_labels(folder: Folder, place: Place, seed: int) -> str:
+def prove_labels(folder: Folder, context: TaskContext, seed: int) -> str:
     """Prove a labeling of the placed graph: return the reason if it does not hold, otherwise an empty string."""
-    graph = place.whole_graph(folder).graph
+    graph = context.whole_graph(folder).graph
     nodes = condense(graph)
     return certify_reachability(graph, ReachabilityIndex(nodes, label(nodes, seed=seed))).reason
 
 
-def label_all(folder: Folder, place: Place, seeds: range) -> tuple[int, float]:
+def label_all(folder: Folder, context: TaskContext, seeds: range) -> tuple[int, float]:
     """Condense the graph once, and label it from each seed: sum of the intervals' lower ends, and seconds."""
-    graph = place.whole_graph(folder).graph
+    graph = context.whole_graph(folder).graph
     begun, total = time.perf_counter(), cp.zeros((), OFFSET)
     nodes = condense(graph)
     for seed in seeds:
@@ -49,14 +49,14 @@ def label_all(folder: Folder, place: Place, seeds: range) -> tuple[int, float]:
     return int(total), time.perf_counter() - begun
 
 
-def prove_index(graph: Folder, place: Place, index: Folder) -> str:
+def prove_index(graph: Folder, context: TaskContext, index: Folder) -> str:
     """Prove a stored index of the graph: why it does not hold, or nothing."""
-    return certify_reachability(place.whole_graph(graph).graph, open_index(index, place.backend).index).reason
+    return certify_reachability(context.whole_graph(graph).graph, open_index(index, context.backend).index).reason
 
 
-def prove_answers(folder: Folder, place: Place, seed: int) -> str:
+def prove_answers(folder: Folder, context: TaskContext, seed: int) -> str:
     """Answer a batch from the index, and some of it by a search without labels: what differs, or nothing."""
-    stored = place.index(folder)
+    stored = context.index(folder)
     src, dst = _pairs(stored, cp.random.default_rng(seed))
     found = reach(stored.index, src, dst)
     ways = [cp.flatnonzero(found.decided == way)[:SAMPLES] for way in range(4)]
@@ -67,9 +67,9 @@ def prove_answers(folder: Folder, place: Place, seed: int) -> str:
     return "".join(f"whether row {ends[0][at]} reaches {ends[1][at]} differs from the result of a search" for at in wrong[:1])
 
 
-def answer_all(folder: Folder, place: Place, seed: int) -> tuple[int, float]:
+def answer_all(folder: Folder, context: TaskContext, seed: int) -> tuple[int, float]:
     """Answer batches of random pairs of the index's rows: how many are reachable, and seconds."""
-    stored = place.index(folder)
+    stored = context.index(folder)
     begun, total = time.perf_counter(), cp.zeros((), OFFSET)
     random = cp.random.default_rng(seed)
     for _ in range(BATCHES):

@@ -19,11 +19,11 @@ import pyarrow.parquet as pq
 
 from benchmarks.several_gpus import ranks
 from benchmarks.several_gpus import reachability as grail
-from benchmarks.several_gpus.bench import edge_list, on_ranks
+from benchmarks.several_gpus.edge_lists import edge_list, on_ranks
 from benchmarks.several_gpus.shares import by_name
-from benchmarks.several_gpus.table import Row, add
+from benchmarks.several_gpus.table import ShardRow, add
 from kernels.reachability import reach_by_search
-from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.protocol import Cluster, TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -58,12 +58,12 @@ class Job:
     what: str
     count: int
     stored: Folder
-    function: Callable[[Folder, Place, Any], tuple[int, float]]
+    function: Callable[[Folder, TaskContext, Any], tuple[int, float]]
     pieces: Sequence[Any]
     note: str = ""
 
 
-def run(asked: Any, cluster: Cluster, row: Row) -> None:
+def run(asked: Any, cluster: Cluster, row: ShardRow) -> None:
     """Run the parts asked for of one graph, and write their rows."""
     graph = _whole(asked)
     row = replace(row, vertices=GraphFacts.of(graph).vertices, arcs=GraphFacts.of(graph).arcs)
@@ -80,7 +80,7 @@ def run(asked: Any, cluster: Cluster, row: Row) -> None:
         print(f"{asked.graph} {measured.what} on {asked.gpus} GPUs: {said}; {spent:.1f} s in all", file=sys.stderr, flush=True)
 
 
-def _searches(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
+def _searches(asked: Any, cluster: Cluster, graph: Folder, row: ShardRow) -> ShardRow:
     """Searches of one kernel from many sources."""
     ids, *_ = open_vertices(graph)
     drawn = np.random.default_rng(1).choice(len(ids), min(asked.sources * asked.gpus, len(ids)), replace=True)
@@ -91,7 +91,7 @@ def _searches(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     return _spread(asked, cluster, Job(f"{row.what} from {len(rows):,} sources", len(rows), graph, ranks.search_all, pieces), row)
 
 
-def _labels(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
+def _labels(asked: Any, cluster: Cluster, graph: Folder, row: ShardRow) -> ShardRow:
     """Labelings of the graph in three dimensions, each with its own seed."""
     _require(results(cluster, partial(grail.prove_labels, graph), range(PROOFS * asked.gpus)))
     count = _pieces(asked) * grail.LABELINGS
@@ -99,7 +99,7 @@ def _labels(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     return _spread(asked, cluster, Job(f"{count:,} labelings", count, graph, grail.label_all, pieces, _LABELS), row)
 
 
-def _queries(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
+def _queries(asked: Any, cluster: Cluster, graph: Folder, row: ShardRow) -> ShardRow:
     """Batches of random pairs, answered from the placed index; no file is read or written."""
     index = _proved_index(asked, cluster, graph)
     pieces = range(_pieces(asked))
@@ -107,7 +107,7 @@ def _queries(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
     return _spread(asked, cluster, Job(f"{count:,} queries", count, index, grail.answer_all, pieces, _QUERIES), row)
 
 
-def _reach(asked: Any, cluster: Cluster, graph: Folder, row: Row) -> Row:
+def _reach(asked: Any, cluster: Cluster, graph: Folder, row: ShardRow) -> ShardRow:
     """The command `reach`: a Parquet file of pairs in, the table of their answers out; afterwards a search checks a sample."""
     index = _proved_index(asked, cluster, graph)
     work, files = asked.work / f"{asked.graph}-whole", FILES * asked.gpus
@@ -157,7 +157,7 @@ def _proved_index(asked: Any, cluster: Cluster, graph: Folder) -> Folder:
     return index
 
 
-def results(cluster: Cluster, function: Callable[[Place, Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+def results(cluster: Cluster, function: Callable[[TaskContext, Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
     """What the tasks return, each on a GPU of its own."""
     return (result for (result,) in cluster.map(function, tasks, "gpu"))
 
@@ -169,7 +169,7 @@ def _require(reasons: Any) -> None:
             raise AssertionError(reason)
 
 
-def _spread(asked: Any, cluster: Cluster, job: Job, row: Row) -> Row:
+def _spread(asked: Any, cluster: Cluster, job: Job, row: ShardRow) -> ShardRow:
     """Time all tasks; the check covers one worker's tasks, which are the same for any number of workers."""
     begun = time.perf_counter()
     found = list(results(cluster, partial(job.function, job.stored), job.pieces))

@@ -16,7 +16,7 @@ OURS, PEER = "graphmill", "cugraph"
 
 
 @dataclass(frozen=True)
-class Row:
+class ShardRow:
     """A measurement of one library on one graph. Times are in milliseconds; None means not measured."""
 
     # graph, what, gpus, library: the row's key: `what` is a kernel, or how the graph was made ready.
@@ -48,27 +48,27 @@ class Row:
     failure: str = ""
 
 
-def add(folder: Path, row: Row) -> None:
+def add(folder: Path, row: ShardRow) -> None:
     """Add a row to those of this process."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"rows-{os.getpid()}.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(row)) + "\n")
 
 
-def collect(folder: Path) -> list[Row]:
+def collect(folder: Path) -> list[ShardRow]:
     """The rows of all processes, oldest first; newer measurements replace older ones."""
     files = sorted(folder.glob("rows-*.jsonl"), key=lambda path: path.stat().st_mtime)
-    rows = [Row(**json.loads(line)) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = [ShardRow(**json.loads(line)) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     return list({(row.graph, row.what, row.gpus, row.library): row for row in rows}.values())
 
 
-def write(path: Path, rows: list[Row]) -> None:
+def write(path: Path, rows: list[ShardRow]) -> None:
     """Write the table as Parquet and as Markdown."""
-    pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(Row)), path)
+    pq.write_table(pa.Table.from_pylist([asdict(row) for row in rows], schema_of(ShardRow)), path)
     path.with_suffix(".md").write_text(markdown(rows), encoding="utf-8")
 
 
-def markdown(rows: Iterable[Row]) -> str:
+def markdown(rows: Iterable[ShardRow]) -> str:
     """A line for each graph, number of GPUs and kernel, with cuGraph's figures."""
     ours = [row for row in rows if row.library == OURS]
     peers = {(row.graph, row.what, row.gpus): row for row in rows if row.library == PEER}
@@ -85,17 +85,17 @@ def markdown(rows: Iterable[Row]) -> str:
             row.graph, _count(row.vertices), _count(row.arcs), str(row.gpus), row.what,
             "failed" if row.failure else f"**{_number(row.median)}**", _number(row.least), _number(row.most),
             _number(row.supersteps), _number(None if row.teps is None else row.teps / 1e9), _number(row.proof),
-            *_beside(row, peer), "; ".join(filter(None, (row.failure, row.note, peer.note if peer else ""))),
+            *_peer_cells(row, peer), "; ".join(filter(None, (row.failure, row.note, peer.note if peer else ""))),
         ]  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, "", _LEGEND])
 
 
-def _where(row: Row) -> str:
+def _where(row: ShardRow) -> str:
     return f"{row.gpu}, driver {row.driver}, CUDA {row.cuda}, CuPy {row.cupy}; {row.cpu_cores} CPU cores."
 
 
-def _beside(row: Row, peer: Row | None) -> tuple[str, str]:
+def _peer_cells(row: ShardRow, peer: ShardRow | None) -> tuple[str, str]:
     if peer is None or peer.median is None:
         return (f"failed: {peer.failure}" if peer else ""), ""
     if None not in (row.check, peer.check) and abs(row.check - peer.check) > _CLOSE * abs(row.check):

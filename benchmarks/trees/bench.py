@@ -30,7 +30,7 @@ TARGETS = 1000
 _LARGE = 1 << 20  # vertices from which on compiling does not count in the time of a hierarchy
 
 
-class Clock:
+class CallTimer:
     """Wall time of calls, until the GPU is done if there is one."""
 
     def __init__(self, gpu: bool) -> None:
@@ -62,7 +62,7 @@ class Clock:
             cupy.cuda.Device().synchronize()
 
 
-def of_trees(graph: Graph, hierarchy: Hierarchy, counts: list[int], clock: Clock) -> Iterator[Timed]:
+def of_trees(graph: Graph, hierarchy: Hierarchy, counts: list[int], clock: CallTimer) -> Iterator[Timed]:
     """Batches of `counts` trees: proved, with predecessors, and to some targets only; first they are compared with `sssp`."""
     random = np.random.default_rng(1)
     sources = random.integers(0, graph.num_vertices, max(counts))
@@ -79,7 +79,7 @@ def of_trees(graph: Graph, hierarchy: Hierarchy, counts: list[int], clock: Clock
             yield what, count, clock.milliseconds(call) / count
 
 
-def of_all(graph: Graph, hierarchy: Hierarchy, count: int, clock: Clock) -> Timed:
+def of_all(graph: Graph, hierarchy: Hierarchy, count: int, clock: CallTimer) -> Timed:
     """Sums and largest distances, for closeness and eccentricity, of `count` sources."""
 
     def call() -> None:
@@ -124,7 +124,7 @@ def with_other_weights(graph: Graph) -> Graph:
 def of_network(name: str, options: argparse.Namespace, gpu: bool) -> Iterator[Timed]:
     """All rows of one network."""
     graph, places = networks(options.graphs)[name]()
-    clock, there = Clock(gpu), to_device(graph) if gpu else graph
+    clock, there = CallTimer(gpu), to_device(graph) if gpu else graph
     large = graph.num_vertices > _LARGE
     hierarchy, milliseconds = clock.made(lambda: build_hierarchy(there), large)
     yield f"hierarchy: {_size(hierarchy)}", 1, milliseconds

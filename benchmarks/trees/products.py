@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +21,12 @@ from pipeline.cluster.lazy_cluster import cluster_of
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import FlowsConfig, IsochronesConfig, MatrixOptions, NearestConfig
+from pipeline.config.products import ProductOptions
+from pipeline.config.products.closeness import ClosenessConfig
+from pipeline.config.products.flows import FlowsConfig
+from pipeline.config.products.isochrones import IsochronesConfig
+from pipeline.config.products.matrix import MatrixOptions
+from pipeline.config.products.nearest import NearestConfig
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import Backend
 from pipeline.steps.derived.hierarchy import build_hierarchy
@@ -46,22 +52,25 @@ def measure(source: str, counts: dict[str, int], runtime: Runtime) -> Iterator[R
     ids, rows_by_id, _, _ = open_vertices(graph)
     vertices = ids[rows_by_id]
     shuffled = np.random.default_rng(1).permutation(vertices)
-    compare(graph, np.sort(shuffled[:64]), runtime)
     some = {name: np.sort(shuffled[:count]) for name, count in counts.items()}
+    files = {name: str(work / f"{name}.parquet") for name in some}
     for name, sources in some.items():
-        pq.write_table(pa.table({"vertex": sources}), work / f"{name}.parquet")
+        pq.write_table(pa.table({"vertex": sources}), files[name])
+    compare(edges, graph, np.sort(shuffled[:64]), runtime)
     pq.write_table(pa.table({"src": vertices[:2000], "dst": vertices[-2000:]}), work / "pairs.parquet")
-    asked = {name: str(work / f"{name}.parquet") for name in counts}
-    near, within = NearestConfig(facilities=asked["nearest"], count=3), IsochronesConfig(thresholds=THRESHOLDS)
-    steps: dict[str, Callable[[], Folder]] = {
-        "closeness": lambda: closeness.tabulate_closeness(graph, some["closeness"], runtime),
-        "isochrones": lambda: isochrones.tabulate_isochrones(
-            edges, graph, within.model_copy(update={"sources": asked["isochrones"]}), runtime
+    tabulated = {
+        "closeness": (closeness.tabulate_closeness, ClosenessConfig(sources=files["closeness"])),
+        "isochrones": (
+            isochrones.tabulate_isochrones,
+            IsochronesConfig(thresholds=THRESHOLDS, sources=files["isochrones"]),
         ),
-        "nearest": lambda: nearest.tabulate_nearest(edges, graph, near, runtime),
-        "flows": lambda: flows.tabulate_flows(graph, FlowsConfig(pairs=str(work / "pairs.parquet")), runtime),
-        "matrix": lambda: matrix.tabulate_matrix(graph, (some["matrix"],) * 2, MatrixOptions(output=work / "matrix"), runtime),
-        "trees": lambda: trees.tabulate_trees(graph, some["trees"], work / "trees", runtime),
+        "nearest": (nearest.tabulate_nearest, NearestConfig(facilities=files["nearest"], count=3)),
+        "flows": (flows.tabulate_flows, FlowsConfig(pairs=str(work / "pairs.parquet"))),
+    }
+    steps: dict[str, Callable[[], Folder]] = {
+        **{name: partial(step, edges, graph, asked, runtime) for name, (step, asked) in tabulated.items()},
+        "matrix": lambda: matrix.tabulate_matrix(graph, [some["matrix"]] * 2, MatrixOptions(output=work / "matrix"), runtime),
+        "trees": lambda: trees.tabulate_trees(graph, [some["trees"]], ProductOptions(output=work / "trees"), runtime),
     }
     for name, step in steps.items():
         started = time.perf_counter()
@@ -69,15 +78,17 @@ def measure(source: str, counts: dict[str, int], runtime: Runtime) -> Iterator[R
         yield name, facts.sources, time.perf_counter() - started, facts.seconds
 
 
-def compare(graph: Folder, sources: Array, runtime: Runtime) -> None:
+def compare(edges: Folder, graph: Folder, sources: Array, runtime: Runtime) -> None:
     """Raise AssertionError unless sweeps and searches give the same bytes."""
     made: list[Any] = []
     before, work = sweeping.WORTH, runtime.work
+    pq.write_table(pa.table({"vertex": sources}), work / "few.parquet")
     for worth, name in ((1, "swept"), (sys.maxsize, "searched")):
         sweeping.WORTH = worth
         place = replace(runtime, work=work / name if worth > 1 else work)
-        found = trees.tabulate_trees(graph, sources, work / f"{name}-trees", place)
-        made.append([found.manifest.files, closeness.tabulate_closeness(graph, sources, place).manifest.files])
+        swept = trees.tabulate_trees(graph, [sources], ProductOptions(output=work / f"{name}-trees"), place)
+        close = closeness.tabulate_closeness(edges, graph, ClosenessConfig(sources=str(work / "few.parquet")), place)
+        made.append([swept.manifest.files, close.manifest.files])
     sweeping.WORTH = before
     assert made[0] == made[1], "sweeps and searches differ"
 

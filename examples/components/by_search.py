@@ -30,6 +30,6 @@ def by_search(graph: Graph) -> Array:
         waiting = [Frontier.of_rows(graph, [root])]
         while waiting:
             frontier = waiting.pop()
-            found = [advance(frontier, visit, direction="out"), advance(frontier, visit, direction="in")]
-            waiting += [each for each in found if each.size]
+            reached = [advance(frontier, visit, direction="out"), advance(frontier, visit, direction="in")]
+            waiting += [each for each in reached if each.size]
     return labels

@@ -22,6 +22,6 @@ def label_propagation(graph: Graph) -> Array:
     frontier, directions = Frontier.everything(graph), ("out",) if graph.symmetric else ("out", "in")
     compute(frontier, start)
     while frontier.size:
-        found = [advance(frontier, spread, direction=direction, before=own_label) for direction in directions]
-        frontier = found[0] if graph.symmetric else Frontier.of_rows(graph, np.concatenate([each.rows() for each in found]))
+        changed = [advance(frontier, spread, direction=direction, before=own_label) for direction in directions]
+        frontier = changed[0] if graph.symmetric else Frontier.of_rows(graph, np.concatenate([each.rows() for each in changed]))
     return labels

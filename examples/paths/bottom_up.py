@@ -14,7 +14,7 @@ def bottom_up(graph: Graph, source: int) -> Array:
     """Hops from row `source` to every row, int64 [V]; -1 if it is not reached."""
     source = require_row(graph, source)
     hops: Array = np.empty(graph.num_vertices, np.int64, like=graph.ids)
-    found: Array = np.zeros(1, np.int64, like=graph.ids)
+    last: Array = np.zeros(1, np.int64, like=graph.ids)
     level = 0
 
     def start(row: int) -> None:
@@ -29,11 +29,11 @@ def bottom_up(graph: Graph, source: int) -> Array:
     def settle(row: int, total: int) -> None:
         if total >= 0:
             hops[row] = level
-            found[0] = level
+            last[0] = level
 
     everything = Frontier.everything(graph)
     compute(everything, start)
-    while int(found[0]) == level:
+    while int(last[0]) == level:
         level += 1
         advance(everything, in_level, direction="in", before=own_hops, after=settle, collect="first")
     return hops

@@ -64,11 +64,11 @@ def direction_optimising(graph: Graph, source: int) -> Array:
         if not frontier.size:
             return hops
         compute(frontier, arrive_last)
-        below, found = filter(everything, unreached), graph.num_vertices
-        while below.size and found > _FEW * graph.num_vertices:
+        below, settled = filter(everything, unreached), graph.num_vertices
+        while below.size and settled > _FEW * graph.num_vertices:
             level, before = level + 1, below.size
             below = advance(below, in_level_before, direction="in", after=stays, collect="first")
-            found = before - below.size
+            settled = before - below.size
         if not below.size:
             return hops
         frontier, left = filter(everything, in_level), int(reduce(below, arcs)) if below.kind == "dense" else 0

@@ -1,4 +1,8 @@
-"""Betweenness: how many shortest paths of other vertices pass through each vertex."""
+"""Betweenness: how many shortest paths of other vertices pass through each vertex.
+
+Read `parameters.py` (which sources, in which unit), then `cpu.py`. On a GPU `shallow.cu` follows 32 sources at a time, and
+`deep.cu` one for each block.
+"""
 
 from kernels.answers import Betweenness
 from kernels.arrays import on_gpu
@@ -45,6 +49,10 @@ def betweenness(
     Sources: Brandes, A Faster Algorithm for Betweenness Centrality, Journal of Mathematical Sociology 25, 2001. Brandes, Pich,
     Centrality Estimation in Large Networks, International Journal of Bifurcation and Chaos 17, 2007. Hoeffding, Probability
     Inequalities for Sums of Bounded Random Variables, JASA 58, 1963 (section 6: without replacement).
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> betweenness(graph).betweenness.tolist()
+        [0.0, 1.0, 0.0]
     """
     parameters = checked(weights, exact_below, epsilon, delta, seed)
     if on_gpu(graph, "betweenness"):

@@ -21,7 +21,7 @@ import numpy as np
 from kernels.answers import Betweenness
 from kernels.arrays import frozen
 from kernels.betweenness.constants import ARCS_OF_A_SUM, SPAN
-from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
+from kernels.betweenness.parameters import NO_LENGTH, BetweennessParameters, rows_of, scale
 from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import cores, over_items
 from kernels.graph import Array, Csr, Graph, distance_dtype
@@ -31,7 +31,7 @@ _LOW, _HIGH = 2.0**-SPAN, 2.0**SPAN
 Arcs = tuple[Array, Array, Array]
 
 
-class Search(NamedTuple):
+class SourceSearch(NamedTuple):
     """What a core keeps while it follows sources one by one."""
 
     place: Array  # index width [V]: of each row in the order of distance, -1 where not reached
@@ -42,14 +42,14 @@ class Search(NamedTuple):
     total: Array  # int64 [V]: sum of dependencies of each row, in units
 
     @classmethod
-    def of(cls, graph: Graph) -> "Search":
+    def of(cls, graph: Graph) -> "SourceSearch":
         """Nothing is reached."""
         length, row = graph.num_vertices, graph.rows_by_id.dtype
         places = np.full(length, -1, row), np.empty(length, row), np.empty(length + 1, np.int64)
         return cls(*places, np.empty(length), np.empty(length, np.int32), np.zeros(length, np.int64))
 
 
-def solve(graph: Graph, parameters: Parameters) -> Betweenness:
+def solve(graph: Graph, parameters: BetweennessParameters) -> Betweenness:
     """Answer `kernels.betweenness.betweenness` on NumPy arrays."""
     sources, of_graph = rows_of(parameters, graph.ids), partial(sum_of_sources, graph, parameters.weights)
     units = scale(graph.num_vertices, len(sources), graph.directed)
@@ -63,7 +63,7 @@ def solve(graph: Graph, parameters: Parameters) -> Betweenness:
 def sum_of_sources(graph: Graph, weights: bool, sources: Array, bits: int) -> Array:
     """Dependencies of some sources on every row, in units: int64 [V]."""
     weighted = weights and graph.out.weights is not None
-    into, out, search = arcs_of(graph.into, weighted), arcs_of(graph.out, weighted), Search.of(graph)
+    into, out, search = arcs_of(graph.into, weighted), arcs_of(graph.out, weighted), SourceSearch.of(graph)
     distance, reached = np.empty(0, distance_dtype(out[2])), 1
     for source in sources.tolist():
         search.order[0] = source
@@ -111,7 +111,9 @@ def _plus(double: float, exponent: int, other: float, others: int) -> tuple[floa
 
 
 @njit(cache=True, **UNCOUNTED)
-def _sum(arcs: Arcs, row: int, tails: bool, distance: Array, search: Search, places: tuple[int, int]) -> tuple[float, int, bool]:
+def _sum(
+    arcs: Arcs, row: int, tails: bool, distance: Array, search: SourceSearch, places: tuple[int, int]
+) -> tuple[float, int, bool]:
     """Sum of the values of a row's neighbours by tight arcs: of tails by in-arcs, or of heads by out-arcs.
 
     Without weights, arcs are tight whose neighbours are at these places. Returns the double, the exponent, and whether an in-arc
@@ -141,7 +143,7 @@ def _sum(arcs: Arcs, row: int, tails: bool, distance: Array, search: Search, pla
 
 
 @njit(cache=True, **UNCOUNTED)
-def _count_paths(into: Arcs, out: Arcs, distance: Array, reached: int, search: Search) -> tuple[int, int, int]:
+def _count_paths(into: Arcs, out: Arcs, distance: Array, reached: int, search: SourceSearch) -> tuple[int, int, int]:
     """Set the place and the number of paths of each row that the source reaches; the source is first in the order.
 
     Args:
@@ -176,7 +178,7 @@ def _count_paths(into: Arcs, out: Arcs, distance: Array, reached: int, search: S
 
 
 @njit(cache=True, **UNCOUNTED)
-def _add_dependencies(out: Arcs, distance: Array, reached: int, level: int, search: Search, unit: float) -> None:
+def _add_dependencies(out: Arcs, distance: Array, reached: int, level: int, search: SourceSearch, unit: float) -> None:
     """Turn numbers of paths into coefficients, farthest rows first, add all dependencies to the total, and free all places."""
     place, order, starts, double, exponent, total = search
     start = end = reached  # of the heads

@@ -11,7 +11,7 @@ import numpy as np
 
 from kernels.answers import Betweenness
 from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, DEEP_THREADS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
-from kernels.betweenness.parameters import NO_LENGTH, Parameters, rows_of, scale
+from kernels.betweenness.parameters import NO_LENGTH, BetweennessParameters, rows_of, scale
 from kernels.bfs import bfs
 from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer, to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, distance_dtype
@@ -22,15 +22,15 @@ _TRIED = 4  # sources whose levels are counted
 _FAILED, _NO_LENGTH = 5, 3  # words of Control: uint32, int64
 
 
-class Side(NamedTuple):
-    """Arcs of one direction, as `Side` of values.cuh."""
+class SummedArcs(NamedTuple):
+    """Arcs of one direction, as `SummedArcs` of values.cuh."""
 
     arcs: Csr
     large: Array  # index width: rows of more than ARCS_OF_A_SUM arcs
     parts: Array  # int64: where the parts of each begin; then their number
 
     @classmethod
-    def of(cls, arcs: Csr) -> "Side":
+    def of(cls, arcs: Csr) -> "SummedArcs":
         """Find the large rows."""
         counts = -(-cupy.diff(arcs.offsets) // ARCS_OF_A_SUM)
         large = cupy.flatnonzero(counts > 1)
@@ -48,7 +48,7 @@ class Side(NamedTuple):
         return self.arcs.offsets, self.arcs.indices, weights, self.large, self.parts, np.int64(len(self.large))
 
 
-def solve(graph: Graph, parameters: Parameters) -> Betweenness:
+def solve(graph: Graph, parameters: BetweennessParameters) -> Betweenness:
     """Answer `kernels.betweenness.betweenness` on CuPy arrays."""
     sources = rows_of(parameters, graph.ids)
     units = scale(graph.num_vertices, len(sources), graph.directed)
@@ -74,8 +74,8 @@ def _by_blocks(graph: Graph, weighted: bool, sources: Array, units: float, total
     no_length, threads = minus_ones(1, np.int64), DEEP_THREADS if blocks > processors else MOST_THREADS
     for some in (sources[begin : begin + step] for begin in range(0, len(sources), step)):
         distances = cupy.stack([sssp(graph, source).distance for source in some.tolist()]) if weighted else None
-        asked = some, np.int64(len(some)), np.int64(num_rows), pointer(distances)
-        arguments = *arcs[0], *arcs[1], *asked, *state, np.float64(units), totals, no_length
+        inputs = some, np.int64(len(some)), np.int64(num_rows), pointer(distances)
+        arguments = *arcs[0], *arcs[1], *inputs, *state, np.float64(units), totals, no_length
         launch("betweenness/deep.cu", "from_each", threads, None, *arguments, blocks=blocks, plain=True, **types)
         _require_lengths(graph, int(no_length[0]) if weighted else -1)
 
@@ -87,8 +87,8 @@ def _require_lengths(graph: Graph, row: int) -> None:
 
 def _by_groups(graph: Graph, weighted: bool, sources: Array, units: float, totals: Array) -> None:
     """Add the dependencies of sources to totals, by groups of LANES sources, or by blocks if memory holds no group."""
-    into = Side.of(graph.into)
-    sides = into, into if graph.symmetric else Side.of(graph.out)
+    into = SummedArcs.of(graph.into)
+    sides = into, into if graph.symmetric else SummedArcs.of(graph.out)
     num_rows = max(side.arcs.used_rows for side in sides)
     of_row = 4 * (1 + MOST_ROUNDS) + LANES * (8 + weighted * distance_dtype(graph.out.weights).itemsize)
     of_group = of_row * num_rows + (8 * LANES + 4) * max(side.num_parts for side in sides)
@@ -111,7 +111,7 @@ def _distances(graph: Graph, sources: Array, num_rows: int) -> Array:
     return distances
 
 
-def _add(sides: tuple[Side, Side], sources: Array, distances: Array | None, units: float, totals: Array) -> Array:
+def _add(sides: tuple[SummedArcs, SummedArcs], sources: Array, distances: Array | None, units: float, totals: Array) -> Array:
     """Add the dependencies of some sources to totals, given the units in 1.
 
     Returns the control; nothing is added if numbers of paths need exponents, if there are too many rounds, or if an arc has no
@@ -127,9 +127,9 @@ def _add(sides: tuple[Side, Side], sources: Array, distances: Array | None, unit
     types |= {"SUM": np.dtype(np.int64) if distances is None else distances.dtype}
     shape = np.int64(num_rows), np.int64(places)
     state = cupy.empty((places, LANES)), pointer(distances), masks[:1], masks[1:], partial, waiting
-    asked = sources, np.int64(len(sources))
+    inputs = sources, np.int64(len(sources))
     shallow = "betweenness/shallow.cu"
-    launch(shallow, "count", THREADS, None, *into.arguments(weighted), *asked, *shape, *state, control, **types)
+    launch(shallow, "count", THREADS, None, *into.arguments(weighted), *inputs, *shape, *state, control, **types)
     added = np.float64(units), totals, control
     launch(shallow, "accumulate", THREADS, None, *out.arguments(weighted), *shape, *state, *added, **types)
     return to_host(control)

@@ -1,7 +1,7 @@
 """Parameters of betweenness, and the sources and the unit of sums that they determine."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ NO_LENGTH = (
 )
 
 
-class Parameters(NamedTuple):
+class BetweennessParameters(NamedTuple):
     """See `kernels.betweenness.betweenness`."""
 
     weights: bool
@@ -50,20 +50,25 @@ class Parameters(NamedTuple):
         return keys
 
 
-class Scale(NamedTuple):
+def searches(num_vertices: int, **options: Any) -> int:
+    """The number of sources by the options of `kernels.betweenness.betweenness`."""
+    return checked(**options).sources(num_vertices)
+
+
+class DependencyUnits(NamedTuple):
     """Units of the sums over k sources."""
 
     bits: int  # a unit is 2^-bits
     factor: float  # betweenness for each unit
 
 
-def scale(num_vertices: int, sources: int, directed: bool) -> Scale:
+def scale(num_vertices: int, sources: int, directed: bool) -> DependencyUnits:
     """The units of a graph's sums: without direction, each pair of vertices is found from both, and counts once."""
     bits = 62 - (num_vertices * sources).bit_length()
-    return Scale(bits, math.ldexp(num_vertices / max(sources, 1), -bits - (not directed)))
+    return DependencyUnits(bits, math.ldexp(num_vertices / max(sources, 1), -bits - (not directed)))
 
 
-def rows_of(parameters: Parameters, ids: Array) -> Array:
+def rows_of(parameters: BetweennessParameters, ids: Array) -> Array:
     """The sources among all rows, by their external ids [V]: int64 [k], ascending rows, on the backend of `ids`."""
     count = parameters.sources(len(ids))
     if count == len(ids):
@@ -74,12 +79,12 @@ def rows_of(parameters: Parameters, ids: Array) -> Array:
 
 def checked(
     weights: bool = True, exact_below: int = EXACT_BELOW, epsilon: float = EPSILON, delta: float = DELTA, seed: int = 0
-) -> Parameters:
+) -> BetweennessParameters:
     """The parameters; ValueError if one is out of range."""
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if not 0 < value < 1:
             raise ValueError(f"{name} is {value}, not in 0..1")
-    return Parameters(weights, exact_below, epsilon, delta, seed)
+    return BetweennessParameters(weights, exact_below, epsilon, delta, seed)
 
 
 def _mixed(seed: int) -> int:

@@ -104,30 +104,30 @@ def _top_down(
 def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, predecessor: Array, few: int) -> Array:
     """Search at least one level bottom-up from the frontier `rows`; return the first frontier of at most `few` rows."""
     into = unsigned(graph.into.offsets), unsigned(graph.into.indices)
-    frontier, found = np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, np.bool_)
+    frontier, next_frontier = np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, np.bool_)
     frontier[rows] = True
     size, hops = len(rows), int(distance[rows[0]])
     while size > few:
         hops += 1
-        level = *into, distance, predecessor, frontier, found, hops
+        level = *into, distance, predecessor, frontier, next_frontier, hops
         size = sum(over_rows(graph.into, partial(_bottom_up, *level)))
-        frontier, found = found, frontier
+        frontier, next_frontier = next_frontier, frontier
     return np.flatnonzero(frontier)
 
 
 @njit(cache=True, nogil=True)
 def _bottom_up(
-    offsets: Array, indices: Array, distance: Array, predecessor: Array, frontier: Array, found: Array, hops: int, begin: int,
-    end: int,
+    offsets: Array, indices: Array, distance: Array, predecessor: Array, frontier: Array, next_frontier: Array, hops: int,
+    begin: int, end: int,
 ) -> int:  # fmt: skip
     """Find the rows of `begin:end` that the frontier reaches, and their predecessors; return their number."""
     size = 0
     for row in range(begin, end):
-        found[row] = False
+        next_frontier[row] = False
         if distance[row] < 0:
             for arc in range(offsets[row], offsets[row + 1]):
                 if frontier[indices[arc]]:
-                    found[row] = True
+                    next_frontier[row] = True
                     distance[row] = hops
                     predecessor[row] = indices[arc]
                     size += 1

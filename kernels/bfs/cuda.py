@@ -102,11 +102,11 @@ def _search_both_ways(graph: Graph, source: int, plan: SearchPlan) -> Paths:
     size = np.int64(num_rows)
     launch(_TWO_WAYS, "prepare", STRIDING_THREADS, num_rows, size, np.int64(words), np.int64(source), plan.closed, visited,
            distance, predecessor, queue, control, ROW=row)  # fmt: skip
-    frontier, found = cupy.empty(words, np.uint32), cupy.empty(words, np.uint32)
+    frontier, next_frontier = cupy.empty(words, np.uint32), cupy.empty(words, np.uint32)
     for_warps, for_blocks = (cupy.empty(graph.num_arcs // arcs + 1, row) for arcs in (LANE_ARCS, LANE_ARCS + WARP_ARCS))
     launch(_TWO_WAYS, "search_both_ways", THREADS, None,
            out.offsets, out.indices, into.offsets, into.indices, graph.positions, graph.rows_by_id, size,
-           np.int64(graph.num_arcs), np.int64(source), visited, frontier, found, distance, predecessor, queue, for_warps,
+           np.int64(graph.num_arcs), np.int64(source), visited, frontier, next_frontier, distance, predecessor, queue, for_warps,
            for_blocks, control, ROW=row)  # fmt: skip
     return Paths(source, distance, predecessor)
 

@@ -72,25 +72,25 @@ class GlobalView:
         """The sum of all ranks' `here`."""
         return self.communicator.sum(here)
 
-    def first(self, *found: Array, key: Array | None = None) -> list[Array]:
+    def first(self, *evidence: Array, key: Array | None = None) -> list[Array]:
         """What the first rank that found something found; nothing if none did.
 
         Args:
-            found (arrays of one entry or a few): Empty where the rank found nothing.
+            evidence (arrays of one entry or a few): Empty where the rank found nothing.
             key ([K]): If given, the rank with the least key is the first, instead of the order of ranks.
         """
-        keys = self.communicator.gather(found[0][:1] if key is None else key)
+        keys = self.communicator.gather(evidence[0][:1] if key is None else key)
         finders = [rank for rank, of_rank in enumerate(keys) if len(of_rank)]
         if not finders:
             return []
         finder = finders[0] if key is None else min(finders, key=lambda rank: list(keys[rank].tolist()))
         mine = slice(None if finder == self.communicator.rank else 0)
-        return [np.concatenate(self.communicator.gather(array[mine])) for array in found]
+        return [np.concatenate(self.communicator.gather(array[mine])) for array in evidence]
 
     def first_row(self, wrong: Array) -> int:
         """The first row of all ranks where `wrong`, bool [n], is true; NO_ROW if there is none."""
-        found = self.first(np.flatnonzero(wrong)[:1] + self.rows.start)
-        return int(found[0][0]) if found else NO_ROW
+        first_rows = self.first(np.flatnonzero(wrong)[:1] + self.rows.start)
+        return int(first_rows[0][0]) if first_rows else NO_ROW
 
     def form(self, name: str, array: Any, length: int, dtype: np.dtype[Any]) -> Array:
         """Frozen `array`, or Broken unless it is an array of this length and type on every rank."""
@@ -102,9 +102,9 @@ class GlobalView:
     def form_of_rows(self, name: str, array: Any, length: int, lowest: int = 0) -> Array:
         """Frozen `array`, or Broken unless it holds rows of the graph, from `lowest` (0, or NO_ROW), on every rank."""
         rows = self.form(name, array, length, self.shard.ghosts.dtype)
-        found = self.first(rows[np.flatnonzero((rows < lowest) | (rows >= self.num_vertices))[:1]])
-        if found:
-            raise Broken(outside(name, found[0], 0, self.num_vertices, lowest))
+        outside_rows = self.first(rows[np.flatnonzero((rows < lowest) | (rows >= self.num_vertices))[:1]])
+        if outside_rows:
+            raise Broken(outside(name, outside_rows[0], 0, self.num_vertices, lowest))
         return rows
 
     def form_of_labels(self, labels: Any) -> Array:

@@ -21,7 +21,7 @@ class Entries(Protocol):
         """The entry at `one.start`, in an array."""
 
 
-class Ids(Protocol):
+class RowNames(Protocol):
     """What names rows: a graph, or the global view of one that ranks hold together."""
 
     @property
@@ -89,7 +89,7 @@ def outside(name: str, rows: Entries, place: int, num_vertices: int, lowest: int
     return f"{name} has row {at(rows, place)}, outside {lowest}..{num_vertices - 1}"
 
 
-def require_source(graph: Ids, source: Any) -> int:
+def require_source(graph: RowNames, source: Any) -> int:
     """`source`, or Broken unless it is a row."""
     if not isinstance(source, int | np.integer) or not 0 <= source < graph.num_vertices:
         raise Broken(f"source is row {source!r}, outside 0..{graph.num_vertices - 1}")
@@ -108,12 +108,12 @@ def require_labels(graph: Graph, labels: Any) -> Array:
     return rows
 
 
-def label_astray(graph: Ids, labels: Entries, row: int) -> str:
+def label_astray(graph: RowNames, labels: Entries, row: int) -> str:
     """Reason where a label does not name itself."""
     return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is not labelled with itself"
 
 
-def label_greater(graph: Ids, labels: Entries, row: int) -> str:
+def label_greater(graph: RowNames, labels: Entries, row: int) -> str:
     """Reason where a label is greater than what it names."""
     return f"vertex {name_of(graph, row)}: its label {name_of(graph, at(labels, row))} is greater"
 
@@ -123,7 +123,7 @@ def at(array: Entries, place: Any) -> Any:
     return to_host(array[place : place + 1])[0]
 
 
-def name_of(graph: Ids, row: Any) -> str:
+def name_of(graph: RowNames, row: Any) -> str:
     """External id of a row; "none" for NO_ROW."""
     return "none" if row == NO_ROW else str(at(graph.ids, row))
 
@@ -140,7 +140,7 @@ def arc_weight(weights: Array | None, arc: int) -> Any:
     return 1 if weights is None else at(weights, arc)
 
 
-def arc_name(graph: Ids, ends: tuple[int, int]) -> str:
+def arc_name(graph: RowNames, ends: tuple[int, int]) -> str:
     """An arc, given by its rows, with external ids: "arc 12 -> 15"."""
     src, dst = ends
     return f"arc {name_of(graph, src)} -> {name_of(graph, dst)}"

@@ -1,4 +1,7 @@
-"""Transitive closure: all pairs of vertices such that a path of at least one arc leads from the first to the second."""
+"""Transitive closure: all pairs of vertices such that a path of at least one arc leads from the first to the second.
+
+Read `cpu.py` first; `order.py` orders the nodes, and `limit.py` refuses closures that are too large.
+"""
 
 import numpy as np
 
@@ -21,6 +24,11 @@ def closure(graph: Graph, limit: int = LIMIT) -> Closure:
     Raises:
         AnswerTooLarge: There are more pairs. It is raised before the work where the strong components alone have too many pairs,
             and otherwise before the pairs are listed.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> pairs = closure(graph)
+        >>> [*zip(pairs.vertex.tolist(), pairs.reached.tolist())]
+        [(0, 1), (0, 2), (1, 2)]
     """
     if on_gpu(graph, "closure"):
         from kernels.closure.cuda import list_pairs

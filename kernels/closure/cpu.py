@@ -37,8 +37,8 @@ def list_pairs(graph: Graph, nodes: Condensation, sizes: Array, limit: int) -> C
     total = np.zeros(1, np.int64)  # to which all parts add without locks, so that they end soon after it exceeds the limit
 
     def unite(part: tuple[int, int]) -> tuple[Array, Array, Array]:
-        found: tuple[Array, Array, Array] = _unite(part, (order, place, *parents), (node_of, alone, frozen(sizes)), total, limit)
-        return found
+        united: tuple[Array, Array, Array] = _unite(part, (order, place, *parents), (node_of, alone, frozen(sizes)), total, limit)
+        return united
 
     united = over_items(pairwise(cuts), unite)
     require_few(int(total[0]), limit)

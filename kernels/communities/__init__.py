@@ -1,4 +1,7 @@
-"""Communities: sets of rows in which no row has more neighbours in another set than in its own."""
+"""Communities: sets of rows in which no row has more neighbours in another set than in its own.
+
+Read `cpu.py` first; `communities.cu` has the same rounds on a GPU.
+"""
 
 from kernels.answers import Components
 from kernels.arrays import on_gpu
@@ -24,6 +27,10 @@ def communities(graph: Graph) -> Components:
     Sources: Raghavan, Albert, Kumara, Near Linear Time Algorithm to Detect Community Structures in Large-Scale Networks, Physical
     Review E 76, 2007. Moves of rows that are no neighbours, by random keys: Luby, A Simple Parallel Algorithm for the Maximal
     Independent Set Problem, SIAM Journal on Computing 15, 1986.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> communities(graph).labels.tolist()
+        [0, 0, 0]
     """
     if on_gpu(graph, "communities"):
         from kernels.communities.cuda import solve

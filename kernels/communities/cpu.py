@@ -20,7 +20,7 @@ from kernels.graph import Array, Csr, Graph
 Arcs = tuple[Array, Array]
 
 
-class State(NamedTuple):
+class VoterState(NamedTuple):
     """What rows know of each other."""
 
     positions: Array  # index width [V]
@@ -60,10 +60,10 @@ def propagate(prefer: Callable[[int], int], move: Callable[[int], object]) -> in
     return number
 
 
-def state_of(positions: Array) -> State:
+def state_of(positions: Array) -> VoterState:
     """Every row has its own label."""
     flags = partial(np.ones, len(positions), np.uint8)
-    return State(frozen(positions), positions.copy(), flags(), positions.copy(), flags())
+    return VoterState(frozen(positions), positions.copy(), flags(), positions.copy(), flags())
 
 
 def arcs_of(csr: Csr) -> Arcs:
@@ -85,7 +85,7 @@ def _key(position: int, number: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _prefer(out: Arcs, into: Arcs, state: State, number: int, part: tuple[int, int]) -> int:
+def _prefer(out: Arcs, into: Arcs, state: VoterState, number: int, part: tuple[int, int]) -> int:
     """Set what active rows of a range prefer, those of the round's class; return how many prefer another label."""
     positions, labels, active, preferred, moves = state
     votes = np.zeros(len(labels), np.int32)
@@ -115,7 +115,7 @@ def _prefer(out: Arcs, into: Arcs, state: State, number: int, part: tuple[int, i
 
 
 @njit(cache=True, nogil=True)
-def _move(out: Arcs, into: Arcs, state: State, number: int, part: tuple[int, int]) -> None:
+def _move(out: Arcs, into: Arcs, state: VoterState, number: int, part: tuple[int, int]) -> None:
     """Let the rows of a range move that may, and look at their neighbours again."""
     positions, labels, active, preferred, moves = state
     for row in range(*part):

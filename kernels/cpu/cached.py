@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from numba.core import config
 from numba.core.caching import InTreeCacheLocator
@@ -27,7 +27,11 @@ class ByContent(InTreeCacheLocator):  # type: ignore[misc]
         super().__init__(function, file)
         self._digest = digest(COMPILED[function])
         home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        self._cache_path = str(Path(config.CACHE_DIR or home / "graphmill" / "compiled", self._digest))
+        self._folder = str(Path(config.CACHE_DIR or home / "graphmill" / "compiled", self._digest))
+
+    def get_cache_path(self) -> str:
+        """The folder."""
+        return self._folder
 
     def get_source_stamp(self) -> str:
         """What has to be equal for a kept function to be used."""
@@ -41,13 +45,14 @@ class ByContent(InTreeCacheLocator):  # type: ignore[misc]
 
 
 def digest(compiled: Compiled) -> str:
-    """SHA-256 of a function's options, its code, and the compiled functions, intrinsics and constants that it uses."""
+    """SHA-256 of a function's options, its code, its named tuples, and the compiled functions, intrinsics and constants used."""
     return hashlib.sha256("\0".join(_parts(compiled, [])).encode()).hexdigest()
 
 
 def _parts(compiled: Compiled, seen: list[Compiled]) -> Iterator[str]:
     seen.append(compiled)
     yield repr((compiled.py_func.__module__, sorted(compiled.options.items())))
+    yield from _named_tuples(compiled.py_func)
     function, cells = compiled.py_func, compiled.py_func.__closure__ or ()
     enclosed = dict(zip(function.__code__.co_freevars, (cell.cell_contents for cell in cells), strict=True))
     codes = [function.__code__]
@@ -66,6 +71,15 @@ def _parts(compiled: Compiled, seen: list[Compiled]) -> Iterator[str]:
                 yield Path(inspect.getfile(value.__wrapped__)).read_text(encoding="utf-8")
             elif not isinstance(value, ModuleType):  # that is NumPy, whose functions Numba implements
                 yield repr(value)
+
+
+def _named_tuples(annotated: Any) -> Iterator[str]:
+    """The named tuples among the arguments, and among their fields: Numba cannot load what names a lost class."""
+    for annotation in annotated.__annotations__.values():
+        for kind in (annotation, *get_args(annotation)):
+            if hasattr(kind, "_fields"):
+                yield f"{kind.__module__}.{kind.__qualname__}{kind._fields}"
+                yield from _named_tuples(kind)
 
 
 def _named(compiled: Compiled) -> Any:

@@ -3,20 +3,19 @@
 The import takes half a second, and a run that finds all its steps valid, or computes on a GPU, calls no such function.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import update_wrapper
 from threading import Lock
 from typing import Any
 from weakref import WeakValueDictionary
 
-from kernels.preparing import begin, end, preparing
+from kernels.cpu.numba_internals import COUNTS_REFERENCES, set_first_locator
 
 _LOCK = Lock()
 COMPILED = WeakValueDictionary[Callable[..., Any], "Compiled"]()  # by their functions, by which Numba asks where to keep the code
 # Options of loops that make no array: callers hold theirs, and to count references to them would take half of the time or more.
 # Loops check divisors themselves.
-UNCOUNTED = {"nogil": True, "error_model": "numpy", "forceinline": True, "_nrt": False}
+UNCOUNTED = {"nogil": True, "error_model": "numpy", "forceinline": True, COUNTS_REFERENCES: False}
 
 
 class Compiled:
@@ -29,16 +28,19 @@ class Compiled:
         COMPILED[function] = self
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the compiled function."""
-        return (self._dispatcher or self.dispatcher)(*arguments)
+        """Call the compiled function. An OSError of keeping its code, such as on a full disk, names the folder."""
+        try:
+            return (self._dispatcher or self.dispatcher)(*arguments)
+        except OSError as error:
+            error.filename = error.filename or self.dispatcher.stats.cache_path
+            raise
 
     @property
     def dispatcher(self) -> Any:
         """Numba's object, which compiles the function for the types of its arguments, or loads it from the cache."""
         with _LOCK:
             if self._dispatcher is None:
-                with preparing():
-                    self._dispatcher = _numba().njit(**self.options)(self.py_func)
+                self._dispatcher = _numba().njit(**self.options)(self.py_func)
         return self._dispatcher
 
     @property
@@ -55,28 +57,9 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 def _numba() -> Any:
     """Import Numba; where a compiled function calls another one, it finds Numba's object."""
     import numba
-    from numba.core import caching, event
     from numba.extending import typeof_impl
 
     if Compiled not in typeof_impl.registry:
-        others = ",".join(locator.__name__ for locator in caching.CacheImpl._locator_classes)
-        caching.FunctionCache._guard_against_spurious_io_errors = _naming_the_folder
-        numba.config.CACHE_LOCATOR_CLASSES = numba.config.CACHE_LOCATOR_CLASSES or f"kernels.cpu.cached.ByContent,{others}"
-        event.register("numba:compiler_lock", _listener(event))  # which is held to compile, and to load from the cache
+        set_first_locator("kernels.cpu.cached.ByContent")
         typeof_impl.register(Compiled)(lambda function, context: typeof_impl(function.dispatcher, context))
     return numba
-
-
-@contextmanager
-def _naming_the_folder(cache: Any) -> Iterator[None]:
-    """Give errors of writing compiled code, such as on a full disk, the folder of the code, which they may not name."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or cache.cache_path
-        raise
-
-
-def _listener(event: Any) -> Any:
-    """Numba's events of its compiler, as times in which code is prepared."""
-    return type("Listener", (event.Listener,), {"on_start": lambda *_: begin(), "on_end": lambda *_: end()})()

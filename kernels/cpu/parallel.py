@@ -59,7 +59,7 @@ def over_rows(csr: Csr, work: Callable[[int, int], Result]) -> list[Result]:
 
 def first_over_rows(csr: Csr, work: Callable[[int, int], int]) -> int:
     """The first result of `over_rows` that is not negative, or -1: the first arc, say, that a range of rows finds."""
-    return next((found for found in over_rows(csr, work) if found >= 0), -1)
+    return next((place for place in over_rows(csr, work) if place >= 0), -1)
 
 
 def over_items(items: Iterable[Item], work: Callable[[Item], Result], *, parallel: bool = True) -> list[Result]:

@@ -19,6 +19,6 @@ class Spare(Generic[Value]):
         except IndexError:
             return self._make()
 
-    def give_back(self, value: Value) -> None:
+    def release(self, value: Value) -> None:
         """Keep a value for the next one who takes it, in the state in which `make` leaves one."""
         self._values.append(value)

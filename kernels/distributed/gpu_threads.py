@@ -43,5 +43,5 @@ def _brought(part: Array) -> Array:
         return part
     here = cupy.empty(part.shape, part.dtype)
     here.data.copy_from_device_async(part.data, part.nbytes)
-    found: Array = here
-    return found
+    brought: Array = here
+    return brought

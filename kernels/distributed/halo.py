@@ -19,8 +19,8 @@ class _Exchanged(NamedTuple):
     """What a shard keeps of the last halo; all ranks have it or none."""
 
     communicator: ref[Communicator]
-    asked: list[Array]
-    all_asked: Array
+    mirrored: list[Array]
+    all_mirrored: Array
     derived: Derived
 
 
@@ -30,8 +30,8 @@ class Halo:
     The shard keeps what was exchanged, so that the next halo of the same communicator exchanges nothing.
 
     Attributes:
-        asked (list of arrays, one per rank): The own rows that the rank has as ghosts: local rows, ascending.
-        all_asked (index width [sum of their lengths]): The same arrays, concatenated.
+        mirrored (list of arrays, one per rank): The own rows that the rank has as ghosts: local rows, ascending.
+        all_mirrored (index width [sum of their lengths]): The same arrays, concatenated.
         derived: Values derived from the halo, kept as long as the shard keeps what was exchanged.
     """
 
@@ -41,13 +41,13 @@ class Halo:
         if kept.communicator() is not communicator:
             kept = self._exchange()
             shard.derived.put(Halo, kept)
-        self.asked, self.all_asked, self.derived = kept.asked, kept.all_asked, kept.derived
-        self._cuts = list(accumulate(map(len, self.asked)))[:-1]
+        self.mirrored, self.all_mirrored, self.derived = kept.mirrored, kept.all_mirrored, kept.derived
+        self._cuts = list(accumulate(map(len, self.mirrored)))[:-1]
 
     def refresh(self, own: Array) -> Array:
         """Return the ghosts' values [g] from their owners' `own` [n], whose type is the same on all ranks."""
         ghosts = np.empty_like(own, shape=(self.shard.num_ghosts,))
-        self.communicator.exchange(np.split(own[self.all_asked], self._cuts), self.shard.by_owner(ghosts))
+        self.communicator.exchange(np.split(own[self.all_mirrored], self._cuts), self.shard.by_owner(ghosts))
         return ghosts
 
     def extended(self, own: Array) -> Array:
@@ -83,9 +83,9 @@ class Halo:
         rows = [np.concatenate([mark, part]) for part in np.split(self.shard.ghosts[ghosts], cuts)]
         first, lowered = np.zeros(1, values.dtype, like=values), values[len(self.shard.ids) + ghosts]
         sent = [np.concatenate([first, part]) for part in np.split(lowered, cuts)]
-        found, proposed = exchange_columns(self.communicator, rows, sent)
-        is_row = found >= 0
-        return self._lowered(values, found[is_row] - self.shard.rows.start, proposed[is_row]), bool((found == _SENT).any())
+        received, proposed = exchange_columns(self.communicator, rows, sent)
+        is_row = received >= 0
+        return self._lowered(values, received[is_row] - self.shard.rows.start, proposed[is_row]), bool((received == _SENT).any())
 
     def _owners_begin(self, ghosts: Array) -> list[int]:
         """Where the ghosts of each rank but the first begin among some, which are ascending."""
@@ -102,5 +102,5 @@ class Halo:
 
     def _exchange(self) -> _Exchanged:
         shard = self.shard
-        asked = [rows - shard.rows.start for rows in self.communicator.exchange(shard.by_owner(shard.ghosts))]
-        return _Exchanged(ref(self.communicator), asked, np.concatenate(asked), Derived())
+        mirrored = [rows - shard.rows.start for rows in self.communicator.exchange(shard.by_owner(shard.ghosts))]
+        return _Exchanged(ref(self.communicator), mirrored, np.concatenate(mirrored), Derived())

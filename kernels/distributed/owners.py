@@ -77,11 +77,11 @@ class Owners:
             return self._replies(numbers, values)
         # Own numbers need no sorting. On a GPU, selecting them costs more than that, because it waits for the GPU.
         mine, others = self._own_and_others(numbers)
-        found = tuple(np.empty(len(numbers), value.dtype) for value in values)
-        for column, value, reply in zip(found, values, self._replies(numbers[others], values), strict=True):
+        answers = tuple(np.empty(len(numbers), value.dtype) for value in values)
+        for column, value, reply in zip(answers, values, self._replies(numbers[others], values), strict=True):
             column[mine] = value[numbers[mine] - self.start]
             column[others] = reply
-        return found
+        return answers
 
     def query(self, numbers: Array, column: Array, answer: Callable[[Array, Array], Array]) -> Array:
         """Let the owners answer for each of ascending numbers with its entry of `column`: `answer(offsets, entries)`."""

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from kernels.arrays import Column, is_cupy, require_row
+from kernels.arrays import ArrayOrFile, is_cupy, require_row
 from kernels.derived import Derived
 from kernels.distributed.searching import places_upto
 from kernels.gpu.loader import to_host
@@ -39,7 +39,7 @@ class StoredRows:
 
     ids: Array  # int64 [n]: external ids of the own rows
     # Index width [V]: all stored rows in ascending order of their ids; a memory map is read once, in blocks, and not kept.
-    rows_by_id: Column
+    rows_by_id: ArrayOrFile
     # out, into: arcs of the own rows to stored rows, in blocks of consecutive own rows; the same object if the graph is
     # symmetric.
     out: Sequence[Csr]

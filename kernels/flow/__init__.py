@@ -1,4 +1,7 @@
-"""Maximum flows between pairs of rows, and the minimum cut nearest the source of each."""
+"""Maximum flows between pairs of rows, and the minimum cut nearest the source of each.
+
+Read `network.py` (links and links back), then `cpu.py`; `flow.cu` solves a pair in each block.
+"""
 
 from kernels.answers import Flows
 from kernels.arrays import on_gpu, require_rows
@@ -21,6 +24,10 @@ def max_flow(graph: Graph, src: Array, dst: Array) -> Flows:
         IndexError, TypeError: An entry is not a row of the graph, or not an integer.
         ValueError: The lengths differ, or a pair has one row twice.
         OverflowError: As `kernels.flow.capacities.capacities`.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> max_flow(graph, np.array([0]), np.array([2])).value.tolist()
+        [12]
     """
     if on_gpu(graph, "max_flow"):
         from kernels.flow.cuda import solve

@@ -54,7 +54,7 @@ def as_weights(graph: Graph, amounts: Array) -> Array:
     if graph.out.weights is None or graph.out.weights.dtype.kind == "i":
         return amounts
     with np.errstate(over="ignore"):
-        found: Array = np.ldexp(amounts.astype(np.float64), -unit_exponent(graph))
-    if not np.isfinite(found).all():
+        weights: Array = np.ldexp(amounts.astype(np.float64), -unit_exponent(graph))
+    if not np.isfinite(weights).all():
         raise OverflowError("a flow exceeds the largest float64")
-    return found
+    return weights

@@ -38,7 +38,7 @@ def _solve(network: Network, src: Array, dst: Array) -> tuple[Array, Array, Arra
     value, vertices = np.empty(len(src), np.int64), np.empty(len(src), np.int64)
     cuts, flows = np.empty(len(src), np.int64), np.empty(len(src), np.int64)
     cut_arcs, flow_arcs, amounts = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
-    found, carried = np.empty(links, np.int64), np.empty(links, np.int64)
+    listed, carried = np.empty(links, np.int64), np.empty(links, np.int64)
     for pair in range(len(src)):
         left[:] = network.capacity
         _push_all(network, state, src[pair], dst[pair])
@@ -50,16 +50,16 @@ def _solve(network: Network, src: Array, dst: Array) -> tuple[Array, Array, Arra
             if reached[row]:
                 for link in range(network.offsets[row], network.offsets[row + 1]):
                     if network.capacity[link] > 0 and not reached[network.heads[link]]:
-                        found[count] = network.arcs[link]
+                        listed[count] = network.arcs[link]
                         count += 1
-        cut_arcs, cuts[pair] = np.append(cut_arcs, found[:count]), count
+        cut_arcs, cuts[pair] = np.append(cut_arcs, listed[:count]), count
         count = 0
         for link in range(links):
             if left[link] < network.capacity[link]:
-                found[count], carried[count] = network.arcs[link], network.capacity[link] - left[link]
+                listed[count], carried[count] = network.arcs[link], network.capacity[link] - left[link]
                 count += 1
-        order = np.argsort(found[:count])
-        flow_arcs, amounts = np.append(flow_arcs, found[:count][order]), np.append(amounts, carried[:count][order])
+        order = np.argsort(listed[:count])
+        flow_arcs, amounts = np.append(flow_arcs, listed[:count][order]), np.append(amounts, carried[:count][order])
         flows[pair] = count
     return value, vertices, cuts, cut_arcs, flows, flow_arcs, amounts
 

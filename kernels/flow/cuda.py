@@ -18,9 +18,9 @@ def solve(graph: Graph, src: Array, dst: Array) -> Flows:
     network = network_of(graph)
     needed = _LINK * len(network.heads) + _ROW * graph.num_vertices
     step = at_once("the flow of one pair", needed)
-    found = [_solve_some(network, graph, src[first : first + step], dst[first : first + step])
+    parts = [_solve_some(network, graph, src[first : first + step], dst[first : first + step])
              for first in range(0, max(len(src), 1), step)]  # fmt: skip
-    return joined(graph, src, dst, found)
+    return joined(graph, src, dst, parts)
 
 
 def _solve_some(network: Network, graph: Graph, src: Array, dst: Array) -> tuple[Array, ...]:

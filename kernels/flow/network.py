@@ -20,8 +20,8 @@ class Network(NamedTuple):
 
 def network_of(graph: Graph) -> Network:
     """The network, which is kept with the graph. In a symmetric graph an arc's reverse is its way back."""
-    found: Network = graph.derived.get(network_of, lambda: _symmetric(graph) if graph.symmetric else _directed(graph))
-    return found
+    network: Network = graph.derived.get(network_of, lambda: _symmetric(graph) if graph.symmetric else _directed(graph))
+    return network
 
 
 def _symmetric(graph: Graph) -> Network:

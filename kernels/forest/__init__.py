@@ -1,4 +1,8 @@
-"""Minimum spanning forest: the edges of least weight that connect all rows that arcs connect."""
+"""Minimum spanning forest: the edges of least weight that connect all rows that arcs connect.
+
+Read `cpu.py` first. On a GPU `forest.cu` has the launches in their order. `rooted.py` makes rooted trees of the edges, for
+table `forest`.
+"""
 
 from kernels.answers import Forest
 from kernels.arrays import on_gpu
@@ -10,6 +14,10 @@ def minimum_spanning_forest(graph: Graph) -> Forest:
 
     A directed graph is read as undirected: an edge is the lightest arc between two rows. Self-loops are ignored. `weights` has
     the graph's weight type; int64 ones if the graph has no weights.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> minimum_spanning_forest(graph).weights.tolist()
+        [4, 3]
     """
     if on_gpu(graph, "minimum_spanning_forest"):
         from kernels.forest.cuda import span

@@ -12,8 +12,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
+from kernels.components.arc_chunks import arc_chunks
 from kernels.forest.constants import CHUNK, CHUNKED_ROW, THREADS
-from kernels.gpu.arc_chunks import arc_chunks
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.sorting import sorted_by
 from kernels.graph import OFFSET, Array, Csr, Graph

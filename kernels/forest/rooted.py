@@ -118,11 +118,11 @@ def wrong_vertex(forest: RootedForest, src: Array, dst: Array, labels: Array) ->
         above = np.where(is_root, 0, parent)
         joined = ((src[at] == vertex) & (dst[at] == above)) | ((dst[at] == vertex) & (src[at] == above))
         below = (edge >= 0) & joined & (depth == forest.depth[above] + 1) & (root == forest.root[above]) & (root == labels[at])
-        found: Array = np.where(is_root, alone, below)
-        return found
+        is_right: Array = np.where(is_root, alone, below)
+        return is_right
 
-    found = elementwise(right, vertices, forest.parent, forest.edge, forest.depth, forest.root, dtype=np.bool_)
-    if not found.all():
-        return int(found.argmin())
+    is_right = elementwise(right, vertices, forest.parent, forest.edge, forest.depth, forest.root, dtype=np.bool_)
+    if not is_right.all():
+        return int(is_right.argmin())
     # Each vertex below another one names an edge that ends at both; two vertices that name one edge would be each other's parent.
     return -1 if int(np.count_nonzero(forest.parent != NO_ROW)) == len(src) else 0

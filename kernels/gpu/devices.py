@@ -80,10 +80,10 @@ def _ask(function: str, *arguments: Any) -> Any:
     """What a function of CUDA's driver returns. Raises RuntimeError with the driver's error."""
     from cuda.bindings import driver
 
-    error, *found = getattr(driver, function)(*arguments)
+    error, *values = getattr(driver, function)(*arguments)
     if error.value:
         raise RuntimeError(error.name)
-    return found[0] if found else None
+    return values[0] if values else None
 
 
 def _written(cuda: int) -> str:

@@ -15,14 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from kernels.gpu.cupy_internals import KEEPS_SMALL_FLOATS, prepare_compiler
 from kernels.gpu.devices import block_bytes, require_supported
 from kernels.graph import Array
-from kernels.preparing import preparing
 
 ROOT = Path(__file__).parent.parent
-_FLUSHING, _EXACT = "-ftz=true", "--ftz=false"  # CuPy's option, and ours
-_COMPILE = "_compile_using_nvrtc_no_warning"  # CuPy's function that calls NVRTC
-OPTIONS = ("--std=c++17", _EXACT, f"-I{ROOT}")
+OPTIONS = ("--std=c++17", KEEPS_SMALL_FLOATS, f"-I{ROOT}")
 _INCLUDE = re.compile(r"""^\s*#\s*include\s*"(.+)\"""", re.MULTILINE)
 Macro = np.dtype[Any] | int
 C_NAMES = {
@@ -78,32 +76,32 @@ def options(source: str, **macros: Macro) -> tuple[str, ...]:
 def constants_of(source: str) -> tuple[tuple[str, int], ...]:
     """Constants that `kernels/SOURCE` shares with Python, by name.
 
-    They are the upper-case integers of `constants.py` in the folder of the source and of every header that it includes. Python
-    imports them from there, so each value is written once.
+    They are the upper-case integers of `constants.py` in the folders of the source and of every header that it includes, and in
+    the folders around these. Python imports them from there, so each value is written once.
 
     Raises:
         ValueError: Two folders give one name different values.
     """
-    found: dict[str, int] = {}
-    for folder in sorted({Path(file).parent for file in _files_of(source)}):
+    constants: dict[str, int] = {}
+    for folder in sorted({folder for file in _files_of(source) for folder in Path(file).parents}):
         if not (ROOT / folder / "constants.py").exists():
             continue
         module = import_module(".".join(["kernels", *folder.parts, "constants"]))
         for name, value in vars(module).items():
-            if name.isupper() and isinstance(value, int) and found.setdefault(name, value) != value:
-                raise ValueError(f"{source}: {name} is {found[name]} and {value}")
-    return tuple(sorted(found.items()))
+            if name.isupper() and isinstance(value, int) and constants.setdefault(name, value) != value:
+                raise ValueError(f"{source}: {name} is {constants[name]} and {value}")
+    return tuple(sorted(constants.items()))
 
 
 def _files_of(source: str) -> set[str]:
     """`kernels/SOURCE` and the headers that it includes, directly or not; the compiler's own headers are not files here."""
-    found, waiting = set(), [source]
+    files, waiting = set(), [source]
     while waiting:
         file = waiting.pop()
-        if file not in found and (ROOT / file).exists():
-            found.add(file)
+        if file not in files and (ROOT / file).exists():
+            files.add(file)
             waiting += _INCLUDE.findall((ROOT / file).read_text(encoding="utf-8"))
-    return found
+    return files
 
 
 @cache
@@ -117,49 +115,10 @@ def load(source: str, cooperative: bool = True, generated: str = "", **macros: M
     import cupy
 
     require_supported()
-    _ask_compiler_once()
-    _keep_small_floats()
+    prepare_compiler()
     code = f"// headers {_headers()}\n" + generated + (ROOT / source).read_text(encoding="utf-8")
     chosen = (*options(source, **macros), *(["--fmad=false"] if generated else []))
     return cupy.RawModule(code=code, options=chosen, backend="nvrtc", enable_cooperative_groups=cooperative)
-
-
-class _Compilers(dict[tuple[Any, ...], str]):
-    """Versions of compilers, by what CuPy takes for their key: without the options, on which they do not depend."""
-
-    def get(self, key: tuple[Any, ...], default: Any = None) -> Any:
-        """The version, or the default."""
-        return super().get((key[0], *key[2:]), default)
-
-    def __setitem__(self, key: tuple[Any, ...], version: str) -> None:
-        super().__setitem__((key[0], *key[2:]), version)
-
-
-@cache
-def _ask_compiler_once() -> None:
-    """Let CuPy compile one empty source to learn NVRTC's version, and not one for each set of options, 10 ms each."""
-    from cupy.cuda import compiler
-
-    known = _Compilers()
-    for key, version in getattr(compiler, "_empty_file_preprocess_cache", {}).items():
-        known[key] = version
-    compiler._empty_file_preprocess_cache = known
-
-
-@cache
-def _keep_small_floats() -> None:
-    """Let a source overrule the last option that CuPy appends, with which a GPU takes any float32 below 2^-126 for 0."""
-    from cupy.cuda import compiler
-
-    compile_source = getattr(compiler, _COMPILE, None)
-    if compile_source is None:
-        return  # another CuPy; tests/gpu would show that it flushes
-
-    def compiled(source: str, options: tuple[str, ...] = (), *arguments: Any, **keywords: Any) -> Any:
-        kept = tuple(option for option in options if option != _FLUSHING) if _EXACT in options else options
-        return compile_source(source, kept, *arguments, **keywords)
-
-    setattr(compiler, _COMPILE, compiled)
 
 
 @cache
@@ -173,7 +132,7 @@ def kernel_of(
     source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
 ) -> Any:
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
-    with preparing(), _COMPILING[source, generated]:
+    with _COMPILING[source, generated]:
         kernel = load(source, cooperative, generated, **macros).get_function(name)
     with _RAISING:
         kernel.max_dynamic_shared_size_bytes = max(kernel.max_dynamic_shared_size_bytes, shared)
@@ -253,5 +212,5 @@ def minus_ones(shape: Any, dtype: Any) -> Any:
 
 def to_host(array: Array) -> Array:
     """Copy a CuPy array to a NumPy array; a NumPy array is returned unchanged."""
-    found: Array = array.get() if hasattr(array, "get") else array
-    return found
+    copied: Array = array.get() if hasattr(array, "get") else array
+    return copied

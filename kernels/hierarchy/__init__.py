@@ -1,5 +1,7 @@
 """Contraction hierarchy of a road network: an order of the vertices, and shortcuts, with which many trees are swept at a time.
 
+Read `rounds.py` first, then a round in `cpu.py`.
+
 Vertices are contracted one after the other: a contracted vertex leaves the graph, and where it was on the only shortest path
 between two neighbours, a shortcut of the same length connects these. A vertex is higher than another one if it was contracted
 later. Every distance then is the length of a path that first only ascends, by arcs of `up`, and then only descends, by arcs of
@@ -31,11 +33,11 @@ Karlsruhe, 2009 (rounds).
 from kernels.answers import Hierarchy
 from kernels.graph import Array, Graph
 from kernels.hierarchy.constants import SEARCHES
-from kernels.hierarchy.core import NotRoadLike
+from kernels.hierarchy.core import TooManyShortcuts
 from kernels.hierarchy.nearness import nearness
 from kernels.hierarchy.rounds import contract_all
 
-__all__ = ["NotRoadLike", "build_hierarchy", "customise", "memory", "nearness"]
+__all__ = ["TooManyShortcuts", "build_hierarchy", "customise", "memory", "nearness"]
 
 
 def build_hierarchy(graph: Graph) -> Hierarchy:
@@ -45,7 +47,7 @@ def build_hierarchy(graph: Graph) -> Hierarchy:
         The same to the byte on a CPU and on a GPU. Distances, which are unique, do not depend on which hierarchy it is.
 
     Raises:
-        NotRoadLike: The graph needs too many shortcuts, with the figures; known before time or memory are spent on them.
+        TooManyShortcuts: The graph needs too many shortcuts, with the figures; known before time or memory are spent on them.
     """
     return contract_all(graph, None)
 
@@ -61,7 +63,7 @@ def customise(order: Hierarchy | Array, graph: Graph) -> Hierarchy:
 
     Raises:
         ValueError: The two have different numbers of vertices.
-        NotRoadLike: As `build_hierarchy`.
+        TooManyShortcuts: As `build_hierarchy`.
     """
     positions = order.positions if isinstance(order, Hierarchy) else order
     if len(positions) != graph.num_vertices:

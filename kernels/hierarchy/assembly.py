@@ -10,13 +10,13 @@ import numpy as np
 from kernels.answers import Hierarchy, HierarchyArcs
 from kernels.cpu.parallel import inverse
 from kernels.graph import NO_ROW, Array, Graph
-from kernels.hierarchy.core import Core, Side, offsets_of, stable_order
+from kernels.hierarchy.core import Core, CoreArcs, offsets_of, stable_order
 
 _DIGITS, _BIAS = 52, 1023  # of float64
 
 
 class Recorded(NamedTuple):
-    """Arcs between a contracted vertex and higher ones; vertices are rows of the graph, the rest is as in `Side`."""
+    """Arcs between a contracted vertex and higher ones; vertices are rows of the graph, the rest is as in `CoreArcs`."""
 
     owners: Array
     others: Array
@@ -45,7 +45,7 @@ class Contracted:
         return sum(len(side.owners) for side in self.sides)
 
 
-def _recorded(side: Side, owners: Array, rows: Array, chosen: Array) -> Recorded:
+def _recorded(side: CoreArcs, owners: Array, rows: Array, chosen: Array) -> Recorded:
     arcs = np.flatnonzero(chosen[owners])
     return Recorded(rows[owners[arcs]], rows[side.heads[arcs]], side.weights[arcs], side.via[arcs])
 
@@ -63,12 +63,12 @@ def assemble(graph: Graph, rounds: Sequence[Contracted]) -> Hierarchy:
 
 def _sorted(sides: Sequence[Recorded], positions: Array) -> HierarchyArcs:
     """The arcs of all rounds by position."""
-    found = Recorded(*map(np.concatenate, zip(*sides, strict=True)))
-    owners, others = positions[found.owners], positions[found.others]
+    recorded = Recorded(*map(np.concatenate, zip(*sides, strict=True)))
+    owners, others = positions[recorded.owners], positions[recorded.others]
     order = (owners.astype(np.int64) * len(positions) + others).argsort()
-    via = found.via[order]
+    via = recorded.via[order]
     middles = np.where(via < 0, positions[np.maximum(~via, 0)] if len(via) else others, NO_ROW).astype(positions.dtype)
-    weights = found.weights[order]
+    weights = recorded.weights[order]
     weights = weights.view(np.int64) if weights.dtype == np.uint64 else weights
     return HierarchyArcs(offsets_of(owners, len(positions)), others[order], weights, middles, np.maximum(via, -1))
 

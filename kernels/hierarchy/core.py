@@ -15,7 +15,7 @@ SHORTCUTS = 128  # that contracting a vertex may need, by `density`; roads stay 
 _ARCS = 32  # of a contracted vertex, on average, in both directions; roads have 6
 
 
-class Side(NamedTuple):
+class CoreArcs(NamedTuple):
     """Arcs of the core by their tails, or by their heads."""
 
     offsets: Array  # int64 [n + 1]
@@ -24,7 +24,7 @@ class Side(NamedTuple):
     via: Array  # int64 [A]: the arc's number in `graph.out`; of a shortcut ~row of the middle vertex
 
 
-class NotRoadLike(ValueError):
+class TooManyShortcuts(ValueError):
     """A graph whose hierarchy would need too many shortcuts."""
 
 
@@ -34,8 +34,8 @@ class Core:
 
     rows: Array  # index width [n]
     levels: Array  # int32 [n]: one more than the highest level of the contracted neighbours
-    out: Side
-    into: Side  # the same object as `out` if the graph is symmetric
+    out: CoreArcs
+    into: CoreArcs  # the same object as `out` if the graph is symmetric
 
     @property
     def size(self) -> int:
@@ -71,14 +71,14 @@ def core_of(graph: Graph) -> Core:
     return Core(rows, np.zeros_like(rows), out, into)
 
 
-def _side(csr: Csr) -> Side:
-    numbers = Side(csr.offsets, csr.indices.astype(np.int32), csr.indices, csr.indices)
+def _side(csr: Csr) -> CoreArcs:
+    numbers = CoreArcs(csr.offsets, csr.indices.astype(np.int32), csr.indices, csr.indices)
     tails = tails_of(numbers)
     keep = tails != numbers.heads
     keep[1:] &= (tails[1:] != tails[:-1]) | (numbers.heads[1:] != numbers.heads[:-1])
     weights = np.ones_like(tails, np.int64) if csr.weights is None else csr.weights
     weights = weights.astype(np.uint64 if weights.dtype.kind == "i" else np.float64)
-    return Side(offsets_of(tails[keep], len(csr.offsets) - 1), numbers.heads[keep], weights[keep], np.flatnonzero(keep))
+    return CoreArcs(offsets_of(tails[keep], len(csr.offsets) - 1), numbers.heads[keep], weights[keep], np.flatnonzero(keep))
 
 
 def offsets_of(tails: Array, size: int) -> Array:
@@ -86,7 +86,7 @@ def offsets_of(tails: Array, size: int) -> Array:
     return np.concatenate([np.zeros_like(tails[:1], np.int64, shape=1), np.cumsum(np.bincount(tails, minlength=size))])
 
 
-def tails_of(side: Side) -> Array:
+def tails_of(side: CoreArcs) -> Array:
     """The owner of each arc (int32 [A])."""
     if is_cupy_array(side.offsets):
         arcs = np.arange(len(side.heads), like=side.offsets)
@@ -99,20 +99,20 @@ def stable_order(keys: Array) -> Array:
     return keys.argsort() if is_cupy_array(keys) else keys.argsort(kind="stable")
 
 
-def transposed(side: Side) -> Side:
+def transposed(side: CoreArcs) -> CoreArcs:
     """The arcs by their other ends."""
     order = stable_order(side.heads)
     offsets = offsets_of(side.heads, len(side.offsets) - 1)
-    return Side(offsets, tails_of(side)[order], side.weights[order], side.via[order])
+    return CoreArcs(offsets, tails_of(side)[order], side.weights[order], side.via[order])
 
 
-def remaining(core: Core, left: Array, levels: Array, out: Side) -> Core:
+def remaining(core: Core, left: Array, levels: Array, out: CoreArcs) -> Core:
     """The core of the vertices that are left (int64 [m], ascending), whose out-arcs are known by their old numbers."""
     numbers = np.zeros_like(core.rows)
     numbers[left] = np.arange(len(left), dtype=numbers.dtype, like=numbers)
     degrees = (out.offsets[1:] - out.offsets[:-1])[left]
     offsets = np.concatenate([np.zeros_like(out.offsets[:1]), np.cumsum(degrees)])
-    made = Side(offsets, numbers[out.heads], out.weights, out.via)
+    made = CoreArcs(offsets, numbers[out.heads], out.weights, out.via)
     return Core(core.rows[left], levels[left], made, made if core.symmetric else transposed(made))
 
 
@@ -133,7 +133,7 @@ def density(core: Core, vertices: int) -> float:
 
 
 def require_road_like(core: Core, dense: float, recorded: int, vertices: int) -> None:
-    """Raise NotRoadLike if the rest of the graph is too dense, or the contracted vertices have too many arcs.
+    """Raise TooManyShortcuts if the rest of the graph is too dense, or the contracted vertices have too many arcs.
 
     Args:
         dense: The core's `density`.
@@ -147,4 +147,4 @@ def require_road_like(core: Core, dense: float, recorded: int, vertices: int) ->
         what = f"the hierarchy needs more than {_ARCS} arcs a vertex"
     else:
         return
-    raise NotRoadLike(f"not like a road network: with {core.size:,} of {vertices:,} vertices left, {what}")
+    raise TooManyShortcuts(f"not like a road network: with {core.size:,} of {vertices:,} vertices left, {what}")

@@ -11,7 +11,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, ranges, ranges_of_rows
 from kernels.graph import Array
 from kernels.hierarchy.constants import ARCS, ENTRIES
-from kernels.hierarchy.core import Core, Side
+from kernels.hierarchy.core import Core, CoreArcs
 from kernels.hierarchy.witnesses import enter, slot, tables, witnesses
 
 
@@ -21,13 +21,13 @@ def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     In a symmetric graph each pair of neighbours is counted once.
     """
     counts = np.zeros(core.size, np.int64)
-    found = np.empty(len(arcs), np.int64)
+    per_arc = np.empty(len(arcs), np.int64)
     owners = core.into_heads[arcs]
     parts = ranges(len(arcs), 64 * len(arcs))
     over_items(
-        parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, found, *part)
+        parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, per_arc, *part)
     )
-    np.add.at(counts, owners, found)
+    np.add.at(counts, owners, per_arc)
     return counts
 
 
@@ -41,14 +41,16 @@ def choose(core: Core, keys: Array) -> tuple[Array, Array, Array]:
     return chosen, touched, levels
 
 
-def contract(core: Core, chosen: Array, settle: int) -> Side:
+def contract(core: Core, chosen: Array, settle: int) -> CoreArcs:
     """The out-arcs between the vertices that remain, which keep their numbers, with shortcuts."""
     parts = ranges_of_rows(core.out.offsets)
     starts = np.zeros(core.size + 1, np.int64)
     over_items(parts, lambda rows: _most(*core.out[:2], chosen, starts, *rows))
     np.cumsum(starts, out=starts)
     size = int(starts[-1])
-    side = Side(starts, np.empty(size, core.out.heads.dtype), np.empty(size, core.out.weights.dtype), np.empty(size, np.int64))
+    side = CoreArcs(
+        starts, np.empty(size, core.out.heads.dtype), np.empty(size, core.out.weights.dtype), np.empty(size, np.int64)
+    )
     counts = np.zeros(core.size, np.int64)
     over_items(parts, lambda rows: _contract(*core.out, core.rows, chosen, settle, core.far, *side, counts, *rows))
     kept = counts
@@ -60,7 +62,7 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
         mirrored = np.empty(0, np.bool_)
     offsets = np.zeros(core.size + 1, np.int64)
     np.cumsum(kept, out=offsets[1:])
-    made = Side(offsets, *(np.empty(offsets[-1], array.dtype) for array in side[1:]))
+    made = CoreArcs(offsets, *(np.empty(offsets[-1], array.dtype) for array in side[1:]))
     over_items(parts, lambda rows: _compress(*side, counts, mirrored, *made, *rows))
     return made
 
@@ -101,7 +103,7 @@ def _most(offsets: Array, heads: Array, chosen: Array, most: Array, begin: int, 
 @njit(cache=True, nogil=True)
 def _count(
     offsets: Array, heads: Array, weights: Array, into: Any, owners: Array, arcs: Array, symmetric: bool, settle: int, far: Any,
-    found: Array, begin: int, end: int,
+    per_arc: Array, begin: int, end: int,
 ) -> None:  # fmt: skip
     most = 0
     for number in range(begin, end):
@@ -122,7 +124,7 @@ def _count(
             for entry in range(count):
                 shortcuts += through[used[entry]] < lengths[used[entry]]
                 keys[used[entry]] = -1
-        found[number] = shortcuts
+        per_arc[number] = shortcuts
 
 
 @njit(cache=True, nogil=True)

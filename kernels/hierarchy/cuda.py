@@ -9,7 +9,7 @@ import numpy as np
 from kernels.gpu.loader import launch, minus_ones, pointer
 from kernels.graph import Array
 from kernels.hierarchy.constants import ARCS, ENTRIES, SEARCHES, TEAM, THREADS
-from kernels.hierarchy.core import Core, Side
+from kernels.hierarchy.core import Core, CoreArcs
 
 _SOURCE = "hierarchy/hierarchy.cu"
 _RESIDENT = 1024  # threads of a multiprocessor that search at a time
@@ -22,9 +22,9 @@ def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
     counts: Array = cupy.zeros(core.size, np.int64)
     owners = core.into_heads[arcs]
     for part, most in _by_size(cupy.diff(core.out.offsets)[owners]):
-        memory = _Memory(len(part), most + ARCS + ENTRIES * settle, core)
-        asked = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
-        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *asked, *memory.arguments, counts)
+        memory = _WitnessMemory(len(part), most + ARCS + ENTRIES * settle, core)
+        inputs = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
+        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *inputs, *memory.arguments, counts)
     return counts
 
 
@@ -37,7 +37,7 @@ def choose(core: Core, keys: Array) -> tuple[Array, Array, Array]:
     return chosen, touched, levels
 
 
-def contract(core: Core, chosen: Array, settle: int) -> Side:
+def contract(core: Core, chosen: Array, settle: int) -> CoreArcs:
     """As `cpu.contract`."""
     size = np.int64(core.size)
     sizes, counts = cupy.empty(core.size, np.int64), cupy.zeros(core.size, np.int64)
@@ -45,19 +45,19 @@ def contract(core: Core, chosen: Array, settle: int) -> Side:
     starts, side = _empty(core, sizes)
     remain = cupy.flatnonzero(~chosen)
     for part, most in _by_size(sizes[remain]):
-        memory = _Memory(len(part), most + ENTRIES * settle, core)
-        asked = core.rows, chosen, remain[part], np.int64(len(part)), np.int32(settle)
-        _launch(core, "contract", memory.threads, *core.out, *asked, *memory.arguments, starts, *side, counts)
+        memory = _WitnessMemory(len(part), most + ENTRIES * settle, core)
+        inputs = core.rows, chosen, remain[part], np.int64(len(part)), np.int32(settle)
+        _launch(core, "contract", memory.threads, *core.out, *inputs, *memory.arguments, starts, *side, counts)
     mirrored, kept = None, counts
     if core.symmetric:
         mirrored, kept = cupy.empty(len(side[0]), np.bool_), cupy.empty_like(counts)
         _launch(core, "mirror", core.size * TEAM, starts, side[0], counts, size, mirrored, kept)
     offsets, made = _empty(core, kept)
     _launch(core, "compress", core.size, starts, *side, counts, pointer(mirrored), offsets, size, *made)
-    return Side(offsets, *made)
+    return CoreArcs(offsets, *made)
 
 
-class _Memory:
+class _WitnessMemory:
     """What `Search` of witnesses.cuh needs, for as many teams as there are items, or as run or fit at a time."""
 
     def __init__(self, items: int, most: int, core: Core) -> None:

@@ -31,5 +31,5 @@ def nearness(hierarchy: Hierarchy) -> Array:
         near: Array = places[to_host(hierarchy.positions)]
         return near
 
-    found: Array = hierarchy.derived.get(nearness, ranked)
-    return found
+    near: Array = hierarchy.derived.get(nearness, ranked)
+    return near

@@ -1,14 +1,14 @@
 """From an edge list to the stored graph: arrays in, arrays out, on one rank or many.
 
-lay_out.py    `lay_out`, the entry: on one rank, which holds the whole graph, or over ranks
-laid_out.py   what a rank has of a graph that was laid out
+Read `building.py` first.
+
+building.py   `build_csr`, the entry: on one rank, which holds the whole graph, or over ranks
+laid_out.py   what a rank has of a graph that was laid out: its rows, taken from arcs between positions
 rules.py      edge lists, and which of their arcs a graph has
 cleaning.py   an edge list to clean arcs between positions
 numbering.py  external ids to positions in their ascending order
 sorting.py    a radix sort from edges to rows of arcs, and from out-rows to in-rows
 orders.py     the order of the rows
-rows.py       arcs between positions to arcs between rows
-vect_csr.py   the vector extension of rows
 cuda.py       all of it on the GPU (arcs.cu, rows.cu), with `kernels.gpu.radix_sort`
 sharded/      all of it over ranks
 

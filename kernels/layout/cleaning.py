@@ -6,12 +6,12 @@ from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sorting import sort_arcs
 
 
 def clean(
-    src: Array, dst: Array, weights: Array | None, rules: Rules, dropped: list[Edges] | None = None
+    src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None
 ) -> tuple[Array, Csr, int]:
     """Number the vertices and sort the edges into rows of clean arcs.
 

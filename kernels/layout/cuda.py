@@ -16,9 +16,9 @@ from kernels.gpu.constants import STATUS_FLAG_BITS
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
 from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
-from kernels.layout.constants import LANES, LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
+from kernels.layout.constants import LAYOUT_THREADS, PACK_EDGES, TAIL_BIN_BITS, UNPACK_KEYS, WARP_ARCS, WARP_DEGREE
 from kernels.layout.numbering import pays_as_table
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 _ARCS, _ROWS = "layout/arcs.cu", "layout/rows.cu"
 _UNPACKED_TILE = UNPACK_KEYS * LAYOUT_THREADS  # keys of a block
@@ -31,13 +31,13 @@ _SUM = (1 << 8 * KEY.itemsize - STATUS_FLAG_BITS) - 1  # the bits of a status wo
 
 
 @dataclass(frozen=True)
-class _Edges(Edges):
+class _NumberedEdges(Edges):
     """An edge list, all ids, their positions, the rules for its arcs, and where dropped edges are listed."""
 
     ids: Array
     first_id: int
     positions: Array | None
-    rules: Rules
+    rules: ArcRules
     dropped: list[Edges] | None
 
     @property
@@ -53,7 +53,7 @@ class _Edges(Edges):
 
 
 def clean(
-    src: Array, dst: Array, weights: Array | None, rules: Rules, dropped: list[Edges] | None = None, ranges: int | None = None
+    src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None, ranges: int | None = None
 ) -> tuple[Array, Csr, int]:
     """As `kernels.layout.cleaning.clean`: ascending ids, clean arcs between positions, and the number of self-loops.
 
@@ -64,7 +64,7 @@ def clean(
     num_vertices, row = len(ids), index_dtype(len(ids))
     if num_vertices > 1 << 32:
         raise ValueError(f"{num_vertices} vertices: two positions do not fit into a key of 64 bits")
-    edges = _Edges(src, dst, weights, ids, first_id, positions, rules, dropped)
+    edges = _NumberedEdges(src, dst, weights, ids, first_id, positions, rules, dropped)
     parts = _ranges(edges, num_vertices, row, ranges or _enough_ranges(edges, row))
     most = sum(arcs for _, arcs in parts)
     offsets, indices = cupy.zeros(num_vertices + 1, OFFSET), cupy.empty(most, row)
@@ -79,7 +79,7 @@ def clean(
     return ids, _rows(offsets, indices, kept_weights, kept), self_loops
 
 
-def _enough_ranges(edges: _Edges, row: np.dtype[Any]) -> int:
+def _enough_ranges(edges: _NumberedEdges, row: np.dtype[Any]) -> int:
     """The number of ranges that keeps the peak at 2.5 times the rows.
 
     A range's keys and weights exist twice. The memory of the offsets is left to the ids and their positions.
@@ -91,7 +91,7 @@ def _enough_ranges(edges: _Edges, row: np.dtype[Any]) -> int:
     return 1 + int(2 * (KEY.itemsize + weight + sorted_by_weight) / (_RANGE_BYTES * (row.itemsize + weight)))
 
 
-def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -> list[tuple[range, int]]:
+def _ranges(edges: _NumberedEdges, num_vertices: int, row: np.dtype[Any], number: int) -> list[tuple[range, int]]:
     """Ranges of tails with about equal numbers of arcs, and the most arcs that each may have."""
     if number == 1:
         return [(range(num_vertices), edges.most_arcs)]
@@ -105,14 +105,14 @@ def _ranges(edges: _Edges, num_vertices: int, row: np.dtype[Any], number: int) -
     ]
 
 
-def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
+def _add(edges: _NumberedEdges, tails: range, most: int, bits: int, rest: Csr) -> tuple[int, int]:
     """Write the arcs of a range of tails to the beginning of `rest`; return their number and that of the self-loops."""
-    keys, found = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
+    keys, counts = cupy.empty(most, KEY), cupy.zeros(2, np.int64)
     weights = None if edges.weights is None else cupy.empty(most, edges.weights.dtype)
     source = (pointer(edges.weights), _bytes(edges.weights), np.int64(tails.start), np.int64(len(tails)), np.int32(bits))
     blocks = _streaming(-(-len(edges.src) // PACK_EDGES))
-    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), found)
-    length, self_loops = map(int, found.get())
+    edges.launch("pack_edges", blocks, rest.indices.dtype, *source, keys, pointer(weights), counts)
+    length, self_loops = map(int, counts.get())
     keys, weights = keys[:length], None if weights is None else weights[:length]
     if weights is not None and edges.rules.keep_parallel:
         keys, weights = _lightest_first(keys, weights)
@@ -122,7 +122,7 @@ def _add(edges: _Edges, tails: range, most: int, bits: int, rest: Csr) -> tuple[
     return _unpack(keys, weights, bits, rest, distinct=not edges.rules.keep_parallel), self_loops
 
 
-def _list_dropped(edges: _Edges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
+def _list_dropped(edges: _NumberedEdges, first_tail: int, keys: Array, weights: Array | None, bits: int) -> None:
     """List all arcs of equal keys but the lightest; of both arcs of an edge, the one to the smaller position."""
     repeats = keys[1:] == keys[:-1]
     parallel = cupy.zeros(len(keys), np.bool_)
@@ -186,7 +186,7 @@ def by_degree_in_windows(degrees: Array, window: int, before: int = 0) -> Array:
 
 
 def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:
-    """As `kernels.layout.rows.take_rows`."""
+    """As `kernels.layout.laid_out.take_rows`."""
     begins = by_position.offsets[order]
     offsets = cupy.zeros(len(order) + 1, OFFSET)
     cupy.cumsum(by_position.offsets[1:][order] - begins, out=offsets[1:])
@@ -199,14 +199,6 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     arguments = (offsets, np.int64(len(order)), *source, rows.indices, pointer(weights))
     _launch("take_rows", -(-arcs // _BLOCK_ARCS), *arguments, source=_ROWS, ROW=indices.dtype)
     return rows
-
-
-def fill_lanes(csr: Csr, segments: Array, indices: Array, weights: Array | None, first_lane: int, first_row: int) -> None:
-    """Fill the vector extension, whose weights are zero before (`kernels.layout.vect_csr.extend`)."""
-    num_segments = len(segments) - 1
-    rows = (csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(csr.weights), _bytes(csr.weights))
-    lanes = (segments, np.int64(num_segments), np.int64(first_lane), np.int64(first_row), indices, pointer(weights))
-    _launch("fill_lanes", _streaming(num_segments * LANES), *rows, *lanes, source=_ROWS, ROW=csr.indices.dtype)
 
 
 def _number(src: Array, dst: Array, declared: range) -> tuple[Array, int, Array | None, Array, Array]:

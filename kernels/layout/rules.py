@@ -29,10 +29,11 @@ class Edges:
 
 
 @dataclass(frozen=True)
-class Rules:
+class ArcRules:
     """Which arcs of an edge list a graph has."""
 
     declared: range  # ids that exist even without edges
     both: bool  # also store the reverse of every edge. A self-loop is its own reverse.
     keep_self_loops: bool  # otherwise self-loops are dropped
     keep_parallel: bool  # otherwise only the lightest of parallel arcs is kept
+    alike: bool = False  # whether parallel arcs have to weigh the same, which is certified

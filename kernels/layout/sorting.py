@@ -19,7 +19,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
@@ -27,7 +27,7 @@ _NO_WEIGHTS = np.empty(0, np.uint8)
 
 
 def sort_arcs(
-    num_vertices: int, src: Array, dst: Array, weights: Array | None, rules: Rules, dropped: list[Edges] | None = None
+    num_vertices: int, src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None
 ) -> Csr:
     """Sort edges into out-rows whose arcs ascend by their head; equal arcs keep the order of the edges.
 
@@ -38,7 +38,7 @@ def sort_arcs(
     """
     edges = unsigned(src), unsigned(dst), rules.both, rules.keep_self_loops
     functions = partial(_count_edges, *edges), partial(_deal_edges, *edges)
-    arcs = _Arcs((1 + rules.both) * len(src), ranges(len(src)), *functions, weights, src.dtype)
+    arcs = _ArcsOfRanges((1 + rules.both) * len(src), ranges(len(src)), *functions, weights, src.dtype)
     return _sorted(num_vertices, arcs, False, None if rules.keep_parallel else rules, dropped)
 
 
@@ -57,7 +57,7 @@ def transpose(csr: Csr) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
     rows = unsigned(csr.offsets), unsigned(csr.indices)
     functions = partial(_count_rows, *rows), partial(_deal_rows, *rows)
-    arcs = _Arcs(len(csr.indices), ranges_of_rows(csr.offsets), *functions, csr.weights, csr.indices.dtype)
+    arcs = _ArcsOfRanges(len(csr.indices), ranges_of_rows(csr.offsets), *functions, csr.weights, csr.indices.dtype)
     return _sorted(len(csr.offsets) - 1, arcs, True)
 
 
@@ -75,7 +75,7 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
 
 
 @dataclass(frozen=True)
-class _Arcs:
+class _ArcsOfRanges:
     """At most `most` arcs, which several cores read: `count` and `deal` are called with each of `ranges`."""
 
     most: int
@@ -86,7 +86,9 @@ class _Arcs:
     row: np.dtype[Any]
 
 
-def _sorted(num_rows: int, arcs: _Arcs, ascending: bool, rules: Rules | None = None, dropped: list[Edges] | None = None) -> Csr:
+def _sorted(
+    num_rows: int, arcs: _ArcsOfRanges, ascending: bool, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
     With `rules`, only the lightest of parallel arcs is kept.

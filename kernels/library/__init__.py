@@ -1,5 +1,6 @@
-"""The library for programs of users; no stage or product runs it. Begin with `operators/__init__.py` or `dynamic/__init__.py`.
+"""The library for programs of users; no stage or product runs it.
 
-`operators` runs user functions over the rows of a graph, and `dynamic` has graphs that change between searches. Both use the
-kernels of the stages; these never import the library (`tests/project/test_layout.py`).
+Read `operators/__init__.py` or `dynamic/__init__.py` first. `operators` runs user functions over the rows of a graph, and
+`dynamic` has graphs that change between searches. Both use the kernels of the stages; these never import the library
+(`tests/project/test_layout.py`).
 """

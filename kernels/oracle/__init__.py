@@ -1,4 +1,8 @@
-"""The second solver: an answer is compared with that of an independent library, SciPy, or cuGraph for a graph on a GPU."""
+"""The second solver: an answer is compared with that of an independent library, SciPy, or cuGraph for a graph on a GPU.
+
+Read `compare.py` first. Oracles are here and not in the algorithms' folders, because `by_scipy.py` and `by_cugraph.py` serve
+several.
+"""
 
 from dataclasses import fields, replace
 from importlib.util import find_spec

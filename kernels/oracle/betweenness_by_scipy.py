@@ -28,11 +28,12 @@ _CLOSE = 1e-9
 )
 def betweenness(graph: Graph, answer: Betweenness, **options: Any) -> None:
     """Compare betweenness."""
-    asked = checked(**options)
-    sources = rows_of(asked, graph.ids)
+    parameters = checked(**options)
+    sources = rows_of(parameters, graph.ids)
     units = scale(graph.num_vertices, len(sources), graph.directed)
     stated = require_array("betweenness", answer.betweenness, graph.num_vertices, np.dtype(np.float64))
-    lengths = np.ones(graph.num_arcs) if graph.out.weights is None or not asked.weights else graph.out.weights.astype(np.float64)
+    weights = graph.out.weights if parameters.weights else None
+    lengths = np.ones(graph.num_arcs) if weights is None else weights.astype(np.float64)
     exact = graph.out.weights is not None and graph.out.weights.dtype.kind == "i"
     arcs = matrix_of(graph, lengths)
     tails = np.repeat(np.arange(graph.num_vertices), np.diff(graph.out.offsets))
@@ -66,6 +67,6 @@ def _dependencies(distance: Array, arcs: tuple[Array, Array, Array], source: int
     with np.errstate(all="ignore"):
         paths = spsolve_triangular(csr_array(matrix.T), begin, lower=True, unit_diagonal=True)
         shares = np.divide(1, paths, where=paths > 0, out=np.zeros(len(order)))
-        found: Array = paths * (spsolve_triangular(matrix, shares, lower=False, unit_diagonal=True) - shares)
-    found[place[source]] = 0
-    return found[place]
+        sums: Array = paths * (spsolve_triangular(matrix, shares, lower=False, unit_diagonal=True) - shares)
+    sums[place[source]] = 0
+    return sums[place]

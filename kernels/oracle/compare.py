@@ -31,9 +31,9 @@ def compares(
     def oracle_of(check: Callable[..., None]) -> Callable[..., Certificate]:
         @wraps(check)
         def oracle(graph: Graph, answer: Any, **options: Any) -> Certificate:
-            found = verdict((rule,), partial(check, **options), graph, answer)
-            counts = sampled(graph, answer) if sampled and found.holds else ()  # a malformed answer cannot be counted
-            return replace(found, rules=(rule.format(*counts),)) if counts else found
+            certificate = verdict((rule,), partial(check, **options), graph, answer)
+            counts = sampled(graph, answer) if sampled and certificate.holds else ()  # a malformed answer cannot be counted
+            return replace(certificate, rules=(rule.format(*counts),)) if counts else certificate
 
         return oracle
 

@@ -14,17 +14,17 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, over_rows, ranges
 from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import SETTLED
-from kernels.pagerank.parameters import Parameters
+from kernels.pagerank.parameters import PageRankParameters
 
 
-def scores(graph: Graph, parameters: Parameters) -> Scores:
+def scores(graph: Graph, parameters: PageRankParameters) -> Scores:
     """Answer `kernels.pagerank.pagerank` on NumPy arrays."""
     degrees = np.diff(graph.out.offsets)
     return iterate(graph.into, degrees, graph.num_vertices, parameters, lambda shares: shares, lambda values: float(values.sum()))
 
 
 def iterate(
-    into: Csr, degrees: Array, num_vertices: int, parameters: Parameters, extended: Callable[[Array], Array],
+    into: Csr, degrees: Array, num_vertices: int, parameters: PageRankParameters, extended: Callable[[Array], Array],
     total: Callable[[Array], float],
 ) -> Scores:  # fmt: skip
     """Iterate over n rows, which are all rows of the graph or one rank's own rows.

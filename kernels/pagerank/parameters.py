@@ -7,7 +7,7 @@ TOLERANCE = 1e-6
 MOST_ITERATIONS = 100
 
 
-class Parameters(NamedTuple):
+class PageRankParameters(NamedTuple):
     """See `kernels.pagerank.pagerank`."""
 
     damping: float
@@ -15,10 +15,10 @@ class Parameters(NamedTuple):
     most_iterations: int
 
 
-def checked(damping: float, tolerance: float, most_iterations: int) -> Parameters:
+def checked(damping: float, tolerance: float, most_iterations: int) -> PageRankParameters:
     """Return the parameters, or raise ValueError as `pagerank` does."""
     if not 0 <= damping <= 1:
         raise ValueError(f"damping {damping} is not in 0..1")
     if not tolerance >= 0:
         raise ValueError(f"tolerance {tolerance} is negative or not a number")
-    return Parameters(damping, tolerance, most_iterations)
+    return PageRankParameters(damping, tolerance, most_iterations)

@@ -21,17 +21,17 @@ class LargeRows(NamedTuple):
     large: Array
 
 
-class Nearest(NamedTuple):
+class NearestTight(NamedTuple):
     """What `nearest_tight` found."""
 
     distance: Array  # int64 or float64 [R]
     predecessor: Array  # index width [R]: WAITS where only tight arcs of length zero reach the row
-    found: Array  # uint64 [8]: `Found` of predecessors.cu
+    summary: Array  # uint64 [8]: `Found` of predecessors.cu
 
     @property
     def flags(self) -> Array:
         """Two uint32 on the host: nonzero if a row waits, and if a sum did not fit."""
-        flags: Array = cupy.asnumpy(self.found[:1]).view(np.uint32)
+        flags: Array = cupy.asnumpy(self.summary[:1]).view(np.uint32)
         return flags
 
 
@@ -49,7 +49,7 @@ def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
     return hops, predecessor
 
 
-def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
+def paths_of_lengths(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
     """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit.
 
     Args:
@@ -68,27 +68,29 @@ def complete(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> 
         steps = cupy.zeros(graph.num_vertices, row)
         steps[waiting] = -1
         arcs = into.offsets, into.indices, into.weights, lengths
-        arguments = *arcs, waiting, np.int64(len(waiting)), nearest.predecessor, steps, nearest.found
+        arguments = *arcs, waiting, np.int64(len(waiting)), nearest.predecessor, steps, nearest.summary
         launch(_SOURCE, "complete_zero_steps", THREADS, len(waiting), *arguments, **types_of(into, sums))
     return nearest.distance, nearest.predecessor
 
 
-def nearest_tight(into: Csr, num_rows: int, source: int, large_rows: LargeRows, sums: np.dtype[Any], lengths: Array) -> Nearest:
+def nearest_tight(
+    into: Csr, num_rows: int, source: int, large_rows: LargeRows, sums: np.dtype[Any], lengths: Array
+) -> NearestTight:
     """Find distances and the predecessors that tight arcs from strictly nearer rows decide.
 
     Args:
         into: In-arcs of the first `num_rows` rows; `lengths` covers all rows that their indices name.
     """
     distance, predecessor = cupy.empty(num_rows, distance_dtype(into.weights)), cupy.empty(num_rows, into.indices.dtype)
-    found = cupy.zeros(_FOUND_WORDS, np.uint64)
+    summary = cupy.zeros(_FOUND_WORDS, np.uint64)
     arcs = into.offsets, into.indices, into.weights, lengths
-    results = np.int64(source), distance, predecessor, found
+    results = np.int64(source), distance, predecessor, summary
     types = types_of(into, sums)
     for name, rows, threads in (("find_in_blocks", large_rows.large, THREADS), ("find_in_warps", large_rows.medium, 32)):
         if len(rows):
             launch(_SOURCE, name, THREADS, len(rows) * threads, *arcs, rows, np.int64(len(rows)), *results, **types)
     launch(_SOURCE, "find_in_lanes", THREADS, num_rows, *arcs, np.int64(num_rows), *results, **types)
-    return Nearest(distance, predecessor, found)
+    return NearestTight(distance, predecessor, summary)
 
 
 def large_rows_of(into: Csr) -> LargeRows:

@@ -1,5 +1,8 @@
 """Reachability: whether a path leads from one row to another, by an index of interval labels (GRAIL) and other cuts.
 
+Read `labels/cpu.py` (how an index is made), then `queries/cpu.py` (how it answers). `condensation/` and `order/` come before
+the labels; `paths/` finds a path for each yes.
+
 The graph is condensed to a directed acyclic graph (DAG) whose nodes are the strong components. The nodes' labels are a function
 of the graph and a seed. The labels of two nodes decide most queries; a search that the labels prune decides the others.
 
@@ -49,7 +52,7 @@ from kernels.answers import Condensation, Labels, ReachabilityIndex, Reached
 from kernels.arrays import is_cupy, on_gpu, require_numpy
 from kernels.graph import Array, Graph
 from kernels.reachability.constants import FILTER, NUM_SUPPORTS, POSITIVE_CUT, SAME, SEARCH
-from kernels.reachability.definitions import METHODS, Memory, require_arguments
+from kernels.reachability.definitions import METHODS, PeakBytes, require_arguments
 from kernels.reachability.footprint import memory_on_cpu, memory_on_gpu
 
 __all__ = [
@@ -59,7 +62,7 @@ __all__ = [
     "POSITIVE_CUT",
     "SAME",
     "SEARCH",
-    "Memory",
+    "PeakBytes",
     "condense",
     "label",
     "memory",
@@ -70,7 +73,12 @@ __all__ = [
 
 
 def reachability(graph: Graph, dimensions: int = 3, seed: int = 0, method: str | None = None) -> ReachabilityIndex:
-    """Build the index of a graph: `condense`, then `label`; raises what these raise."""
+    """Build the index of a graph: `condense`, then `label`; raises what these raise.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> reachability(graph).condensation.num_nodes
+        3
+    """
     condensation = condense(graph)
     return ReachabilityIndex(condensation, label(condensation, dimensions, seed, method))
 
@@ -120,6 +128,10 @@ def reach(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
         IndexError: If an entry is not a row of the graph.
         TypeError: If the rows are not integers.
         ValueError: If the lengths differ.
+
+    Example, with the graph of `kernels.graph.Graph`:
+        >>> reach(reachability(graph), np.array([0, 2]), np.array([2, 0])).reachable.tolist()
+        [True, False]
     """
     if is_cupy(index.condensation.children):
         from kernels.reachability.queries.cuda import answer as answer_on_gpu
@@ -138,7 +150,7 @@ def reach_by_search(index: ReachabilityIndex, src: Array, dst: Array) -> Array:
     return answer_by_search(index, src, dst)
 
 
-def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> Memory:
+def memory(num_vertices: int, num_arcs: int, dimensions: int = 3, method: str | None = None, *, gpu: bool = False) -> PeakBytes:
     """Bound the memory that an index of a graph takes, before it is built, as if every component were a single vertex.
 
     On a GPU it is device memory, in addition to the graph's arrays.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 METHODS = ("tree", "dfs")
 
 
-class Memory(NamedTuple):
+class PeakBytes(NamedTuple):
     """Bytes in addition to the graph's arrays, at the peak of building an index and at that of answering queries with it.
 
     A query takes 2 bytes more for its answer.

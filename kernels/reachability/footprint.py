@@ -2,8 +2,8 @@
 
 from kernels.cpu.parallel import cores
 from kernels.graph import OFFSET, index_dtype
-from kernels.reachability.definitions import Memory
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS
+from kernels.reachability.constants import FUSED_DIMENSIONS
+from kernels.reachability.definitions import PeakBytes
 from kernels.reachability.queries.sizes import (
     QUERIES_PER_PASS,
     WIDE_SEARCH_BYTES,
@@ -13,7 +13,7 @@ from kernels.reachability.queries.sizes import (
 )
 
 
-def memory_on_cpu(num_vertices: int, num_arcs: int, dimensions: int, method: str) -> Memory:
+def memory_on_cpu(num_vertices: int, num_arcs: int, dimensions: int, method: str) -> PeakBytes:
     """Answer `kernels.reachability.memory` for NumPy arrays."""
     index = index_dtype(num_vertices).itemsize
     row, arc, offsets = num_vertices * index, num_arcs * index, OFFSET.itemsize * (num_vertices + 1)
@@ -25,10 +25,10 @@ def memory_on_cpu(num_vertices: int, num_arcs: int, dimensions: int, method: str
     searching = cores() * (3 * row + 10 * num_vertices) + path_bytes(num_vertices, index)
     build = max(condensation + condensing, index_bytes + labelling)
     build += build // 4  # what the allocator keeps of freed memory
-    return Memory(build, index_bytes + record_bytes(dimensions, index) * num_vertices + searching)
+    return PeakBytes(build, index_bytes + record_bytes(dimensions, index) * num_vertices + searching)
 
 
-def memory_on_gpu(num_vertices: int, num_arcs: int, dimensions: int, method: str) -> Memory:
+def memory_on_gpu(num_vertices: int, num_arcs: int, dimensions: int, method: str) -> PeakBytes:
     """Answer `kernels.reachability.memory` for CuPy arrays."""
     index = index_dtype(num_vertices).itemsize
     row, arc = num_vertices * index, num_arcs * index
@@ -42,7 +42,7 @@ def memory_on_gpu(num_vertices: int, num_arcs: int, dimensions: int, method: str
         labelling += 2 * arc + max(40 * num_arcs, 16 * num_vertices + row + jumps)
     build = max(searching_components, condensation + sorting, index_bytes + labelling)
     records, paths = record_bytes_on_gpu(index) * num_vertices, path_bytes(num_vertices, index)
-    return Memory(build, index_bytes + records + max(WIDE_SEARCH_BYTES, records) + 24 * QUERIES_PER_PASS + paths)
+    return PeakBytes(build, index_bytes + records + max(WIDE_SEARCH_BYTES, records) + 24 * QUERIES_PER_PASS + paths)
 
 
 def _label_bytes(num_vertices: int, dimensions: int, index: int) -> int:

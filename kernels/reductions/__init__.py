@@ -1,5 +1,7 @@
 """What becomes of the distances and predecessors of many trees: sums, counts, nearest sources, and loads of arcs.
 
+Read `__init__.py` first; `cpu.py` and `cuda.py` have the loops of these classes.
+
 Batches of k trees come from `kernels.trees`, as arrays [k, V] in the order of the graph's rows, and are reduced where they are:
 only the results, which are small, are copied. A distance is UNREACHED where no path leads.
 
@@ -74,13 +76,13 @@ class Digits:
 
     def floats(self, sums: Array) -> Array:
         """The floats of sums of the columns, int64 [k, n], each rounded once. Raises OverflowError if one is too large."""
-        found = []
+        values = []
         for digits in sums.tolist():
             total = 0
             for digit in digits:
                 total = (total << self.bits) + digit
-            found.append(total / (1 << -self.exponent) if self.exponent < 0 else float(total << self.exponent))
-        return np.array(found, np.float64)
+            values.append(total / (1 << -self.exponent) if self.exponent < 0 else float(total << self.exponent))
+        return np.array(values, np.float64)
 
 
 def digits_of(values: Array) -> Digits:
@@ -107,8 +109,8 @@ def within(distances: Array, thresholds: Array, columns: Array) -> Array:
     """
     if distances.dtype.kind == "i":
         thresholds = np.minimum(thresholds, np.iinfo(distances.dtype).max)
-    found: Array = _backend_of(distances).within(distances, thresholds.astype(distances.dtype), columns)
-    return found
+    counts: Array = _backend_of(distances).within(distances, thresholds.astype(distances.dtype), columns)
+    return counts
 
 
 class Nearest:
@@ -141,14 +143,14 @@ class ArcLoads:
         self.loads = np.zeros_like(graph.into.indices, ID)
         self._graph = graph
 
-    def add(self, predecessors: Array, asked: Array | None = None) -> None:
+    def add(self, predecessors: Array, demand: Array | None = None) -> None:
         """Add the paths of k trees.
 
         Args:
             predecessors (index width [k, V]): NO_ROW for the source and where it does not reach.
-            asked (int64 [k, V]): How many paths lead from the source to each vertex; None: one to each that it reaches.
+            demand (int64 [k, V]): How many paths lead from the source to each vertex; None: one to each that it reaches.
         """
-        _backend_of(predecessors).load(self._graph.into, predecessors, asked, self.loads)
+        _backend_of(predecessors).load(self._graph.into, predecessors, demand, self.loads)
 
 
 def _backend_of(array: Array) -> Any:

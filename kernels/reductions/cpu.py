@@ -29,24 +29,24 @@ def sums_of_floats(distances: Array, scales: Array) -> tuple[Array, Array]:
 
 def within(distances: Array, thresholds: Array, columns: Array) -> Array:
     """See `kernels.reductions.within`."""
-    found = np.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
+    counts = np.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
     arrays = map(frozen, (np.ascontiguousarray(distances), thresholds, columns))
-    _over_trees(distances, partial(_within, *arrays, found))
-    return found
+    _over_trees(distances, partial(_within, *arrays, counts))
+    return counts
 
 
-def insert(distances: Array, facilities: Array, nearest: Array, found: Array) -> None:
-    """See `kernels.reductions.Nearest.add`; `nearest` and `found` are its arrays."""
+def insert(distances: Array, facilities: Array, distance: Array, facility: Array) -> None:
+    """See `kernels.reductions.Nearest.add`; `distance` and `facility` are its arrays."""
     arrays = frozen(np.ascontiguousarray(distances)), frozen(facilities)
-    over_items(ranges(distances.shape[1], distances.size), lambda rows: _insert(*arrays, nearest, found, *rows))
+    over_items(ranges(distances.shape[1], distances.size), lambda rows: _insert(*arrays, distance, facility, *rows))
 
 
-def load(into: Csr, predecessors: Array, asked: Array | None, loads: Array) -> None:
+def load(into: Csr, predecessors: Array, demand: Array | None, loads: Array) -> None:
     """See `kernels.reductions.ArcLoads.add`; `loads` is its array. Each thread has an array of loads of its own."""
     trees = np.ascontiguousarray(predecessors)
-    wanted = np.zeros((0, 0), np.int64) if asked is None else np.ascontiguousarray(asked)
+    demand = np.zeros((0, 0), np.int64) if demand is None else np.ascontiguousarray(demand)
     threads = min(cores(), len(trees)) if worth_threads(trees.size) else 1
-    arrays = frozen(into.offsets), frozen(into.indices), frozen(trees), frozen(wanted)
+    arrays = frozen(into.offsets), frozen(into.indices), frozen(trees), frozen(demand)
 
     def of_thread(number: int) -> Array:
         own = np.zeros_like(loads) if number else loads
@@ -97,19 +97,19 @@ def _sum_floats(distances: Array, scales: Array, high: Array, low: Array, begin:
 
 
 @njit(cache=True, nogil=True)
-def _within(distances: Array, thresholds: Array, columns: Array, found: Array, begin: int, end: int) -> None:
+def _within(distances: Array, thresholds: Array, columns: Array, counts: Array, begin: int, end: int) -> None:
     for tree in range(begin, end):
         for row, distance in enumerate(distances[tree]):
             if distance >= 0:
                 for place, threshold in enumerate(thresholds):
                     if distance <= threshold:
-                        found[tree, place, 0] += 1
+                        counts[tree, place, 0] += 1
                         for column in range(len(columns)):
-                            found[tree, place, 1 + column] += columns[column, row]
+                            counts[tree, place, 1 + column] += columns[column, row]
 
 
 @njit(cache=True, nogil=True)
-def _insert(distances: Array, facilities: Array, nearest: Array, found: Array, begin: int, end: int) -> None:
+def _insert(distances: Array, facilities: Array, nearest: Array, facility: Array, begin: int, end: int) -> None:
     last = len(nearest) - 1
     for row in range(begin, end):
         for number in range(len(facilities)):
@@ -118,14 +118,14 @@ def _insert(distances: Array, facilities: Array, nearest: Array, found: Array, b
                 continue
             place = last
             while place > 0 and not 0 <= nearest[place - 1, row] <= distance:
-                nearest[place, row], found[place, row] = nearest[place - 1, row], found[place - 1, row]
+                nearest[place, row], facility[place, row] = nearest[place - 1, row], facility[place - 1, row]
                 place -= 1
-            nearest[place, row], found[place, row] = distance, facilities[number]
+            nearest[place, row], facility[place, row] = distance, facilities[number]
 
 
 @njit(cache=True, nogil=True)
 def _load(
-    offsets: Array, indices: Array, predecessors: Array, asked: Array, loads: Array, scratch: Array, begin: int, end: int
+    offsets: Array, indices: Array, predecessors: Array, demand: Array, loads: Array, scratch: Array, begin: int, end: int
 ) -> None:
     """Add the loads of trees: from each leaf towards the source, a vertex as soon as all of its children were added."""
     children, paths = scratch
@@ -133,7 +133,7 @@ def _load(
         before = predecessors[tree]
         children[:] = 0
         for row in range(len(before)):
-            paths[row] = asked[tree, row] if len(asked) else 1
+            paths[row] = demand[tree, row] if len(demand) else 1
             if before[row] >= 0:
                 children[before[row]] += 1
         for leaf in range(len(before)):

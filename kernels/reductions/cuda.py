@@ -28,23 +28,23 @@ def sums_of_floats(distances: Array, scales: Array) -> tuple[Array, Array]:
 
 def within(distances: Array, thresholds: Array, columns: Array) -> Array:
     """See `kernels.reductions.within`."""
-    found: Array = cupy.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
+    counts: Array = cupy.zeros((len(distances), len(thresholds), 1 + len(columns)), np.int64)
     sizes = np.int64(len(thresholds)), np.int64(len(columns))
-    _launch("count_within", distances, *sizes, found, before=(cupy.asarray(thresholds), cupy.asarray(columns)))
-    return found
+    _launch("count_within", distances, *sizes, counts, before=(cupy.asarray(thresholds), cupy.asarray(columns)))
+    return counts
 
 
-def insert(distances: Array, facilities: Array, nearest: Array, found: Array) -> None:
+def insert(distances: Array, facilities: Array, distance: Array, facility: Array) -> None:
     """As `cpu.insert`."""
-    asked = (cupy.asarray(facilities),)
-    _launch("insert_nearest", distances, np.int64(len(nearest)), nearest, found, before=asked, items=distances.shape[1])
+    inputs = (cupy.asarray(facilities),)
+    _launch("insert_nearest", distances, np.int64(len(distance)), distance, facility, before=inputs, items=distances.shape[1])
 
 
-def load(into: Csr, predecessors: Array, asked: Array | None, loads: Array) -> None:
+def load(into: Csr, predecessors: Array, demand: Array | None, loads: Array) -> None:
     """As `cpu.load`, without arrays of its own for each thread."""
     trees = cupy.ascontiguousarray(predecessors)
     children, arrived = cupy.zeros((2, *trees.shape), np.uint32)
-    paths = cupy.ones(trees.shape, np.int64) if asked is None else cupy.array(asked, np.int64)
+    paths = cupy.ones(trees.shape, np.int64) if demand is None else cupy.array(demand, np.int64)
     size, types = (np.int64(len(trees)), np.int64(trees.shape[1])), {"ROW": trees.dtype, "WEIGHT": np.dtype(np.int64)}
     launch(_SOURCE, "count_children", THREADS, trees.size, trees, *size, children, **types)
     arguments = into.offsets, into.indices, trees, children, *size, arrived, paths, loads

@@ -6,7 +6,7 @@ is scanned until it stays empty; if level 0 is empty, the nearest bucket above i
 shorter than a slot, so a row may be scanned again (as in Meyer, Sanders: Delta-Stepping, 2003). Addition is monotone, so every
 order finds the smallest sum, and distances are the same to the bit.
 
-Where frontiers are large, as in social networks, all cores scan them first (`kernels.sssp.cpu_parallel`), and the buckets begin
+Where frontiers are large, as in social networks, all cores scan them first (`kernels.sssp.parallel_cpu`), and the buckets begin
 with the rows that are left.
 
 A bucket is a linked list of entries (row, length), where entry 0 stands for none. An entry is stale if its length is no longer
@@ -22,7 +22,7 @@ from kernels.arrays import frozen, unsigned
 from kernels.cpu.compiled import njit
 from kernels.graph import UNREACHED, Array, Csr, Graph, distance_dtype
 from kernels.paths.predecessors_cpu import predecessors
-from kernels.sssp.cpu_parallel import shorten_in_parallel
+from kernels.sssp.parallel_cpu import shorten_in_parallel
 
 _BITS = 6
 _PLACES = 1 << _BITS

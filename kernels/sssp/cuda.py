@@ -20,7 +20,7 @@ from kernels.graph import Array, Graph, distance_dtype
 from kernels.paths.constants import THREADS
 from kernels.paths.degrees import has_long_paths
 from kernels.paths.lengths import as_length, length_type
-from kernels.paths.predecessors_cuda import complete, types_of
+from kernels.paths.predecessors_cuda import paths_of_lengths, types_of
 from kernels.paths.team import MOST_ROWS, Team, quads_of
 from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE_ROW
 
@@ -65,13 +65,13 @@ def search_by(find: Callable[[Graph, int, ShortestPathPlan], tuple[Array, Array]
 def _answer(graph: Graph, source: int, plan: ShortestPathPlan) -> tuple[Array, Array] | None:
     """Distances and predecessors; None if a sum does not fit."""
     if plan.quads is None:
-        return complete(graph, source, plan.sums, _shorten_in_grid(graph, source, plan))
+        return paths_of_lengths(graph, source, plan.sums, _shorten_in_grid(graph, source, plan))
     # The Quads are made for every search: that takes a hundredth of it, and they do not outlive it
     team = Team(graph.out, plan.sums, plan.mean, plan.quads, source)
     team.shorten(most=MOST_ROWS)
     lengths = team.lengths
     # Unless the graph is known to be crowded, the answer is begun before the team's end is known, so that the GPU need not wait
-    answer = None if plan.crowded else complete(graph, source, plan.sums, lengths)
+    answer = None if plan.crowded else paths_of_lengths(graph, source, plan.sums, lengths)
     start = team.stopped_at()
     del team
     if start is not None:
@@ -79,7 +79,7 @@ def _answer(graph: Graph, source: int, plan: ShortestPathPlan) -> tuple[Array, A
         lengths = _shorten_in_grid(graph, source, plan, lengths, start)
     elif answer is not None:
         return answer
-    return complete(graph, source, plan.sums, lengths)
+    return paths_of_lengths(graph, source, plan.sums, lengths)
 
 
 def make_plan(graph: Graph, long_paths: bool) -> ShortestPathPlan:

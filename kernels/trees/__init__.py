@@ -1,5 +1,7 @@
 """Shortest-path trees from many sources: the answers of `sssp`, many at a time.
 
+Read `sweeping.py` first: what is swept, and what is computed again. On a CPU follow `cpu.py`, `sweep_cpu.py`, `proof_cpu.py`.
+
 Every tree has the distances and predecessors of `kernels.sssp.sssp`, to the byte, and is proved against the graph's arcs before
 it is returned: what is reduced from trees is reduced from proved ones.
 """

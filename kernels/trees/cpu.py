@@ -12,14 +12,14 @@ from kernels.cpu.spare import Spare
 from kernels.graph import UNREACHED, Array, Csr, Graph
 from kernels.hierarchy import nearness
 from kernels.trees.constants import LANES, RAISED, RAISED_BY
-from kernels.trees.swept import Swept
+from kernels.trees.swept import SweptTrees
 
 _SHARE = 4 * LANES
 _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
 
 
-def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> Swept:
-    """Sweep the trees from `rows` [k] with sums of this type, and prove them: see `kernels.trees.swept.Swept`."""
+def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], predecessors: bool) -> SweptTrees:
+    """Sweep the trees from `rows` [k] with sums of this type, and prove them: see `kernels.trees.swept.SweptTrees`."""
     from kernels.trees.proof_cpu import prove
 
     shape = len(rows), graph.num_vertices
@@ -36,12 +36,12 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
         lengths = sweep.by_row()
         if not hierarchy.exact:
             sweep.add_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
-        found = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
-        loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in found)
+        proved = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
+        loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in proved)
         sweep.release()
 
     over_items(range(0, len(rows), LANES), of_block)
-    return Swept(distances, stated, loose, waiting != 0)
+    return SweptTrees(distances, stated, loose, waiting != 0)
 
 
 def solve_to(hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], chosen: Array, targets: Array) -> Array:
@@ -103,13 +103,13 @@ class _Sweep:
 
     def add_outwards(self, graph: Graph, rows: Array, near: int) -> None:
         """Round the float lengths that are in the order of rows once per arc of the graph: see `kernels.trees.outwards_cpu`."""
-        from kernels.trees.outwards_cpu import Work, add_outwards
+        from kernels.trees.outwards_cpu import ThreadArrays, add_outwards
 
         out = graph.derived.get((add_outwards, self._sums), lambda: _arcs(graph.out, graph.out.indices, self._sums))
-        spare = graph.derived.get(add_outwards, lambda: Spare(lambda: Work(graph.num_vertices, rows.dtype)))
+        spare = graph.derived.get(add_outwards, lambda: Spare(lambda: ThreadArrays(graph.num_vertices, rows.dtype)))
         work, sources = spare.take(), np.append(rows, np.full(LANES - len(rows), rows[0], rows.dtype))
         add_outwards(out, sources, near, work, self._by_row)
-        spare.give_back(work)
+        spare.release(work)
 
     def _sides(self) -> tuple[Any, Any]:
         def make() -> tuple[Any, Any]:
@@ -129,7 +129,7 @@ class _Sweep:
 
     def release(self) -> None:
         """Keep the arrays for the next block."""
-        self._spare.give_back((self.lengths, self._by_row, self._touched, self._queue))
+        self._spare.release((self.lengths, self._by_row, self._touched, self._queue))
 
 
 def _arrays(size: int, kind: type[Any], row: np.dtype[Any]) -> tuple[Array, Array, Array, Array]:

@@ -26,7 +26,7 @@ _TINY = 2.0**-900  # means below it are taken for equal
 _SAMPLE = 5  # of every so many trees one counts for the mean
 
 
-class Work:
+class ThreadArrays:
     """Arrays of a thread.
 
     Attributes:
@@ -41,7 +41,7 @@ class Work:
         self.waiting = np.zeros(-(-num_rows // _WORD), np.uint64)
 
 
-def add_outwards(out: Any, sources: Array, place: int, work: Work, lengths: Array) -> None:
+def add_outwards(out: Any, sources: Array, place: int, work: ThreadArrays, lengths: Array) -> None:
     """Lower upper bounds to the smallest sums along the graph's arcs.
 
     Args:

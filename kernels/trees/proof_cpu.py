@@ -30,7 +30,7 @@ def prove(
     the source the proof has not found, which is 0 if the lane is proved; both [LANES].
     """
     offsets, tails, weights = into
-    found = np.empty(2 * LANES * LANES, lengths.dtype)
+    tight = np.empty(2 * LANES * LANES, lengths.dtype)
     loose, open_rows = np.zeros(LANES, np.bool_), np.zeros(LANES, np.int64)
     num_rows, waits = len(offsets) - 1, 0
     waiting = np.empty(num_rows * LANES, np.int64)  # pages that are not used cost nothing
@@ -38,16 +38,16 @@ def prove(
         end = min(begin + LANES, num_rows)
         for row in range(begin, end):
             place = (row - begin) * 2 * LANES
-            fill(found, place, far)
-            fill(found, place + LANES, far)
+            fill(tight, place, far)
+            fill(tight, place + LANES, far)
             for arc in range(offsets[row + 1], offsets[row], -1):  # backwards: the last tight arc has the smallest id
                 tail = tails[arc - 1]
-                examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, found)
-            if any_unusual(lengths, row * LANES, found, place, far):
-                waits = _examine_lanes(into, far, lengths, row, found[place : place + 2 * LANES], loose, waiting, waits)
+                examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, tight)
+            if any_unusual(lengths, row * LANES, tight, place, far):
+                waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
         _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
         if predecessors is not None:
-            _write(found, (0, 2 * LANES), far, numbers, predecessors, (begin, end))
+            _write(tight, (0, 2 * LANES), far, numbers, predecessors, (begin, end))
     for lane in range(len(sources)):
         loose[lane] |= lengths[sources[lane] * LANES + lane] != 0
     marked = np.zeros(num_rows if waits > len(sources) else 0, np.bool_)
@@ -61,7 +61,7 @@ def prove(
 
 
 @njit(cache=True, nogil=True)
-def _examine_lanes(into: Any, far: Any, lengths: Array, row: int, found: Array, loose: Array, waiting: Array, waits: int) -> int:
+def _examine_lanes(into: Any, far: Any, lengths: Array, row: int, tight: Array, loose: Array, waiting: Array, waits: int) -> int:
     """Judge the lanes of a row one by one; list the lengths without a tight arc from a nearer row, and return their number.
 
     NaN, a negative number and -0.0 are no lengths: like a loose arc they break the proof.
@@ -69,12 +69,12 @@ def _examine_lanes(into: Any, far: Any, lengths: Array, row: int, found: Array, 
     offsets, tails, _ = into
     for lane in range(LANES):
         length = lengths[row * LANES + lane]
-        loose[lane] |= found[LANES + lane] < length or not length <= far or math.copysign(1.0, length) < 0
-        if (length < far) & (found[lane] == far):
+        loose[lane] |= tight[LANES + lane] < length or not length <= far or math.copysign(1.0, length) < 0
+        if (length < far) & (tight[lane] == far):
             waiting[waits] = row * LANES + lane
             waits += 1
         if length == far:
-            found[lane] = far
+            tight[lane] = far
             for arc in range(offsets[row], offsets[row + 1]):
                 loose[lane] |= lengths[tails[arc] * LANES + lane] < far
     return waits

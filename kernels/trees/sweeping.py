@@ -12,7 +12,7 @@ from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
 from kernels.trees.constants import GROUP, RAISED, RAISED_BY
-from kernels.trees.swept import Swept
+from kernels.trees.swept import SweptTrees
 
 
 def backend_of(graph: Graph) -> Any:
@@ -31,23 +31,23 @@ def lengths_fit(graph: Graph) -> bool:
     return not is_cupy(graph) or fitting(8 * (GROUP + 3) * graph.num_vertices) > 0
 
 
-def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> Swept:
+def by_sweeps(graph: Graph, hierarchy: Hierarchy, rows: Array, predecessors: bool) -> SweptTrees:
     """Sweep the trees from `rows`, prove them, and complete those that are not proved yet."""
     weights = graph.out.weights
     kind = np.dtype(np.int32) if distance_dtype(weights).kind == "i" else distance_dtype(weights)
     sums = hierarchy.derived.get(by_sweeps, lambda: kind)
-    found: Swept = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors)
-    if sums == np.int32 and found.loose.any():  # a sum did not fit
+    swept: SweptTrees = backend_of(graph).solve(graph, hierarchy, rows, sums, predecessors)
+    if sums == np.int32 and swept.loose.any():  # a sum did not fit
         hierarchy.derived.put(by_sweeps, np.dtype(np.int64))
         return by_sweeps(graph, hierarchy, rows, predecessors)
-    for lane in np.flatnonzero(found.loose | found.waiting).tolist():
+    for lane in np.flatnonzero(swept.loose | swept.waiting).tolist():
         paths = by_search(graph, int(rows[lane]))
-        if _differ(paths.distance, found.distances[lane], hierarchy.exact).any():
+        if _differ(paths.distance, swept.distances[lane], hierarchy.exact).any():
             raise Broken(f"tree from vertex {name_of(graph, int(rows[lane]))}: the hierarchy is not that of the graph")
-        found.distances[lane] = paths.distance
-        if found.predecessors is not None:
-            found.predecessors[lane] = paths.predecessor
-    return found
+        swept.distances[lane] = paths.distance
+        if swept.predecessors is not None:
+            swept.predecessors[lane] = paths.predecessor
+    return swept
 
 
 def _differ(right: Array, swept: Array, exact: bool) -> Array:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from kernels.graph import Array
 
 
-class Swept(NamedTuple):
+class SweptTrees(NamedTuple):
     """Trees from k sources, and what their proof found; on the graph's backend, but for the last two."""
 
     distances: Array  # int32, int64 or float64 [k, V]

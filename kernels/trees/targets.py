@@ -49,13 +49,13 @@ class Targets:
             return proved
         kind = distance_dtype(self._graph.out.weights)
         sums = np.dtype(np.int32) if kind.kind == "i" and self._longest < 2**31 else kind
-        found: Array = self._backend.solve_to(self._hierarchy, rows, sums, self._chosen, self._positions)
-        wrong = found[:1] != proved
+        lengths: Array = self._backend.solve_to(self._hierarchy, rows, sums, self._chosen, self._positions)
+        wrong = lengths[:1] != proved
         if wrong.any():
             target = self.rows[int(wrong.argmax())]
             pair = f"from vertex {name_of(self._graph, rows[0])} to vertex {name_of(self._graph, target)}"
             raise Broken(f"the distance {pair} differs from that of a proved tree")
-        return found
+        return lengths
 
 
 def _longest(graph: Graph) -> float:

@@ -68,11 +68,11 @@ def fill(context: Any, target: Any, place: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def examine(context: Any, lengths: Any, places: Any, weight: Any, tail: Any, found: Any) -> Any:
+def examine(context: Any, lengths: Any, places: Any, weight: Any, tail: Any, given: Any) -> Any:
     """Take an arc into account, from the lengths at `places[0]` to those at `places[1]`.
 
-    `found` has at `places[2]` the tails of tight arcs from nearer rows, of which the last one stays, and behind them the least
-    lengths that arcs give. Weight, tail and `found` have the lengths' type.
+    `given` has at `places[2]` the tails of tight arcs from nearer rows, of which the last one stays, and behind them the least
+    lengths that arcs give. Weight, tail and `given` have the lengths' type.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -81,17 +81,17 @@ def examine(context: Any, lengths: Any, places: Any, weight: Any, tail: Any, fou
         begin, end = at.load(at.pointer(near)), at.load(at.pointer(row))
         nearest, least = kept.pointer(place), kept.pointer(place, LANES)
         total = at.add(begin, at.splat(arguments[2]))
-        tight = builder.and_(at.compare("<", begin, end), at.compare("==", total, end))
+        given = builder.and_(at.compare("<", begin, end), at.compare("==", total, end))
         at.store(at.least(total, at.load(least)), least)
-        at.store(builder.select(tight, at.splat(arguments[3]), at.load(nearest)), nearest)
+        at.store(builder.select(given, at.splat(arguments[3]), at.load(nearest)), nearest)
         return context.get_dummy_value()
 
     kind = lengths.dtype
-    return types.void(lengths, types.UniTuple(types.intp, 3), kind, kind, found), generate
+    return types.void(lengths, types.UniTuple(types.intp, 3), kind, kind, given), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, far: Any) -> Any:
+def any_unusual(context: Any, lengths: Any, row: Any, given: Any, place: Any, far: Any) -> Any:
     """Whether `row` in a tree has a loose arc, no tail (`far`), no length (`far`), or none that is one, by what `examine` found.
 
     The bits of lengths order as lengths do; those of NaN, of what is negative, and of -0.0 are beyond those of `far`.
@@ -106,7 +106,7 @@ def any_unusual(context: Any, lengths: Any, row: Any, found: Any, place: Any, fa
         unusual = builder.or_(unusual, builder.icmp_unsigned(">", at.bits(own), at.bits(none)))
         return at.any(unusual)
 
-    return types.boolean(lengths, types.intp, found, types.intp, lengths.dtype), generate
+    return types.boolean(lengths, types.intp, given, types.intp, lengths.dtype), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

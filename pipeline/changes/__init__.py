@@ -15,23 +15,25 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from pipeline.changes.apply import Asked, change_graph
+from pipeline.changes.apply import FileOfChanges, change_graph
 from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
-from pipeline.changes.state import State, newest
+from pipeline.changes.state import PublishedState, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
 from pipeline.ingest.source import Source, identify, locate
+from pipeline.progress.shown import Call, Steps
+from pipeline.reading import sources_of
 from pipeline.report import prepare_page
-from pipeline.run import Input, run, sources_of
+from pipeline.run import run
 from pipeline.runtime.early import prepare_merging
 from pipeline.signals import beside
-from pipeline.steps.call import Call, directly
 from pipeline.steps.publication.remote import is_uploaded, upload
 from pipeline.steps.publication.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.solving import Input
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import history_of
 from pipeline.store.edges import FILES
@@ -59,7 +61,7 @@ def change(
     snapshot: bool = False,
     count_violations: bool = False,
     again: bool = False,
-    call: Call = directly,
+    call: Call | None = None,
     **options: Any,
 ) -> Folder:
     """Apply a file of changes to the newest state of a graph, and publish the next run, with the same stages and sources.
@@ -86,46 +88,54 @@ def change(
     """
     before = newest(out, options.get("publish_as") or LATEST)
     backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
-    reading = _Reading(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
-    return run(before.config(**options), call, reading, before.target(), tuple(backlog.files))
+    reading = _FromChanges(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
+    return run(before.config(**options), call, reading, before.target())
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _FromChanges:
     """How a run of changes gets its graph."""
 
-    before: State
+    before: PublishedState
     sources: list[Source]
     done: list[str]
     counts: bool
     again: bool
     snapshot: bool
+    reads_source: ClassVar = False
 
-    def __call__(self, config: RunConfig, call: Call, runtime: Runtime, begins: Callable[[], object], target: Target) -> Input:
-        """As `pipeline.run.Read`; the output folder is held, so that no other run becomes the newest one."""
+    @property
+    def files(self) -> tuple[str, ...]:
+        """See `Read`."""
+        return tuple(source.url for source in self.sources)
+
+    def __call__(
+        self, config: RunConfig, runtime: Runtime, steps: Steps, prepare: Callable[[], object], target: Target
+    ) -> Input:  # fmt: skip
+        """As `pipeline.reading.Read`; the output folder is held, so that no other run becomes the newest one."""
         before = self.before
         if newest(before.output, before.link).name != before.name:
             raise Busy(f"{before.output}: another run was published in the meantime; start again")
         self.done.clear()
         digest = identify(self.sources[0], None)
         edges, graph = before.steps()
-        self._require_new(config, call, self.sources[0], digest, edges, graph)
+        self._require_new(config, steps, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:
             # Changes do not read the edges themselves.
             checks = [threads.submit(check, edges, FILES), threads.submit(check, graph)]
             threads.submit(Code((change_graph.__module__,)).version)  # for the key of the step, which finds it known
-            begins()
+            prepare()
             if runtime.backend == "gpu":
                 prepare_merging()
             for checked in checks:
                 checked.result()
         beside(partial(prepare_page, runtime.backend))  # stages would wait for the GIL meanwhile, and this step does little
-        edges, graph = self._apply(config, call, runtime, digest, edges, graph)
+        edges, graph = self._apply(config, steps, runtime, digest, edges, graph)
         return Input(edges, graph, sources_of(config, edges, graph, target, runtime))
 
     def _apply(
-        self, config: RunConfig, call: Call, runtime: Runtime, digest: str, edges: Folder, graph: Folder
+        self, config: RunConfig, steps: Steps, runtime: Runtime, digest: str, edges: Folder, graph: Folder
     ) -> tuple[Folder, Folder]:
         """Apply all files, of which the first has this digest. States before the last are in a folder that is then removed."""
         *earlier, last = self.sources
@@ -134,27 +144,27 @@ class _Reading:
             for source in self.sources:
                 if source is not self.sources[0]:
                     digest = identify(source, None)
-                    self._require_new(config, call, source, digest, edges, graph)
-                asked = Asked(source, digest, config.graph, self.counts, self.snapshot)
-                place = runtime if source is last else replace(runtime, work=between)
+                    self._require_new(config, steps, source, digest, edges, graph)
+                file = FileOfChanges(source, digest, config.graph, self.counts, self.snapshot)
+                into = runtime if source is last else replace(runtime, work=between)
                 beside_edges, beside_graph = published if source is last else (edges, graph)
-                changed = call("graph", change_graph, graph, edges, asked, place, beside_graph)
+                changed = steps("graph", change_graph, graph, edges, file, into, beside_graph)
                 if NEW_NAMES in changed.manifest.files:
-                    edges = call("edges", number_names, edges, changed, place, beside_edges)
+                    edges = steps("edges", number_names, edges, changed, into, beside_edges)
                 graph = changed
                 self.done.append(source.url)
             if earlier and edges.path.parent == between:
                 edges = settle(edges, runtime.work, published[0])
         return edges, graph
 
-    def _require_new(self, config: RunConfig, call: Call, source: Source, digest: str, edges: Folder, graph: Folder) -> None:
+    def _require_new(self, config: RunConfig, steps: Steps, source: Source, digest: str, edges: Folder, graph: Folder) -> None:
         """Raise AlreadyApplied for a file that this state of the graph has had; repeat a failed upload of its run before."""
         before, digests = self.before, [applied.digest for applied in history_of(graph)]
         had = digests[-1:] if self.snapshot else digests  # a snapshot may come back
         if digest not in had or self.again or not self._has_rows(config, source, digest, edges, graph):
             return
         if config.publish_to and not is_uploaded(before.run, config.publish_to):
-            call("upload", upload, before.run, config.publish_to, config.keep)
+            steps("upload", upload, before.run, config.publish_to, config.keep)
         number = digests.index(digest) + 1
         raise AlreadyApplied(
             f"{source.url}: was already applied, as file {number} of {len(digests)} since the source was read; "

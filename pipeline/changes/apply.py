@@ -13,14 +13,13 @@ import pyarrow.parquet as pq
 from kernels.gpu.transfer import copied_by
 from kernels.graph import ID, Csr, Graph
 from kernels.layout.certificate.changed import certify_changes
-from kernels.layout.rules import Rules
+from kernels.layout.rules import ArcRules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
-from pipeline.changes.renumbering import NEW_NAMES, Numbering, without_unused
+from pipeline.changes.renumbering import NEW_NAMES, NameNumbering, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.changes.snapshot import Snapshot
-from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, ProofFailed
@@ -34,13 +33,13 @@ from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_hi
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
-from pipeline.store.manifest import FileEntry, Folder, Written, link_or_copy, make, unsealed
-from pipeline.store.names import Names, open_names
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.vertices import open_vertices, renumber_vertices
 
 
 @dataclass(frozen=True)
-class Asked:
+class FileOfChanges:
     """A file of changes, and how it is applied."""
 
     source: Source
@@ -50,7 +49,7 @@ class Asked:
     snapshot: bool = False  # it is a new snapshot of the source, from which the changes are computed
 
 
-def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime, stays: Folder) -> Folder:
+def change_graph(before: Folder, edges: Folder, file: FileOfChanges, runtime: Runtime, stays: Folder) -> Folder:
     """Apply a file of changes to a stored graph, and prove the result.
 
     Args:
@@ -71,18 +70,17 @@ def change_graph(before: Folder, edges: Folder, asked: Asked, runtime: Runtime, 
         raise BadConfig(f"{before.path}: keeps parallel arcs, so a change could mean several edges; changes need `lightest`")
     opened: list[Graph] = []
 
-    def write(folder: Path) -> Written:
-        facts, graph = _Applied(before, edges, asked, layout, runtime.backend).write(folder)
+    def write(folder: Path) -> WrittenStep:
+        facts, graph = _Applied(before, edges, file, layout, runtime.backend).write(folder)
         opened.append(graph)
-        return Written(facts.stored(), {}, _linked(folder, before))
+        return WrittenStep(facts.stored(), {}, _linked(folder, before))
 
-    parameters = before.manifest.parameters | {"counts": asked.counts, "snapshot": asked.snapshot, "file": asked.source.name}
-    inputs = {"before": before.digest, "changes": asked.digest, "edges": edges.digest}
+    parameters = before.manifest.parameters | {"counts": file.counts, "snapshot": file.snapshot, "file": file.source.name}
+    inputs = {"before": before.digest, "changes": file.digest, "edges": edges.digest}
     path = runtime.work / in_turn(stays, GRAPHS)
     changed = make(path, "graph", inputs, parameters, write)
-    if isinstance(runtime.cluster, LocalThreads) and not runtime.cluster.shards:
-        graph = opened[0] if opened else open_graph(changed, runtime.backend)
-        runtime.cluster.open_graphs.keep(changed, runtime.backend, graph)
+    if (kept := runtime.cluster.open_graphs) and not runtime.cluster.shards:
+        kept.keep(changed, runtime.backend, opened[0] if opened else open_graph(changed, runtime.backend))
     return changed
 
 
@@ -101,29 +99,29 @@ def layout_of(graph: Folder) -> LayoutConfig:
 class _Applied:
     """The changes of a graph, in memory."""
 
-    def __init__(self, before: Folder, edges: Folder, asked: Asked, layout: LayoutConfig, backend: Backend) -> None:
-        self._before, self._facts, self._asked, self._backend = before, GraphFacts.of(before), asked, backend
-        self._rules = Rules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
+    def __init__(self, before: Folder, edges: Folder, file: FileOfChanges, layout: LayoutConfig, backend: Backend) -> None:
+        self._before, self._facts, self._file, self._backend = before, GraphFacts.of(before), file, backend
+        self._rules = ArcRules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
         self._bases: dict[str, Csr] = {}  # the arcs of the files that both states have
         progress.phase("reading the changes")
         names = open_names(edges)
-        if asked.snapshot:
-            snapshot = Snapshot(asked.source, asked.graph, layout, before.path.parent, backend)
+        if file.snapshot:
+            snapshot = Snapshot(file.source, file.graph, layout, before.path.parent, backend)
             graph, numbering = self._numbered(self._open(), names, snapshot.strings(names))
             listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
-            digest = asked.digest if asked.source.local else None  # that of a remote file is not that of its bytes
-            reading = beside(partial(read_changes, asked.source, digest, asked.graph, self._facts.weight, names is not None))
+            digest = file.digest if file.source.local else None  # that of a remote file is not that of its bytes
+            reading = beside(partial(read_changes, file.source, digest, file.graph, self._facts.weight, names is not None))
             opened = self._open()
             listed = reading.result()
             graph, numbering = self._numbered(opened, names, None if names is None else listed.inserted())
             ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
-        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, asked.counts)
-        self._found = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
+        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts)
+        self._resolved = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
         if numbering:
-            self._found, used = without_unused(self._found, numbering)
+            self._resolved, used = without_unused(self._resolved, numbering)
             graph = graph if used is numbering else self._numbered(self._open(), names, used.added())[0]
             numbering = used
         # The previous graph, with the numbers that its names have now, which `_new_names` gives if there are new names.
@@ -137,45 +135,45 @@ class _Applied:
             self._bases.clear()  # they would take the memory of the changed graph
         return graph
 
-    def _numbered(self, graph: Graph, names: Names | None, strings: pa.Array | None) -> tuple[Graph, Numbering | None]:
+    def _numbered(self, graph: Graph, names: VertexNames | None, strings: pa.Array | None) -> tuple[Graph, NameNumbering | None]:
         """The previous graph, renumbered with the new names among some strings."""
         if names is None or strings is None:
             return graph, None
-        numbering = Numbering.of(names, strings)
+        numbering = NameNumbering.of(names, strings)
         return replace(graph, ids=numbering.numbers(graph.ids)) if len(numbering.new) else graph, numbering
 
     def write(self, folder: Path) -> tuple[GraphFacts, Graph]:
         """Write the files of the changed graph, and prove it."""
-        facts, found = self._facts, self._found
+        facts, resolved = self._facts, self._resolved
         for name in self._before.manifest.files.keys() - {NEW_NAMES, HISTORY}:
             (folder / name).parent.mkdir(exist_ok=True)
             link_or_copy(self._before.path / name, folder / name)
-        write_history(folder, [*history_of(self._before), Applied(self._asked.source.name, self._asked.digest)])
+        write_history(folder, [*history_of(self._before), Applied(self._file.source.name, self._file.digest)])
         none = [0] * len(facts.shards)
         delta = facts.delta or DeltaFacts(
             vertices=facts.vertices, shards=facts.shards, applied=none, weight=facts.stored_weight, batches=[]
         )
-        delta = delta.model_copy(update={"batches": [*delta.batches, len(found.pairs.src)]})
-        save_batch(folder, len(delta.batches), found.pairs)
-        vertices = facts.vertices + len(found.new_ids)
-        if len(found.new_ids):
+        delta = delta.model_copy(update={"batches": [*delta.batches, len(resolved.pairs.src)]})
+        save_batch(folder, len(delta.batches), resolved.pairs)
+        vertices = facts.vertices + len(resolved.new_ids)
+        if len(resolved.new_ids):
             known = np.load(folder / NEW_VERTICES) if facts.vertices > delta.vertices else np.empty(0, ID)
             if self._new_names:
                 pq.write_table(pa.table({"id": self._new_names.added()}), folder / NEW_NAMES)
                 renumber_vertices(folder, self._new_names.numbers)
                 known = self._new_names.numbers(known)
-            save_new_vertices(folder, np.concatenate([known, found.new_ids]))
+            save_new_vertices(folder, np.concatenate([known, resolved.new_ids]))
         state = StateFacts(
             number=facts.state.number + 1 if facts.state else 1,
             parent=self._before.digest,
-            file=self._asked.source.name,
-            inserted=found.counts["insert"],
-            deleted=found.counts["delete"],
-            updated=found.counts["update"],
-            vertices=len(found.new_ids),
-            violations={name: count for name, count in found.violations.items() if count},
+            file=self._file.source.name,
+            inserted=resolved.counts["insert"],
+            deleted=resolved.counts["delete"],
+            updated=resolved.counts["update"],
+            vertices=len(resolved.new_ids),
+            violations={name: count for name, count in resolved.violations.items() if count},
         )
-        weights = found.pairs.weights
+        weights = resolved.pairs.weights
         wide = facts.stored_weight if weights is None else str(weights.dtype)
         unproved = {
             "stored_weight": wide,
@@ -199,10 +197,10 @@ class _Applied:
         return final.model_copy(update={"proof": self._prove(complete, graph)}), graph
 
     def _prove(self, folder: Folder, graph: Graph) -> CheckFacts:
-        started, found = time.perf_counter(), self._found
+        started, resolved = time.perf_counter(), self._resolved
         stated = self._rules, *open_vertices(folder)[2:]
-        removed, put = copied_by(partial(bring, backend=self._backend), (found.removed, found.put))
-        verdict = certify_changes(graph, self._graph, removed, put, found.new_ids, stated)
+        removed, put = copied_by(partial(bring, backend=self._backend), (resolved.removed, resolved.put))
+        verdict = certify_changes(graph, self._graph, removed, put, resolved.new_ids, stated)
         if not verdict.holds:
             raise ProofFailed(f"changes: {verdict.reason}")
         return CheckFacts(rules=list(verdict.rules), seconds=round(time.perf_counter() - started, 6))

@@ -18,8 +18,8 @@ from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
 from pipeline.ingest.source import Source, identify, reading
+from pipeline.progress.shown import Call, Shown, Steps
 from pipeline.run import run
-from pipeline.steps.call import Call
 from pipeline.steps.publication.remote import is_uploaded, upload, uploaded_history
 from pipeline.steps.publication.target import LATEST
 from pipeline.store.deltas.history import Applied, history_of
@@ -34,7 +34,7 @@ _OPTIONS = ("oracle", "backend", "publish_to", "expect", "changes", "keep", "clu
 _ADVICE = "; repair it or move it away, then start again"
 
 
-def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
+def apply_arrivals(config: RunConfig, call: Call | None, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
     """Apply all files of changes that have arrived, or arrive in the meantime, and publish a run for each or for the last.
 
     Args:
@@ -55,14 +55,15 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
     if folder is None:
         raise BadConfig("changes.arrivals is missing: the folder in which files of changes arrive")
     arrived(folder)
+    steps = Steps(Shown(), call=call)
     remembered = config.output / "steps" / "arrivals.json"
     if (config.output / link).is_symlink():
         published = newest(config.output, link).run
-        if config.publish_to and not call("destination", is_uploaded, published, config.publish_to):
-            published = execute(partial(_uploaded, published, config, call))
+        if config.publish_to and not steps("destination", is_uploaded, published, config.publish_to):
+            published = execute(partial(_uploaded, published, config, steps))
     else:
         if config.publish_to:
-            call("destination", _require_applied_files, config.publish_to, link, folder, remembered)
+            steps("destination", _require_applied_files, config.publish_to, link, folder, remembered)
         published = execute(partial(run, config, call))
     options = {key: getattr(config, key) for key in _OPTIONS}
 
@@ -70,7 +71,7 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
         return execute(partial(change, config.output, Backlog(files, done), call=call, publish_as=link, **options))
 
     while True:
-        waiting = [one.url for one in call("arrivals", arrivals, folder, history_of(published), remembered)]
+        waiting = [one.url for one in steps("arrivals", arrivals, folder, history_of(published), remembered)]
         if not waiting:
             log.info("arrivals: all files in %s have been applied; %s names %s", folder, link, published.path.name)
             return published
@@ -88,11 +89,11 @@ def apply_arrivals(config: RunConfig, call: Call, execute: Callable[[Callable[[]
             raise Stopped(f"{name}: {error}. {waiting[number]} was not applied{behind}{_ADVICE}") from error
 
 
-def _uploaded(published: Folder, config: RunConfig, call: Call) -> Folder:
+def _uploaded(published: Folder, config: RunConfig, steps: Steps) -> Folder:
     """Repeat the upload of a run, which failed or was killed."""
     assert config.publish_to
     with workspace(config.output):
-        call("upload", upload, published, config.publish_to, config.keep)
+        steps("upload", upload, published, config.publish_to, config.keep)
     return published
 
 
@@ -156,12 +157,12 @@ def arrived(folder: str) -> list[Source]:
             if fs.async_impl and fs.exists(root.split("/")[0]) and not fs.exists(root):
                 return []  # an object store has no empty folders
             raise BadConfig(f"changes.arrivals: {folder} is not a folder")
-        found = [  # links to files are files
+        files = [  # links to files are files
             one
             for one in fs.ls(root, detail=True)
             if one["type"] == "file" or (one["type"] != "directory" and fs.isfile(one["name"]))
         ]
-    names = sorted(one["name"].rpartition("/")[2] for one in found)
+    names = sorted(one["name"].rpartition("/")[2] for one in files)
     complete = [name for name in names if not name.startswith(".") and not name.endswith(UNFINISHED)]
     if wrong := next((name for name in complete if not is_utf8(name)), None):
         raise Stopped(f"{folder}: the name {wrong!a} is not UTF-8{_ADVICE}")

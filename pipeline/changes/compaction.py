@@ -13,7 +13,7 @@ from kernels.distributed import partition
 from kernels.graph import OFFSET, Array, Csr, Graph
 from pipeline.runtime.backend import fetch
 from pipeline.store.deltas import NEW_VERTICES, batch_name, delta_of
-from pipeline.store.facts import DeltaFacts, GraphFacts, ShardFacts, Sizes
+from pipeline.store.facts import ArrayLengths, DeltaFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import save_rows, shard_path
 from pipeline.store.manifest import Folder, unsealed
 from pipeline.store.vertices import save_vertices
@@ -79,7 +79,7 @@ def merged_shards(graph: Graph, delta: DeltaFacts) -> list[ShardFacts]:
 def sizes_of(graph: Graph, rows: range) -> ShardFacts:
     """The facts of a range of rows."""
     sides = {"out": graph.out} if graph.symmetric else {"out": graph.out, "into": graph.into}
-    sizes = {name: Sizes(arcs=int(csr.offsets[rows.stop]) - int(csr.offsets[rows.start])) for name, csr in sides.items()}
+    sizes = {name: ArrayLengths(arcs=int(csr.offsets[rows.stop]) - int(csr.offsets[rows.start])) for name, csr in sides.items()}
     return ShardFacts(rows=[rows.start, rows.stop], **sizes)
 
 

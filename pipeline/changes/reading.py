@@ -14,8 +14,8 @@ from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.fields import Field
-from pipeline.ingest.formats.columns import check_count
 from pipeline.ingest.formats.delimited import header_names
+from pipeline.ingest.formats.format import check_count
 from pipeline.ingest.formats.parquet import (
     NAME,
     begins_parquet,
@@ -29,7 +29,7 @@ from pipeline.ingest.formats.parquet import (
 )
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import is_text
-from pipeline.ingest.formats.rows import Rows
+from pipeline.ingest.formats.rows import LineLayout
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.source import Source, stored
@@ -46,7 +46,7 @@ Line = Callable[[int], int]  # the line of a row of a text, both counted from it
 
 
 @dataclass(frozen=True)
-class Listed:
+class ChangeRows:
     """The rows of a file of changes, in its order."""
 
     file: str
@@ -73,7 +73,7 @@ class Listed:
         return f"{OPERATIONS[self.ops[row]]} {self.src[row].as_py()} -> {self.dst[row].as_py()}"
 
 
-def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight: str | None, named: bool) -> Listed:
+def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight: str | None, named: bool) -> ChangeRows:
     """Read a file of changes.
 
     Args:
@@ -131,7 +131,7 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: 
     names = header_names(text.header(), delimiter)
     check_count(text.file, len(names), limits, text.line)
     _require_columns(text.file, names)
-    rows = Rows(
+    rows = LineLayout(
         tuple(Field(name, kinds.get(name), optional=name == "weight", is_id=name in ("src", "dst")) for name in names),
         delimiter=delimiter,
     )
@@ -155,22 +155,22 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: 
 def _require_columns(file: str, names: Sequence[str]) -> None:
     for name in _NAMES:
         if names.count(name) > 1 or (name != "weight" and name not in names):
-            found = ", ".join(map(repr, names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {found}: a file of changes has {', '.join(_NAMES)}")
+            present = ", ".join(map(repr, names))[:200]
+            raise BadInput(file, f"no column {name!r}, or several, among {present}: a file of changes has {', '.join(_NAMES)}")
 
 
-def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -> Listed:
+def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -> ChangeRows:
     ops, src, dst = (_whole(table[name]) for name in _NAMES[:3])
     src, dst = (ids if is_text(ids.type) else ids.cast(pa.int64()) for ids in (src, dst))
     numbers = pc.index_in(ops, pa.array(OPERATIONS, ops.type))
-    listed = Listed(file, line, np.empty(0, np.uint8), src, dst, None)
+    listed = ChangeRows(file, line, np.empty(0, np.uint8), src, dst, None)
     _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()[:40]!r} is not one of {', '.join(OPERATIONS)}")
-    found = numbers.to_numpy().astype(np.uint8)
-    weights = _weights(listed, table, found, pa.type_for_alias(weight)) if weight else None
-    return replace(listed, ops=found, weights=weights)
+    operations = numbers.to_numpy().astype(np.uint8)
+    weights = _weights(listed, table, operations, pa.type_for_alias(weight)) if weight else None
+    return replace(listed, ops=operations, weights=weights)
 
 
-def _weights(listed: Listed, table: pa.Table, ops: Array, kind: pa.DataType) -> Array:
+def _weights(listed: ChangeRows, table: pa.Table, ops: Array, kind: pa.DataType) -> Array:
     """The weights of insertions and updates, as int64 or float64; weights of deletions are ignored."""
     puts, wide = ops != DELETE, pa.float64() if pa.types.is_floating(kind) else pa.int64()
     column = _whole(table["weight"]) if "weight" in table.column_names else pa.nulls(len(ops))
@@ -198,9 +198,9 @@ def _integers(file: str, column: pa.Array) -> pa.Array:
     return column.cast(pa.int64())
 
 
-def _parsed(listed: Listed, texts: pa.Array, field: Field) -> pa.Array:
+def _parsed(listed: ChangeRows, texts: pa.Array, field: Field) -> pa.Array:
     """The numbers in some texts, by the rules for the text of a source."""
-    rows, lines = Rows((field,)), [text.encode() for text in texts.to_pylist()]
+    rows, lines = LineLayout((field,)), [text.encode() for text in texts.to_pylist()]
     read = rows.read(b"".join(line.strip() + b"\n" for line in lines))
     if read is None:
         row, reason = next((row, reason) for row, line in enumerate(lines) if (reason := rows.explain(line.strip())))
@@ -212,7 +212,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def _require(listed: Listed, holds: pa.Array, reason: Callable[[int], str]) -> None:
+def _require(listed: ChangeRows, holds: pa.Array, reason: Callable[[int], str]) -> None:
     wrong = pc.index(holds.fill_null(False), pa.scalar(False)).as_py() if len(holds) else -1
     if wrong >= 0:
         raise listed.bad(wrong, reason(wrong))

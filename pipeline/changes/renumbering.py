@@ -21,23 +21,23 @@ from pipeline.errors import ProofFailed
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, in_turn
 from pipeline.store.facts import EdgeFacts
-from pipeline.store.manifest import Folder, Written, link_or_copy, make
-from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, Names, merge, names_of, open_names
+from pipeline.store.manifest import Folder, WrittenStep, link_or_copy, make
+from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, VertexNames, merge, names_of, open_names
 from pipeline.tables.points import COORDINATES, NODES
 
 NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any
 
 
 @dataclass(frozen=True)
-class Numbering:
+class NameNumbering:
     """Names, with new ones among them."""
 
-    former: Names
-    names: Names  # the former ones and the new ones
+    former: VertexNames
+    names: VertexNames  # the former ones and the new ones
     new: Array  # int64, ascending: numbers of the new ones
 
     @classmethod
-    def of(cls, former: Names, strings: pa.Array) -> "Numbering":
+    def of(cls, former: VertexNames, strings: pa.Array) -> "NameNumbering":
         """Names, and those of some strings that are not among them."""
         unknown = strings.filter(pa.array(former.find(strings) == UNKNOWN))
         if not len(unknown):
@@ -64,11 +64,11 @@ class Numbering:
             raise ProofFailed("changes: the names are not the previous and the new ones, in ascending order")
 
 
-def without_unused(found: Resolved, numbering: Numbering) -> tuple[Resolved, Numbering]:
+def without_unused(resolved: Resolved, numbering: NameNumbering) -> tuple[Resolved, NameNumbering]:
     """The same without new names that occur only in rows that were left out."""
-    unused = np.setdiff1d(numbering.new, found.new_ids)
+    unused = np.setdiff1d(numbering.new, resolved.new_ids)
     if not len(unused):
-        return found, numbering
+        return resolved, numbering
 
     def number(numbers: Array) -> Array:
         return numbers - np.searchsorted(unused, numbers)
@@ -76,9 +76,9 @@ def without_unused(found: Resolved, numbering: Numbering) -> tuple[Resolved, Num
     def edges(of: Edges) -> Edges:
         return Edges(number(of.src), number(of.dst), of.weights)
 
-    used = Numbering.of(numbering.former, numbering.names.array().take(pa.array(found.new_ids)))
-    found = replace(found, new_ids=number(found.new_ids), removed=edges(found.removed), put=edges(found.put))
-    return found, used
+    used = NameNumbering.of(numbering.former, numbering.names.array().take(pa.array(resolved.new_ids)))
+    resolved = replace(resolved, new_ids=number(resolved.new_ids), removed=edges(resolved.removed), put=edges(resolved.put))
+    return resolved, used
 
 
 def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) -> Folder:
@@ -96,7 +96,7 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
     def write(folder: Path) -> dict[str, Any]:
         former = open_names(edges)
         assert former is not None
-        numbering = Numbering.of(former, pq.read_table(graph.path / NEW_NAMES)["id"].combine_chunks())
+        numbering = NameNumbering.of(former, pq.read_table(graph.path / NEW_NAMES)["id"].combine_chunks())
         numbering.names.save(folder)
         for name in (COORDINATES, NODES):
             if name in edges.manifest.files:
@@ -104,7 +104,7 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
                 numbers = pa.array(numbering.numbers(table["vertex"].to_numpy()))
                 table = table.set_column(table.schema.get_field_index("vertex"), table.schema.field("vertex"), numbers)
                 pq.write_table(table, folder / name, compression="zstd", write_page_checksum=True)
-        names = Names(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
+        names = VertexNames(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
         replace(numbering, names=names).require_right()
         counts = {"declared_vertices": len(names), "name_bytes": len(names.content)}
         return EdgeFacts.of(edges).model_copy(update=counts).stored()
@@ -116,9 +116,9 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
 def settle(edges: Folder, work: Path, published: Folder) -> Folder:
     """The step folder, next to the edge list of the newest run, with the files that `number_names` has written elsewhere."""
 
-    def write(folder: Path) -> Written:
+    def write(folder: Path) -> WrittenStep:
         for name in edges.manifest.files:
             link_or_copy(edges.path / name, folder / name)
-        return Written(edges.facts, {}, edges.manifest.files)
+        return WrittenStep(edges.facts, {}, edges.manifest.files)
 
     return make(work / in_turn(published, EDGES), "edges", edges.manifest.inputs, edges.manifest.parameters, write)

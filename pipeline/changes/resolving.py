@@ -8,7 +8,7 @@ from kernels.cpu.parallel import inverse, searched
 from kernels.graph import ID, OFFSET, Array, Graph, index_dtype
 from kernels.layout.merging.pairs import find, repeated, sorted_pairs
 from kernels.layout.rules import Edges
-from pipeline.changes.reading import DELETE, INSERT, OPERATIONS, UPDATE, Listed
+from pipeline.changes.reading import DELETE, INSERT, OPERATIONS, UPDATE, ChangeRows
 from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.store.deltas import Pairs
 
@@ -43,7 +43,7 @@ class Resolved:
     violations: dict[str, int]  # rows that were left out, by reason
 
 
-def resolve(graph: Graph, listed: Listed, ids: tuple[Array, Array], rules: ChangeRules, backend: Backend) -> Resolved:
+def resolve(graph: Graph, listed: ChangeRows, ids: tuple[Array, Array], rules: ChangeRules, backend: Backend) -> Resolved:
     """Look up the edges of a file of changes in the graph, whose arrays are where `backend` computes.
 
     Args:
@@ -115,7 +115,7 @@ def _edges_of(graph: Graph, ends: list[Array], backend: Backend) -> tuple[Array,
         width = graph.rows_by_id.dtype
         src, dst = (bring(end[known].astype(width), backend) for end in ends)
         places = find(graph.out, src, dst, inverse(graph.rows_by_id))
-        was[known] = fetch(places.found)
+        was[known] = fetch(places.exist)
         if weights is not None and graph.num_arcs:
             weights[known] = fetch(graph.out.weights[np.minimum(places.places, graph.num_arcs - 1)])  # type: ignore[index]
     return was, weights

@@ -8,8 +8,8 @@ import pyarrow as pa
 from kernels.cpu.parallel import elementwise
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.layout.cleaning import clean
-from kernels.layout.rows import take_rows
-from pipeline.changes.reading import DELETE, INSERT, UPDATE, Listed
+from kernels.layout.laid_out import take_rows
+from pipeline.changes.reading import DELETE, INSERT, UPDATE, ChangeRows
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
@@ -19,7 +19,7 @@ from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.steps.layout import as_edges, rules_of
 from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.scratch import scratch
 
 
@@ -32,21 +32,21 @@ class Snapshot:
         Raises BadInput if the file is not a graph.
         """
         self.file = source.url
-        asked = {"source": source.path if source.local else source.url, "sha256": None, "coordinates": None, "nodes": None}
+        replaced = {"source": source.path if source.local else source.url, "sha256": None, "coordinates": None, "nodes": None}
         with scratch(work) as unfinished:
-            edges = ingest(config.model_copy(update=asked), unfinished)
+            edges = ingest(config.model_copy(update=replaced), unfinished)
             rules, self._names, self._facts = rules_of(edges, layout), open_names(edges), EdgeFacts.of(edges)
             read = as_edges(read_edges(edges, backend), backend)
             ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
         self._ids, self._rules = fetch(ids), rules
 
-    def strings(self, names: Names | None) -> pa.Array | None:
+    def strings(self, names: VertexNames | None) -> pa.Array | None:
         """Its ids, if they and the graph's are strings. Raises BadInput if only one of both has strings."""
         if (names is None) != (self._names is None):
             raise BadInput(self.file, "has ids of another type than the graph (integers or strings)")
         return self._names.array() if self._names else None
 
-    def changes_from(self, graph: Graph, facts: GraphFacts, names: Names | None, backend: Backend) -> Listed:
+    def changes_from(self, graph: Graph, facts: GraphFacts, names: VertexNames | None, backend: Backend) -> ChangeRows:
         """The changes from another graph to that of the snapshot; vertices that the snapshot lacks stay.
 
         Args:
@@ -85,14 +85,14 @@ class Snapshot:
             of_all = np.zeros(len(ops), new_weights.dtype)
             given = [fetch(of) for _, _, of in parts if of is not None]
             of_all[ops != DELETE] = np.concatenate([*given, np.zeros(len(new), of_all.dtype)])  # all of one type: not rounded
-        return Listed(self.file, None, ops, pa.array(src), pa.array(dst), of_all, alone=len(new))
+        return ChangeRows(self.file, None, ops, pa.array(src), pa.array(dst), of_all, alone=len(new))
 
-    def _numbers(self, names: Names | None) -> Array:
+    def _numbers(self, names: VertexNames | None) -> Array:
         """The ids in the graph's numbering, which ascends with that of the snapshot."""
         if names is None or self._names is None:
             return self._ids
-        found: Array = names.find(self._names.array())[self._ids]
-        return found
+        numbers: Array = names.find(self._names.array())[self._ids]
+        return numbers
 
 
 def _keys(arcs: Csr, numbers: Array, most: int, both: bool) -> tuple[Array, Array | None]:
@@ -122,8 +122,8 @@ def _find(wanted: Array, ascending: Array) -> tuple[Array, Array]:
         return np.zeros_like(wanted, OFFSET), np.zeros_like(wanted, np.bool_)
 
     def find(some: Array) -> Array:
-        found: Array = np.searchsorted(ascending, some)
-        return found
+        places: Array = np.searchsorted(ascending, some)
+        return places
 
     places = np.minimum(elementwise(find, wanted, dtype=OFFSET), len(ascending) - 1)
     known: Array = ascending[places] == wanted

@@ -10,16 +10,16 @@ from pydantic import ValidationError
 from pipeline.config.loading import checked
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig, Damaged
-from pipeline.steps.publication.lookup import linked_run
 from pipeline.steps.publication.target import Target
 from pipeline.store import manifest
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.facts.run import ConfigurationFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.workspace import linked_run
 
 
 @dataclass(frozen=True)
-class State:
+class PublishedState:
     """A published run of a graph, to which changes can be applied."""
 
     output: Path
@@ -41,8 +41,8 @@ class State:
         try:
             return RunConfig.model_validate(given)
         except ValidationError as error:
-            asked = error.errors()[0]["loc"][0] in options
-        return checked(RunConfig, "options" if asked else f"{self.run.path}: its configuration cannot be used again", **given)
+            by_option = error.errors()[0]["loc"][0] in options
+        return checked(RunConfig, "options" if by_option else f"{self.run.path}: its configuration cannot be used again", **given)
 
     def steps(self) -> tuple[Folder, Folder]:
         """The edge list and the stored graph, whose files are not read. Raises BadConfig if a later run has replaced them."""
@@ -70,9 +70,9 @@ class State:
         )
 
 
-def newest(output: Path, link: str) -> State:
+def newest(output: Path, link: str) -> PublishedState:
     """The run that a link of an output folder names. Raises BadConfig if there is none, and Damaged without a manifest."""
     named = output / link
     if not named.is_symlink():
         raise BadConfig(f"{named}: is not a link to a run; `graphmill run` makes the first state of a graph")
-    return State(output, link, linked_run(named))
+    return PublishedState(output, link, linked_run(named))

@@ -6,28 +6,45 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
+from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
-from pipeline.cli import products, runs
-from pipeline.cli.init.commands import init
+from pipeline.cli import runs
+from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
-from pipeline.cli.summary import summarise
+from pipeline.cli.output import summarise
+from pipeline.cli.reach import reach
+from pipeline.config.formats import FORMATS
+from pipeline.registry.products import PRODUCTS
 
-STAGES = "\n".join(
-    f"* `{algorithm.name}`: {algorithm.help}; columns "
-    + ", ".join(f"{column.name}_0" if column.each else column.name for column in algorithm.columns)
-    + (", ..." if any(column.each for column in algorithm.columns) else "")
-    for algorithm in ALGORITHMS
+
+def _columns(columns: tuple[Column, ...]) -> str:
+    names = [f"{column.name}_0" if column.each else column.name for column in columns]
+    return ", ".join([*names, *(["..."] if any(column.each for column in columns) else [])])
+
+
+STAGES = "\n".join(f"* `{stage.name}`: {stage.help}; columns {_columns(stage.columns)}" for stage in ALGORITHMS)
+ON_REQUEST = "\n".join(
+    f"* `{product.name}`: {product.help}; columns {_columns(product.tables[0].columns)}"
+    for product in PRODUCTS.values()
+    if product.configuration
+)
+COMMANDS = ", and ".join(
+    f"`graphmill {product.name}` writes the {product.help}" for product in PRODUCTS.values() if product.command
 )
 HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
-A run reads a graph (DIMACS, SNAP, Matrix Market, GRAIL, PACE, CSV, TSV or Parquet; plain, .gz, .xz or .zst; a path or a URL),
+A run reads a graph (formats {", ".join(FORMATS)}; plain, .gz, .xz or .zst; a path or a URL),
 lays it out, computes its stages, proves every answer, and publishes one table per stage:
 
 {STAGES}
 
+A table of one of these names in a run's configuration asks for a product, made from the shortest paths from many vertices:
+
+{ON_REQUEST}
+
 With the index of stage `reachability`, `graphmill reach` answers for millions of pairs of vertices whether a path leads from one
-to the other. `graphmill matrix` and `graphmill trees` write the distances and paths from thousands of sources.
+to the other. For thousands of sources, {COMMANDS}.
 
 Read a table with `pandas.read_parquet("DIR/latest/bfs")`, or in DuckDB with `FROM 'DIR/latest/bfs/*.parquet'`. The page
 `DIR/latest/report.html` shows the results. A second run repeats only the steps whose input, parameters or code have changed.
@@ -106,21 +123,20 @@ def change(
 
     if snapshot and count_violations:
         raise BadConfig("--count-violations has no effect with --snapshot, whose changes can all be applied; leave one out")
-    place = output_folder(out).absolute()
+    output = output_folder(out).absolute()
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
     flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
     with showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
-        published = apply(place, changes, **flags, **given)
-    summarise(published, place)
+        published = apply(output, changes, **flags, **given)
+    summarise(published, output)
 
 
 for command in (
     init,
-    products.reach,
-    products.matrix,
-    products.trees,
+    reach,
+    *(product.resolve("command") for product in PRODUCTS.values() if product.command),
     runs.check,
     runs.estimate,
     runs.path,

@@ -1,6 +1,5 @@
 """The end of a command: one line on standard error if it fails, and no finalization of the interpreter."""
 
-import atexit
 import logging
 import os
 import signal
@@ -11,6 +10,7 @@ from typing import NoReturn
 
 from pipeline import signals
 from pipeline.cli import output
+from pipeline.cli.atexit_internals import run_exit_functions
 
 PATIENCE = 60  # seconds for functions of libraries, such as one that waits for its threads
 
@@ -75,7 +75,7 @@ def _leave(status: int, line: str | None) -> NoReturn:
 
     signal.signal(signal.SIGALRM, end)
     signal.alarm(PATIENCE)
-    atexit._run_exitfuncs()
+    run_exit_functions()
     end()
 
 

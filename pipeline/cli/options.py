@@ -8,12 +8,14 @@ from cyclopts import Parameter
 
 from kernels.registry import ALGORITHMS
 from pipeline.cli.arguments import Integer, Number
+from pipeline.config.formats import FORMATS
 
 if TYPE_CHECKING:
     from pipeline.config.run import RunConfig
 
 NAMES = ", ".join(algorithm.name for algorithm in ALGORITHMS)
 ON_REQUEST = ", ".join(algorithm.name for algorithm in ALGORITHMS if not algorithm.by_default)
+WITH_PAIRS = [algorithm.name for algorithm in ALGORITHMS if algorithm.has_pairs]
 WITH_SOURCES = ", ".join(algorithm.name for algorithm in ALGORITHMS if algorithm.has_sources)
 
 
@@ -48,7 +50,6 @@ class RunOptions:
         snap_limit: Largest distance in metres from a place LON,LAT to the vertex that stands for it. A place farther away is
             refused. Default: 1000.
         snap_to: Which vertices may stand for a place: those of the largest component (default: largest), or any.
-        pairs: Parquet file with columns `src` and `dst`: the pairs of stage max_flow.
         src: Column of the vertex at which an edge begins (CSV, TSV, Parquet, SNAP): its name, or its number from 1 if there is
             no header line. Default: src, or 1.
         dst: Column of the vertex at which an edge ends. Default: dst, or 2.
@@ -61,7 +62,6 @@ class RunOptions:
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
         named: Add a column of names after each column of ids in every table, if the source's ids are strings.
-        format: dimacs, arcs, snap, konect, matrix-market, gra, pace, csv, tsv or parquet. Default: by content and name.
         name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
@@ -92,7 +92,9 @@ class RunOptions:
     sources: Path | None = None
     snap_limit: Number | None = None
     snap_to: str | None = None
-    pairs: Path | None = None
+    pairs: Annotated[
+        Path | None, Parameter(help=f"Parquet file with columns `src` and `dst`: the pairs of stage {', '.join(WITH_PAIRS)}.")
+    ] = None
     src: str | None = None
     dst: str | None = None
     weight: str | None = None
@@ -102,7 +104,7 @@ class RunOptions:
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
-    format: str | None = None
+    format: Annotated[str | None, Parameter(help=f"{', '.join(FORMATS)}. Default: by content and name.")] = None
     name: str | None = None
     publish_as: str | None = None
     keep: Integer | None = None
@@ -143,7 +145,7 @@ class RunOptions:
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
         }  # fmt: skip
         if self.pairs is not None:
-            tables["max_flow"] = {"pairs": str(self.pairs)}
+            tables |= {stage: {"pairs": str(self.pairs)} for stage in WITH_PAIRS}
         if target.endswith(".toml"):
             config = load_run(Path(target), {"graph": graph, **tables}, output, **top)
         else:
@@ -157,6 +159,13 @@ class RunOptions:
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None}
+
+
+def cluster_table(cluster: str) -> dict[str, Any]:
+    """The table `[cluster]` that an option names."""
+    from pipeline.config.loading import load_cluster
+
+    return load_cluster(Path(cluster)).model_dump() if cluster.endswith(".toml") else {"scheduler": cluster}
 
 
 NO_OPTIONS, SNAP = RunOptions(), SnapOptions()

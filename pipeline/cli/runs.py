@@ -33,16 +33,16 @@ def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json:
 
     from pipeline.inspection.path import shortest_path
     from pipeline.report.wording import counted, number
-    from pipeline.steps.publication.lookup import find_run
+    from pipeline.store.workspace import find_run
 
-    found = shortest_path(find_run(out), src, dst, table)
+    shortest = shortest_path(find_run(out), src, dst, table)
     if as_json:
-        print_json(asdict(found))
+        print_json(asdict(shortest))
         return
-    length, arcs = found.vertices[-1]["distance"], counted(len(found.vertices) - 1, "arc")
-    print(f"{src} to {dst}: {number(length)} ({found.table}: {found.unit}), {arcs}; run {found.run}")
-    heads = [name for name in ("vertex", "id", "distance", "x", "y") if name in found.vertices[0]]
-    _print_rows(heads, ([_plain(row[head]) for head in heads] for row in found.vertices))
+    length, arcs = shortest.vertices[-1]["distance"], counted(len(shortest.vertices) - 1, "arc")
+    print(f"{src} to {dst}: {number(length)} ({shortest.table}: {shortest.unit}), {arcs}; run {shortest.run}")
+    heads = [name for name in ("vertex", "id", "distance", "x", "y") if name in shortest.vertices[0]]
+    _print_rows(heads, ([_plain(row[head]) for head in heads] for row in shortest.vertices))
 
 
 def runs(out: Path, /, *, as_json: Json = False) -> None:
@@ -59,19 +59,19 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     from pipeline.units import utc
 
     out = output_folder(out)
-    found, total = list_runs(out), bytes_of(out / "runs")
+    listed, total = list_runs(out), bytes_of(out / "runs")
     if as_json:
-        print_json({"runs": [asdict(run) for run in found], "bytes": total})
+        print_json({"runs": [asdict(run) for run in listed], "bytes": total})
         return
     _print_rows(
         ["run", "published", "graph", "size", "stages", ""],
         (
             [run.id, run.problem or utc(run.created), run.name, size(run.bytes), ",".join(run.stages), " ".join(run.links)]
-            for run in found
+            for run in listed
         ),
         right=(3,),
     )
-    print(f"{counted(len(found), 'run')}, {size(total)} on the disk; files that runs share count once")
+    print(f"{counted(len(listed), 'run')}, {size(total)} on the disk; files that runs share count once")
 
 
 def prune(out: Path, /, *, keep: Integer, at_least: str = "1h") -> None:
@@ -135,22 +135,22 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
     from pipeline.inspection.runs import run_before
     from pipeline.runtime.early import hide_pandas
     from pipeline.steps.destination import flushed, prepare
-    from pipeline.steps.publication.lookup import find_run
+    from pipeline.store.workspace import find_run
 
     hide_pandas()
     new = find_run(a)
     old, new = (run_before(new), new) if b is None else (new, find_run(b, new))
     written = None
     if out:
-        place = checked(DiffOptions, "options", output=out).output
-        prepare(place, STEP)
-        written = flushed(tabulate_changes(place, of_run(old), of_run(new)))
+        folder = checked(DiffOptions, "options", output=out).output
+        prepare(folder, STEP)
+        written = flushed(tabulate_changes(folder, of_run(old), of_run(new)))
         accomplish("the change tables are written")
-    found = difference(old, new, max(examples, 0))
+    differences = difference(old, new, max(examples, 0))
     if as_json:
-        print_json(asdict(found) | ({"out": written.facts} if written else {}))
+        print_json(asdict(differences) | ({"out": written.facts} if written else {}))
         return
-    _print_difference(found)
+    _print_difference(differences)
     if out and written:
         for table in written.facts["tables"]:
             print(f"  {out / table}_changes")
@@ -181,14 +181,14 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
 
     config = options.config(graph, Path(tempfile.gettempdir()))
     with showing(live=True):
-        found = steadily(config.files, lambda: check(config))
+        valid = steadily(config.files, lambda: check(config))
     if as_json:
-        print_json({"vertices": found.vertices, "arcs": found.arcs, "input": found.input.stored()})
+        print_json({"vertices": valid.vertices, "arcs": valid.arcs, "input": valid.input.stored()})
         return
-    print(f"\n{found.title}: {counted(found.vertices, 'vertex', 'vertices')}, {counted(found.arcs, 'arc')}; the graph is valid")
-    for what, sentence in read_as(found.input).items():
+    print(f"\n{valid.title}: {counted(valid.vertices, 'vertex', 'vertices')}, {counted(valid.arcs, 'arc')}; the graph is valid")
+    for what, sentence in read_as(valid.input).items():
         print(f"  {what.lower():<20} {sentence}")
-    for file in found.files:
+    for file in valid.files:
         print(f"  {'also valid':<20} {file}")
 
 
@@ -213,31 +213,31 @@ def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = F
     from pipeline.units import duration
 
     config = options.config(run, Path())
-    found = estimate(config)
-    sizes, title = found.sizes, config.graph.title
+    estimated = estimate(config)
+    sizes, title = estimated.sizes, config.graph.title
     if as_json:
-        print_json({**asdict(found), "total": found.total})
+        print_json({**asdict(estimated), "total": estimated.total})
     else:
         about = "" if sizes.exact else "about "
         vertices = f"about {sizes.vertices:,} vertices"
-        print(f"{title}: {about}{sizes.edges:,} edges ({sizes.origin}), {vertices}; {found.backend}, {found.cores} cores")
-        steps = [[step, duration(seconds)] for step, seconds in {**found.seconds, "whole run": found.total}.items()]
+        print(f"{title}: {about}{sizes.edges:,} edges ({sizes.origin}), {vertices}; {estimated.backend}, {estimated.cores} cores")
+        steps = [[step, duration(seconds)] for step, seconds in {**estimated.seconds, "whole run": estimated.total}.items()]
         _print_rows(["step", "takes about"], steps, right=(1,))
-        origin = "those of the previous run" if found.as_before else "from measured rates (docs/performance.md)"
+        origin = "those of the previous run" if estimated.as_before else "from measured rates (docs/performance.md)"
         print(f"  seconds are {origin}\n")
-        needs = [[need.what, size(need.needed), size(need.free)] for need in found.needs]
+        needs = [[need.what, size(need.needed), size(need.free)] for need in estimated.needs]
         _print_rows(["", "takes about", "free"], needs, right=(1, 2))
-    if short := [need for need in found.needs if not need.fits]:
+    if short := [need for need in estimated.needs if not need.fits]:
         words = ", ".join(f"{size(need.needed)} of {need.what} where {size(need.free)} are free" for need in short)
         raise TooLarge(f"{title}: would take about {words}")
 
 
-def _print_difference(found: "RunDifference") -> None:
-    print(f"{found.old} -> {found.new}")
-    for sign, names in (("+", found.added), ("-", found.removed)):
+def _print_difference(differences: "RunDifference") -> None:
+    print(f"{differences.old} -> {differences.new}")
+    for sign, names in (("+", differences.added), ("-", differences.removed)):
         for name in names:
             print(f"  {sign} {name}: this table is only in the {'new' if sign == '+' else 'old'} run")
-    for name, table in found.tables.items():
+    for name, table in differences.tables.items():
         print(f"  {name}: {_sentence(table)}")
         for sign, kind in (("+", "added"), ("-", "removed"), ("~", "changed")):
             for row in table.examples[kind]:

@@ -1,6 +1,6 @@
 """A stored graph as a group of ranks holds it, from the kernel to the table: whole on one rank, or in shards.
 
-Every step is written once, over this interface, and runs on each rank of a group. `Place.graph` chooses the implementation.
+Every step is written once, over this interface, and runs on each rank of a group. `TaskContext.graph` chooses the implementation.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form
+from pipeline.tables.forms import TableForm
 
 
 class Slice(NamedTuple):
@@ -48,7 +48,7 @@ class HeldGraph(Protocol):
     def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
         """`certify(answer, **options)` checks what `read` returned."""
 
-    def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows of the table that this rank writes of answer `number`, each batch with the number of its file."""
 
     def read(self, table: AnswerTable, number: int) -> Any:
@@ -61,10 +61,10 @@ class HeldIndex(HeldGraph, Protocol):
     def index_reader(self, index: Folder) -> Callable[[], ShardAnswer[Any]]:
         """A solver that reads this rank's part of a stored index."""
 
-    def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
+    def index_memory(self, config: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
         """What an index in these dimensions is called, how many bytes building it takes here, and in which memory."""
 
-    def index_builder(self, asked: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[Any]]:
+    def index_builder(self, config: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[Any]]:
         """A solver that builds this rank's part of an index in some of its dimensions."""
 
     def index_slices(self, part: Any) -> Iterator[Slice]:

@@ -10,7 +10,7 @@ from typing import Protocol
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
 from pipeline.cluster.loading import load, loaded_modules
-from pipeline.cluster.protocol import Cluster, Place, Result, Task
+from pipeline.cluster.protocol import Cluster, Result, Task, TaskContext
 from pipeline.cluster.start import require_startable, started
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
@@ -45,7 +45,7 @@ class StartedLater:
     """A cluster that `prepare`, or else the first `map`, starts, and that `release` closes, both in the background."""
 
     def __init__(self, config: ClusterConfig, backend: Backend) -> None:
-        self.shards = config.shards
+        self.shards, self.open_graphs = config.shards, None
         self._config, self._backend = config, backend
         self._open = ExitStack()
         self._starting: Future[Cluster] | None = None
@@ -68,13 +68,13 @@ class StartedLater:
 
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Raises as `prepare`, too."""
         self.prepare(backend)
         assert self._starting
@@ -116,5 +116,5 @@ class StartedLater:
             self._open.close()
 
 
-def _load(place: Place, modules: Sequence[str]) -> None:
-    load(place.backend, modules)
+def _load(context: TaskContext, modules: Sequence[str]) -> None:
+    load(context.backend, modules)

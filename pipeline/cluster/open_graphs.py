@@ -59,31 +59,31 @@ class OpenGraphs:
         """Load a rank's shard; `ranks_here` of the ranks are in this process. Raises as `graph`."""
         key = graph.digest, backend, communicator.size, communicator.rank
         with self._lock:
-            found = self._shards.get(key)
-            if found is None:
+            dealt = self._shards.get(key)
+            if dealt is None:
                 require_visible(graph.path)
-            self._keep(ranks_here - (found is None))  # before loading: both do not fit into the memory at the same time
-        if found is None:
+            self._keep(ranks_here - (dealt is None))  # before loading: both do not fit into the memory at the same time
+        if dealt is None:
             dealing = dealing_of(graph, communicator.size)
-            found = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here), dealing)
+            dealt = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here), dealing)
         with self._lock:
-            self._shards[key] = found
+            self._shards[key] = dealt
             self._shards.move_to_end(key)
             self._keep(ranks_here)
-        return found
+        return dealt
 
     def _open(self, folder: Folder, backend: Backend, opener: Callable[[Folder, Backend], Opened]) -> Opened:
         key = folder.digest, backend
         with self._lock:
-            found = self._whole.get(key)
-            if found is None:
+            opened = self._whole.get(key)
+            if opened is None:
                 require_visible(folder.path)
                 self._whole.clear()  # before opening: both do not fit into the memory at the same time
-                found = opener(folder, backend)
-                if isinstance(found, Graph) and backend == "cpu":
-                    found = replace(found, numbering=self._numbering(folder.digest))
-                self._whole[key] = found
-        return found  # type: ignore[return-value]  # a digest belongs to one kind of folder
+                opened = opener(folder, backend)
+                if isinstance(opened, Graph) and backend == "cpu":
+                    opened = replace(opened, numbering=self._numbering(folder.digest))
+                self._whole[key] = opened
+        return opened  # type: ignore[return-value]  # a digest belongs to one kind of folder
 
     def _numbering(self, digest: str) -> Derived:
         """Values derived from the vertices of this graph; those of the last graph only are kept."""

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Place:
+class TaskContext:
     """Where a task runs: one rank of a group."""
 
     backend: Backend  # {"cpu", "gpu"}
@@ -75,16 +75,20 @@ class Cluster(Protocol):
     def shards(self) -> int:
         """How many ranks hold a graph together; 0: every worker holds all of it."""
 
+    @property
+    def open_graphs(self) -> OpenGraphs | None:
+        """What tasks have open, if they run on threads of this process; None if other processes run them."""
+
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
-        """Yield the results of `function(place, task)` of the ranks of the task's group, task by task.
+    ) -> Iterator[Sequence[Result]]:
+        """The results of `function(context, task)` of the ranks of the task's group, task by task.
 
         The first exception ends the iteration. A task may run more than once.
 

@@ -20,8 +20,8 @@ from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.batches import as_batch
-from pipeline.tables.forms import Form, form_of, with_arrays
-from pipeline.tables.over_ranks import OwnVertices, Spread, edge_places, own_edges, own_rows
+from pipeline.tables.forms import TableForm, form_of, with_arrays
+from pipeline.tables.over_ranks import ShardVertices, Spread, edge_places, own_edges, own_rows
 
 
 class ShardOfGraph:
@@ -32,7 +32,7 @@ class ShardOfGraph:
     def __init__(self, folder: Folder, held: DealtShard, communicator: Communicator) -> None:
         self.communicator = communicator
         self._folder, self._shard, self._dealing = folder, held.shard, held.dealing
-        self._vertices = OwnVertices(held.shard, communicator, DealtRows(rows_by_id_in_blocks(folder), held.dealing))
+        self._vertices = ShardVertices(held.shard, communicator, DealtRows(rows_by_id_in_blocks(folder), held.dealing))
         self._ascending = Spread(communicator, self._vertices.positions)
 
     def row(self, stored_row: int) -> int:
@@ -47,7 +47,7 @@ class ShardOfGraph:
         """See `HeldGraph.certifier`."""
         return partial(algorithm.resolve("sharded_certificate"), self._shard, self.communicator)
 
-    def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`. The ranks exchange one row group after the other."""
         here = self._placed(answer)
         spread, total = self._ascending, self._shard.num_vertices

@@ -22,7 +22,7 @@ from pipeline.store.index.arrays import arrays_of
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form
+from pipeline.tables.forms import TableForm
 from pipeline.tables.index_parts import proposed_part, read_part
 from pipeline.tables.over_ranks import own_rows
 
@@ -34,7 +34,7 @@ class ShardOfIndex(ShardOfGraph):
         """See `HeldGraph.index_reader`."""
         return partial(read_part, index, self._dealing, self._shard, self.communicator)
 
-    def batches(self, form: Form, answer: IndexPart, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, form: TableForm, answer: IndexPart, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
         return super().batches(form, answer.rows, schema, number)
 
@@ -44,15 +44,15 @@ class ShardOfIndex(ShardOfGraph):
         columns = own_rows(self._vertices, table.row_groups(number, self.communicator))
         return self._placed(proposed_part(table.index, self._shard, self._vertices, columns))
 
-    def index_memory(self, asked: ReachabilityConfig, _: range) -> tuple[str, int, Backend]:
+    def index_memory(self, config: ReachabilityConfig, _: range) -> tuple[str, int, Backend]:
         """See `HeldGraph.index_memory`."""
         rows, arcs = len(self._shard.local_rows), len(self._shard.local_out.indices)
-        needed = memory(rows, arcs, asked.dimensions, asked.method).build
+        needed = memory(rows, arcs, config.dimensions, config.method).build
         return f"one of {self.communicator.size} parts, of {rows:,} rows and {arcs:,} arcs", needed, "cpu"
 
-    def index_builder(self, asked: ReachabilityConfig, _: range) -> Callable[[], ShardAnswer[IndexPart]]:
+    def index_builder(self, config: ReachabilityConfig, _: range) -> Callable[[], ShardAnswer[IndexPart]]:
         """See `HeldGraph.index_builder`. The ranks build all dimensions together."""
-        return partial(reachability, self._shard, self.communicator, asked.dimensions, asked.seed, asked.method)
+        return partial(reachability, self._shard, self.communicator, config.dimensions, config.seed, config.method)
 
     def index_slices(self, part: IndexPart) -> Iterator[Slice]:
         """See `HeldGraph.index_slices`. What is stored numbers rows as the graph is stored, not as they are dealt."""

@@ -6,13 +6,13 @@ from functools import partial
 from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
-from kernels.distributed.threads import on_daemon_thread
 from kernels.gpu.devices import device_count
 from pipeline.cluster.open_graphs import OpenGraphs
-from pipeline.cluster.protocol import Place, Result, Task
+from pipeline.cluster.protocol import Result, Task, TaskContext
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.early import load_kernels
 from pipeline.runtime.threads import map_in_order
+from pipeline.signals import beside
 from pipeline.store.code import Code
 
 _NEVER = 10.0**8  # seconds: a thread of this process is not lost, however long it computes
@@ -26,45 +26,44 @@ class LocalThreads:
 
     def __init__(self, shards: int = 0) -> None:
         self.shards = shards
-        self.open_graphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
+        self.open_graphs: OpenGraphs = OpenGraphs()  # of its ranks, of a GPU, and a graph that changes were merged into
 
     def prepare(self, backend: Backend) -> None:
         """See `RunCluster.prepare`. Numba and CuPy take half a second to import."""
-        on_daemon_thread(partial(load_kernels, backend))
+        beside(partial(load_kernels, backend))
 
     def release(self) -> None:
         """See `RunCluster.release`: nothing to end."""
 
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Fewer tasks than cores divide the cores among them; `code` is this process's."""
         if ranks:
-            yield from self._map_over_ranks(function, tasks, backend, ranks)
-            return
+            return self._map_over_ranks(function, tasks, backend, ranks)
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the GIL; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
         open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
-        place = Place(backend, open_graphs, at_once // running)
-        for result in map_in_order(partial(function, place), tasks, running):
-            yield [result]
+        context = TaskContext(backend, open_graphs, at_once // running)
+        # each is the only result of its group
+        return zip(map_in_order(partial(function, context), tasks, running), strict=True)
 
     def _map_over_ranks(
-        self, function: Callable[[Place, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
-    ) -> Iterator[list[Result]]:
+        self, function: Callable[[TaskContext, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
+    ) -> Iterator[Sequence[Result]]:
         def run(communicator: Communicator) -> list[Result]:
-            place = Place(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
-            return [function(place, task) for task in tasks]
+            context = TaskContext(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
+            return [function(context, task) for task in tasks]
 
         gpus = min(ranks, device_count()) if backend == "gpu" else 0
         results = threads.run_ranks(ranks, _on_gpus(gpus, run) if gpus > 1 else run, _NEVER)
-        yield from (list(of_task) for of_task in zip(*results, strict=True))
+        yield from zip(*results, strict=True)
 
 
 def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[threads.ThreadRank], list[Result]]:

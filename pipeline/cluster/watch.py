@@ -26,28 +26,28 @@ class Watch:
 
     def __init__(self, ask: Callable[[], Future[list[str]]], scheduler: str, deadline: float) -> None:
         self._ask, self._scheduler, self._deadline = ask, scheduler, deadline
-        self._asked: Future[list[str]] | None = None
+        self._awaited: Future[list[str]] | None = None
         self._silence, self._checked = 0.0, time.monotonic()
 
     def __call__(self) -> list[str]:
         """The workers' addresses; none if the scheduler has none, or has not answered yet."""
-        found, now = self._found(), time.monotonic()
+        workers, now = self._answer(), time.monotonic()
         self._silence += min(now - self._checked, _SHARE * self._deadline)
         self._checked = now
-        if found:
+        if workers:
             self._silence = 0.0
         elif self._silence >= self._deadline:
-            silence = "did not answer" if found is None else "had no worker"
+            silence = "did not answer" if workers is None else "had no worker"
             raise ClusterLost(f"cluster: the scheduler {self._scheduler} {silence} for {self._deadline:g} s")
-        return found or []
+        return workers or []
 
-    def _found(self) -> list[str] | None:
+    def _answer(self) -> list[str] | None:
         """The addresses of the workers that the scheduler has; None if it does not answer."""
-        asked = self._asked = self._asked or self._ask()
-        if not wait([asked], _SHARE * self._deadline).done:
+        awaited = self._awaited = self._awaited or self._ask()
+        if not wait([awaited], _SHARE * self._deadline).done:
             return None
-        self._asked = None
+        self._awaited = None
         try:
-            return asked.result()
+            return awaited.result()
         except (OSError, CancelledError):  # or the client has just closed
             return None

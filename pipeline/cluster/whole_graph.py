@@ -19,8 +19,8 @@ from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form, form_of
-from pipeline.tables.row_lookup import Ids
+from pipeline.tables.forms import TableForm, form_of
+from pipeline.tables.row_lookup import VertexRows
 
 
 class WholeGraph:
@@ -52,7 +52,7 @@ class WholeGraph:
         """See `HeldGraph.certifier`."""
         return partial(algorithm.resolve("certificate"), self.graph)
 
-    def batches(self, form: Form, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
         return in_files(form, self.graph, answer, schema, number)
 
@@ -61,7 +61,9 @@ class WholeGraph:
         return form_of(table.algorithm).read(self.graph, table.columns(number), table.source(number))
 
 
-def in_files(form: Form, graph: Ids, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+def in_files(
+    form: TableForm, graph: VertexRows, answer: Any, schema: pa.Schema, number: int
+) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of answer `number` of a table, divided into its files: each row group with the number of its file."""
     total = form.rows(graph, answer)
     first, _ = tables.place_of(number, total, 0)

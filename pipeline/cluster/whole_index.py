@@ -16,7 +16,7 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.index.arrays import StoredIndex, arrays_of, open_index
 from pipeline.store.manifest import Folder
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import Form
+from pipeline.tables.forms import TableForm
 from pipeline.tables.index_parts import read_labels
 
 
@@ -27,7 +27,9 @@ class WholeIndex(WholeGraph):
         """See `HeldGraph.index_reader`. The index has the external ids, so the graph is not opened."""
         return lambda: ShardAnswer(open_index(index), 0)
 
-    def batches(self, form: Form, answer: StoredIndex, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(
+        self, form: TableForm, answer: StoredIndex, schema: pa.Schema, number: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
         return in_files(form, answer, answer.index, schema, number)
 
@@ -36,20 +38,20 @@ class WholeIndex(WholeGraph):
         assert table.index
         return read_labels(self.graph, table, open_index(table.index, self._backend))
 
-    def index_memory(self, asked: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
+    def index_memory(self, config: ReachabilityConfig, dimensions: range) -> tuple[str, int, Backend]:
         """See `HeldGraph.index_memory`."""
         vertices, arcs = GraphFacts.of(self._folder).vertices, GraphFacts.of(self._folder).arcs
-        needed = memory(vertices, arcs, len(dimensions), asked.method, gpu=self._backend == "gpu").build
+        needed = memory(vertices, arcs, len(dimensions), config.method, gpu=self._backend == "gpu").build
         return f"the index of {vertices:,} vertices and {arcs:,} arcs in {len(dimensions):,} dimensions", needed, self._backend
 
-    def index_builder(self, asked: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[ReachabilityIndex]]:
+    def index_builder(self, config: ReachabilityConfig, dimensions: range) -> Callable[[], ShardAnswer[ReachabilityIndex]]:
         """See `HeldGraph.index_builder`. For some dimensions the condensation is kept for the others with the graph."""
         graph = self.graph
-        some = None if len(dimensions) == asked.dimensions else dimensions
+        some = None if len(dimensions) == config.dimensions else dimensions
 
         def build() -> ShardAnswer[ReachabilityIndex]:
             nodes: Condensation = graph.derived.get(condense, lambda: condense(graph)) if some else condense(graph)
-            labels: Labels = label(nodes, asked.dimensions, asked.seed, asked.method, some)
+            labels: Labels = label(nodes, config.dimensions, config.seed, config.method, some)
             return ShardAnswer(ReachabilityIndex(nodes, labels), 0)
 
         return build

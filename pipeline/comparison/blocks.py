@@ -18,7 +18,7 @@ KINDS = ("added", "removed", "changed")
 
 
 @dataclass(frozen=True)
-class Columns:
+class ComparedColumns:
     """The columns that both versions of a table have."""
 
     keys: list[str]
@@ -35,7 +35,7 @@ class BlockDifference:
     """
 
     blocks: tuple[pa.Table, pa.Table]
-    names: Columns
+    names: ComparedColumns
     places: tuple[Array, Array]
     kinds: Array
     columns: dict[str, int] = field(default_factory=dict)
@@ -51,13 +51,13 @@ class BlockDifference:
 
     def rows(self) -> pa.Table:
         """The rows of the change table, sorted by the keys."""
-        found = {}
+        columns = {}
         for name in self.names.keys:
             old, new = self.taken(name)
-            found[name] = pc.coalesce(new, old) if new.null_count else new
+            columns[name] = pc.coalesce(new, old) if new.null_count else new
         for name in self.names.values:
-            found |= {mark + name: values for mark, values in zip((OLD, NEW), self.taken(name), strict=True)}
-        return pa.table(found | {KIND.name: pa.DictionaryArray.from_arrays(self.kinds, KINDS)})
+            columns |= {mark + name: values for mark, values in zip((OLD, NEW), self.taken(name), strict=True)}
+        return pa.table(columns | {KIND.name: pa.DictionaryArray.from_arrays(self.kinds, KINDS)})
 
     def taken(self, name: str) -> tuple[pa.Array, pa.Array]:
         """The values of a column in the old and in the new block, at the rows that differ; null where a block lacks the key."""
@@ -68,7 +68,7 @@ class BlockDifference:
 
 
 def compare_blocks(
-    old: pa.Table, new: pa.Table, names: Columns, examples: int, matched: Callable[[Array, Array], Matching] = match
+    old: pa.Table, new: pa.Table, names: ComparedColumns, examples: int, matched: Callable[[Array, Array], Matching] = match
 ) -> BlockDifference:
     """Compare two sorted blocks with the same range of keys; return up to this many examples of each kind.
 
@@ -80,25 +80,25 @@ def compare_blocks(
     changed = np.logical_or.reduce([np.zeros(len(new), np.bool_), *differs.values()])
     places = _differing_rows(before, after, matching, changed)
     kinds = np.where(places[0] < 0, 0, np.where(places[1] < 0, 1, 2)).astype(np.int8)
-    found = BlockDifference((old, new), names, places, kinds)
+    difference = BlockDifference((old, new), names, places, kinds)
     for name, unequal in differs.items():
         if count := int(np.count_nonzero(unequal)):
-            found.columns[name] = count
-            if name not in names.ids and (most := _largest(*found.taken(name))) is not None:
-                found.largest[name] = most
+            difference.columns[name] = count
+            if name not in names.ids and (most := _largest(*difference.taken(name))) is not None:
+                difference.largest[name] = most
     if examples:
         unequal_rows = {name: unequal[changed] for name, unequal in differs.items()}
-        found.examples = dict(zip(KINDS, _examples(found, unequal_rows, examples), strict=True))
-    return found
+        difference.examples = dict(zip(KINDS, _examples(difference, unequal_rows, examples), strict=True))
+    return difference
 
 
-def _examples(found: BlockDifference, differs: dict[str, Array], most: int) -> Iterator[list[dict[str, Any]]]:
+def _examples(difference: BlockDifference, differs: dict[str, Array], most: int) -> Iterator[list[dict[str, Any]]]:
     """Keys of the first rows that were added, and removed; of changed ones also the values that differ.
 
     `differs`, bool [changed rows] each: for each column where its values differ.
     """
-    (old, new), (rows_of_old, rows_of_new), keys = found.blocks, found.places, found.names.keys
-    added, removed, changed = (np.flatnonzero(found.kinds == kind)[:most] for kind in range(len(KINDS)))
+    (old, new), (rows_of_old, rows_of_new), keys = difference.blocks, difference.places, difference.names.keys
+    added, removed, changed = (np.flatnonzero(difference.kinds == kind)[:most] for kind in range(len(KINDS)))
     yield new.select(keys).take(rows_of_new[added]).to_pylist()
     yield old.select(keys).take(rows_of_old[removed]).to_pylist()
     shown = [readable(block.take(rows[changed])).to_pylist() for block, rows in ((old, rows_of_old), (new, rows_of_new))]
@@ -138,11 +138,11 @@ def _differs(old: pa.Array, new: pa.Array, matching: Matching) -> Array:
     if len(matching.added) == len(new):
         return np.zeros(len(new), np.bool_)
     if old.type == new.type:
-        found = differing(old, new, matching.source)
+        unequal = differing(old, new, matching.source)
     else:
-        found = _of_other_types_differ(old if matching.source is None else old.take(matching.source), new)
-    found[matching.added] = False
-    return found
+        unequal = _of_other_types_differ(old if matching.source is None else old.take(matching.source), new)
+    unequal[matching.added] = False
+    return unequal
 
 
 def _of_other_types_differ(old: pa.Array, new: pa.Array) -> Array:

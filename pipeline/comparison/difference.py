@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
+from pipeline.comparison.blocks import KINDS, ComparedColumns, compare_blocks
 from pipeline.comparison.matching import Matchings, Unordered
-from pipeline.comparison.merging import Key, Side, aligned, ranges
-from pipeline.comparison.numbers import Numbers, numbers_of
+from pipeline.comparison.merging import Key, VersionReader, aligned, ranges
+from pipeline.comparison.numbers import CommonNumbers, numbers_of
 from pipeline.comparison.replay import replays
 from pipeline.comparison.versions import Version, of_run
 from pipeline.errors import Damaged, ProofFailed
@@ -93,7 +93,7 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
     )
 
 
-def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: Numbers | None = None) -> TableDifference:
+def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: CommonNumbers | None = None) -> TableDifference:
     """Compare two versions of a table; with `numbers` by the ids of the source, which are strings."""
     comparison = Comparison(name, old, new, numbers)
     for _, part in compared([comparison], examples):
@@ -103,12 +103,12 @@ def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: N
 
 @dataclass
 class Part:
-    """The differences in a range of keys; `found.rows` are those of the range.
+    """The differences in a range of keys; `difference.rows` are those of the range.
 
     If a change table is wanted: its rows, proved, with the kinds as a dictionary; and the seconds of the proof.
     """
 
-    found: TableDifference
+    difference: TableDifference
     rows: list[pa.Table] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -120,27 +120,29 @@ class Comparison:
         columns: Those of both.
     """
 
-    def __init__(self, name: str, old: Version, new: Version, numbers: Numbers | None = None, tabulated: bool = False) -> None:
+    def __init__(
+        self, name: str, old: Version, new: Version, numbers: CommonNumbers | None = None, tabulated: bool = False
+    ) -> None:
         """`tabulated`: the rows of a change table are wanted."""
         self.name, self.numbers, self._versions, self._tabulated = name, numbers, (old, new), tabulated
         named = numbers is not None
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
         shared = [column for column in present[0] if column in present[1]]
         keys = changes.keys(name)
-        self.columns = Columns(keys, [column for column in shared if column not in keys], changes.ids(name))
+        self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name, new.schema))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
-        self._sides = [Side(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
+        self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
         same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]
         self._same, self._read = old.same(new) and same_ids, [0, 0]
         extra, lost = ([one for one in a if one not in b] for a, b in (present[::-1], present))
-        self._found = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
+        self._difference = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
 
     def ranges(self) -> list[tuple[Key, Key]]:
         """The ranges of keys to compare; none if both versions have the same bytes."""
-        found = [] if self._same else ranges(*self._sides)
+        key_ranges = [] if self._same else ranges(*self._sides)
         for side in self._sides:
-            side.share(found)
-        return found
+            side.share(key_ranges)
+        return key_ranges
 
     def part(self, keys: tuple[Key, Key], examples: int, matchings: Matchings) -> Part:
         """Compare a range of keys; list up to this many rows of each kind. Raises Damaged and ProofFailed."""
@@ -156,26 +158,26 @@ class Comparison:
                     raise ProofFailed(f"{self.name}{changes.SUFFIX}: does not turn the old table into the new one")
                 part.seconds += time.perf_counter() - started
                 part.rows += [rows] if len(rows) else []
-            found = TableDifference((len(old), len(new)), *block.counts, block.columns, block.largest)
-            found.examples |= block.examples
-            part.found.absorb(found, examples)
-            part.found.rows = part.found.rows[0] + len(old), part.found.rows[1] + len(new)
+            of_block = TableDifference((len(old), len(new)), *block.counts, block.columns, block.largest)
+            of_block.examples |= block.examples
+            part.difference.absorb(of_block, examples)
+            part.difference.rows = part.difference.rows[0] + len(old), part.difference.rows[1] + len(new)
         return part
 
     def take(self, part: Part, examples: int = 0) -> None:
         """Add the part of the next range."""
-        self._found.absorb(part.found, examples)
-        self._read = [done + more for done, more in zip(self._read, part.found.rows, strict=True)]
+        self._difference.absorb(part.difference, examples)
+        self._read = [done + more for done, more in zip(self._read, part.difference.rows, strict=True)]
 
     def result(self) -> TableDifference:
         """The differences, after the parts of all ranges. Raises Damaged unless the parts have every row once."""
-        for version, read, rows in zip(self._versions, self._read, self._found.rows, strict=True):
+        for version, read, rows in zip(self._versions, self._read, self._difference.rows, strict=True):
             if read != rows and not self._same:
                 raise Damaged(f"{next(iter(version.files)).parent}: {read} of {rows} rows are in the order of the table's keys")
         if self.numbers:
-            for row in (row for rows in self._found.examples.values() for row in rows):
+            for row in (row for rows in self._difference.examples.values() for row in rows):
                 row |= {name: self._named(value) for name, value in row.items() if name in self.columns.ids}
-        return self._found
+        return self._difference
 
     def _named(self, value: Any) -> Any:
         assert self.numbers

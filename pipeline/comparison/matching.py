@@ -70,7 +70,7 @@ class _Known:
 
     lock: Lock = field(default_factory=Lock)
     keys: tuple[Array, Array] | None = None
-    found: Matching | None = None
+    matching: Matching | None = None
 
 
 class Matchings:
@@ -89,9 +89,9 @@ class Matchings:
             if len(self._known) > self._most:
                 self._known.popitem(last=False)
         with known.lock:
-            if known.found is None:
-                known.keys, known.found = (old, new), match(old, new)
-                return known.found
+            if known.matching is None:
+                known.keys, known.matching = (old, new), match(old, new)
+                return known.matching
         assert known.keys
         same = all(np.array_equal(one, other) for one, other in zip(known.keys, (old, new), strict=True))
-        return known.found if same else match(old, new)
+        return known.matching if same else match(old, new)

@@ -32,7 +32,7 @@ Key = tuple[Any, ...] | None  # None: beyond all keys
 
 
 @dataclass(frozen=True)
-class _Group:
+class _RowGroup:
     """A row group of a file, and the rows of the table before it."""
 
     path: Path
@@ -41,18 +41,18 @@ class _Group:
     before: int
 
 
-class Side:
+class VersionReader:
     """A version of a table, of which some columns are read."""
 
     def __init__(self, version: Version, columns: list[str], keys: list[str], numbers: Mapping[str, Array] | None = None) -> None:
         """`numbers` replace the values of columns of vertices: each value by the number at its place, in the same order."""
         self.keys, self._columns, self._numbers, self._version = keys, columns, numbers or {}, version
-        self.groups: list[_Group] = []
+        self.groups: list[_RowGroup] = []
         self.rows = 0
         for path, footer in version.footers.items():
             for number in range(footer.num_row_groups):
                 rows = footer.row_group(number).num_rows
-                self.groups.append(_Group(path, number, rows, self.rows))
+                self.groups.append(_RowGroup(path, number, rows, self.rows))
                 self.rows += rows
         self._first: dict[int, tuple[Any, ...]] = {}
         self._uses = Counter[int]()  # how many ranges still have to read a row group that several have in common
@@ -70,21 +70,21 @@ class Side:
             self._first[group] = self._smallest(self.groups[group]) or self._read_first(self.groups[group])
         return self._first[group]
 
-    def _smallest(self, group: _Group) -> Key:
+    def _smallest(self, group: _RowGroup) -> Key:
         """The first key by the statistics of a row group; None if they do not state it."""
         about = self._version.footers[group.path].row_group(group.number)
         columns = {column.path_in_schema: column.statistics for column in map(about.column, range(about.num_columns))}
-        found = list[Any]()
+        smallest = list[Any]()
         for key in self.keys:  # a column ascends within a row group where all keys before it are the same
             stated = columns.get(key)
             if not (stated and stated.has_min_max) or key in self._numbers:
                 return None
-            found.append(stated.min)
-            if stated.min != stated.max and len(found) < len(self.keys):
+            smallest.append(stated.min)
+            if stated.min != stated.max and len(smallest) < len(self.keys):
                 return None
-        return tuple(found)
+        return tuple(smallest)
 
-    def _read_first(self, group: _Group) -> tuple[Any, ...]:
+    def _read_first(self, group: _RowGroup) -> tuple[Any, ...]:
         with self._opened(group) as file:
             columns = [key for key in self.keys if key != ROW]
             first = next(file.iter_batches(1, row_groups=[group.number], columns=columns, use_threads=False))
@@ -127,7 +127,7 @@ class Side:
         return rows
 
     @contextmanager
-    def _opened(self, group: _Group) -> Iterator[pq.ParquetFile]:
+    def _opened(self, group: _RowGroup) -> Iterator[pq.ParquetFile]:
         """The file of a row group. Raises Damaged if it cannot be read."""
         try:
             footer = self._version.footers[group.path]
@@ -140,9 +140,9 @@ class Side:
         """Rows, before which the table has others, with the column `ROW` if it is the key, and with other numbers of vertices."""
         if self.keys == [ROW]:
             rows = rows.append_column(ROW, pa.array(np.arange(before, before + len(rows))))
-        for place, name in enumerate(rows.schema.names):
+        for position, name in enumerate(rows.schema.names):
             if name in self._numbers:
-                rows = rows.set_column(place, name, _renumbered(rows[name].combine_chunks(), self._numbers[name]))
+                rows = rows.set_column(position, name, _renumbered(rows[name].combine_chunks(), self._numbers[name]))
         return rows
 
 
@@ -155,7 +155,7 @@ def below(table: pa.Table, keys: list[str], limit: tuple[Any, ...]) -> tuple[int
     return begin, end
 
 
-def ranges(old: Side, new: Side) -> list[tuple[Key, Key]]:
+def ranges(old: VersionReader, new: VersionReader) -> list[tuple[Key, Key]]:
     """Ranges of keys that cover both versions, each of about as many rows as a row group has."""
     longer = max((new, old), key=lambda side: side.rows)
     cuts: list[Key] = [None]
@@ -168,7 +168,7 @@ def ranges(old: Side, new: Side) -> list[tuple[Key, Key]]:
     return [*pairwise([*cuts, None])]
 
 
-def aligned(sides: Sequence[Side], begin: Key = None, end: Key = None) -> Iterator[tuple[pa.Table, pa.Table]]:
+def aligned(sides: Sequence[VersionReader], begin: Key = None, end: Key = None) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Pairs of blocks of up to `ROWS` rows of both versions in a range; both blocks of a pair have the same range of keys."""
     keys, read = sides[0].keys, [side.between(begin, end) for side in sides]
     held = [side.empty() for side in sides]

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.comparison.blocks import KINDS, Columns
+from pipeline.comparison.blocks import KINDS, ComparedColumns
 from pipeline.comparison.values import ascend, differing, key_numbers, same, valid, whole
 from pipeline.tables.changes import KIND, NEW, OLD
 
 
-def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> bool:
+def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: ComparedColumns) -> bool:
     """Whether the keys of these rows ascend, each once, and they are all rows by which `new` differs from `old`, and no others.
 
     Args:
@@ -43,18 +43,18 @@ def replays(old: pa.Table, new: pa.Table, rows: pa.Table, names: Columns) -> boo
 
 def _differ(old: pa.Table, new: pa.Table, names: Sequence[str], kept: Sequence[Array | None]) -> Array:
     """Whether the rows `kept` (None: all) of two blocks, equally many, differ in one of these columns, bool [n]."""
-    found = np.zeros(len(old) if kept[0] is None else len(kept[0]), np.bool_)
+    unequal = np.zeros(len(old) if kept[0] is None else len(kept[0]), np.bool_)
     for name in names:
-        found |= differing(whole(old[name]), whole(new[name]), *kept)
-    return found
+        unequal |= differing(whole(old[name]), whole(new[name]), *kept)
+    return unequal
 
 
 def codes(kinds: pa.ChunkedArray) -> Array:
     """The numbers in `KINDS` of a column of kinds, which is a dictionary; -1 for any other text."""
     column = whole(kinds)
     known = [KINDS.index(kind) if kind in KINDS else -1 for kind in column.dictionary.to_pylist()]
-    found: Array = np.array([*known, -1], np.int8)[column.indices.to_numpy()]
-    return found
+    numbers: Array = np.array([*known, -1], np.int8)[column.indices.to_numpy()]
+    return numbers
 
 
 def _shows(shown: pa.ChunkedArray, here: Array, values: pa.ChunkedArray, places: Array) -> bool:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
-from pipeline.comparison.numbers import Numbers, numbers_of
+from pipeline.comparison.numbers import CommonNumbers, numbers_of
 from pipeline.comparison.replay import codes
 from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
@@ -31,7 +31,6 @@ from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 from pipeline.tables.changes import KIND
-from pipeline.tables.coordinates import write_coordinates
 
 STEP = "change_tables"
 RULES = (
@@ -62,7 +61,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
 
     def write(folder: Path) -> dict[str, Any]:
         after = {**new}
-        if placed := write_coordinates(edges, folder) if edges else None:
+        if placed := tables.write_coordinates(edges, folder) if edges else None:
             after[placed.name] = Version({file: digest_of_file(file) for file in tables.files(placed)})
         numbers, reason = _numbers(old, after)
         reasons = dict.fromkeys(old.keys() - after, "only the old run has it")
@@ -77,12 +76,12 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
                 made[one.name].take(part)
             for of_table in made.values():
                 of_table.end()
-            found = {name: of_table.finished() for name, of_table in made.items()}
+            tabulated = {name: of_table.finished() for name, of_table in made.items()}
         seconds = sum(one.seconds for one in made.values())
         if placed:
             shutil.rmtree(placed)
         proof = CheckFacts(rules=[*RULES], seconds=round(seconds, 6))
-        return ChangesFacts(tables=found, not_compared=dict(sorted(reasons.items())), proof=proof).stored()
+        return ChangesFacts(tables=tabulated, not_compared=dict(sorted(reasons.items())), proof=proof).stored()
 
     inputs = {
         f"{side} {name}": table.digest for side, versions in (("old", old), ("new", new)) for name, table in versions.items()
@@ -90,14 +89,14 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     return make(path, STEP, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
 
 
-def _numbers(old: Versions, new: Versions) -> tuple[Numbers | None, str]:
+def _numbers(old: Versions, new: Versions) -> tuple[CommonNumbers | None, str]:
     try:
         return numbers_of(old, new), ""
     except BadConfig:
         return None, "the ids of only one of the sources are strings"
 
 
-def _why_not(name: str, old: Version, new: Version, numbers: Numbers | None) -> str:
+def _why_not(name: str, old: Version, new: Version, numbers: CommonNumbers | None) -> str:
     """Why two versions of a table cannot have a change table; empty if they can."""
     before, after = (
         {column: version.schema.field(column).type for column in changes.compared(name, version.schema, numbers is not None)}
@@ -127,7 +126,7 @@ class _Changes:
     """
 
     def __init__(
-        self, name: str, old: Version, new: Version, numbers: Numbers | None, parent: Path, writers: BoundedThreads
+        self, name: str, old: Version, new: Version, numbers: CommonNumbers | None, parent: Path, writers: BoundedThreads
     ) -> None:
         self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
         self._name, self._versions, self._numbers, self._writers = name, (old, new), numbers, writers
@@ -151,8 +150,8 @@ class _Changes:
 
     def finished(self) -> ChangedFacts:
         """Wait for the files, and name them. Raises ProofFailed unless they make the new table of the old one."""
-        found, files = self.comparison.result(), [file.result() for file in self._files]
-        self._require(found, files)
+        difference, files = self.comparison.result(), [file.result() for file in self._files]
+        self._require(difference, files)
         self.seconds += sum(file.seconds for file in files)
         # The files of several are named as by `pipeline.tables.files.published_names`.
         mark = f"-{digest_of([[*side.files.values()] for side in self._versions])[:16]}" if len(files) > 1 else ""
@@ -160,15 +159,15 @@ class _Changes:
             file.path.rename(self._folder / tables.file_name(number).replace(".parquet", f"{mark}.parquet"))
         if not files:
             tables.write_rows(self._folder / tables.file_name(0), self._schema, changes.keys(self._name), [])
-        largest = {name: value for name, value in found.largest.items() if isfinite(value)}
-        counts = {kind: getattr(found, kind) for kind in KINDS}
-        return ChangedFacts(rows=[*found.rows], **counts, columns=found.columns, largest=largest)
+        largest = {name: value for name, value in difference.largest.items() if isfinite(value)}
+        counts = {kind: getattr(difference, kind) for kind in KINDS}
+        return ChangedFacts(rows=[*difference.rows], **counts, columns=difference.columns, largest=largest)
 
-    def _ids(self, rows: pa.Table, replaced: Callable[[Numbers, pa.Array], pa.Array]) -> pa.Table:
+    def _ids(self, rows: pa.Table, replaced: Callable[[CommonNumbers, pa.Array], pa.Array]) -> pa.Table:
         """The rows with other values in the columns of ids, if these are strings in the source."""
-        for place, name in enumerate(rows.schema.names if self._numbers else ()):
-            if self._numbers and changes.plain(name) in changes.ids(self._name):
-                rows = rows.set_column(place, name, replaced(self._numbers, whole(rows[name])))
+        for position, name in enumerate(rows.schema.names if self._numbers else ()):
+            if self._numbers and changes.plain(name) in changes.ids(self._name, self._versions[1].schema):
+                rows = rows.set_column(position, name, replaced(self._numbers, whole(rows[name])))
         return rows
 
     def _put(self, most: int | None = None) -> None:
@@ -180,7 +179,7 @@ class _Changes:
 
     def _write(self, path: Path, rows: pa.Table) -> _File:
         rows = rows.select(self._schema.names).combine_chunks()
-        named = self._ids(rows, Numbers.named).cast(self._schema)
+        named = self._ids(rows, CommonNumbers.named).cast(self._schema)
         tables.write_rows(path, self._schema, changes.keys(self._name), named.to_batches())
         del named
         started = time.perf_counter()
@@ -194,17 +193,17 @@ class _Changes:
     def _has(self, path: Path, rows: pa.Table) -> bool:
         """Whether a file, read back, has these rows, whose ids are numbers."""
         with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=[KIND.name]) as file:
-            read = self._ids(file.read(use_threads=False), Numbers.numbered)
+            read = self._ids(file.read(use_threads=False), CommonNumbers.numbered)
         return (
             read.schema.names == rows.schema.names
             and np.array_equal(codes(read[KIND.name]), codes(rows[KIND.name]))
             and all(same(whole(read[name]), whole(rows[name])) for name in rows.schema.names if name != KIND.name)
         )
 
-    def _require(self, found: TableDifference, files: list[_File]) -> None:
+    def _require(self, difference: TableDifference, files: list[_File]) -> None:
         """Raise ProofFailed unless the files together have the proved rows of all ranges, each once."""
         ends = [end for file in files for end in (file.ends if file.rows > 1 else file.ends[:1])]
         if not all(below < above for below, above in pairwise(ends)) or (
-            sum(file.rows for file in files) != found.added + found.removed + found.changed
+            sum(file.rows for file in files) != difference.added + difference.removed + difference.changed
         ):
             raise ProofFailed(f"{self._folder.name}: its keys do not ascend, or its rows are not those of the two tables")

@@ -16,8 +16,8 @@ def whole(column: pa.ChunkedArray) -> pa.Array:
     """The column as one array, without a copy if it is one already."""
     if column.num_chunks == 1:
         return column.chunk(0)
-    found = column.combine_chunks()
-    return pa.concat_arrays(found.chunks) if isinstance(found, pa.ChunkedArray) else found
+    combined = column.combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def has_bits(kind: pa.DataType) -> bool:
@@ -53,13 +53,13 @@ def differing(old: pa.Array, new: pa.Array, left: Array | None = None, right: Ar
     """
     if not has_bits(old.type):
         return _others_differ(*(of if rows is None else of.take(rows) for of, rows in ((old, left), (new, right))))
-    found: Array = _at(words(old), left) != _at(words(new), right)
+    unequal: Array = _at(words(old), left) != _at(words(new), right)
     flags = [valid(side) for side in (old, new)]
     if flags[0] is not None or flags[1] is not None:
         one, other = (True if of is None else _at(of, rows) for of, rows in zip(flags, (left, right), strict=True))
-        found &= np.logical_and(one, other)
-        found |= np.not_equal(one, other)
-    return found
+        unequal &= np.logical_and(one, other)
+        unequal |= np.not_equal(one, other)
+    return unequal
 
 
 def _at(values: Array, rows: Array | None) -> Array:
@@ -71,28 +71,28 @@ def _others_differ(old: pa.Array, new: pa.Array) -> Array:
     kind = old.type
     if pa.types.is_dictionary(kind):
         return differing(old.dictionary_decode(), new.dictionary_decode())
-    found: Array = np.not_equal(*(column.is_null().to_numpy(zero_copy_only=False) for column in (old, new)))
+    differs: Array = np.not_equal(*(column.is_null().to_numpy(zero_copy_only=False) for column in (old, new)))
     if pa.types.is_struct(kind):
         for pair in zip(old.flatten(), new.flatten(), strict=True):
-            found |= differing(*pair)
-        return found
+            differs |= differing(*pair)
+        return differs
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return found | _lists_differ(old, new)
+        return differs | _lists_differ(old, new)
     try:
-        found |= pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
+        differs |= pc.fill_null(pc.not_equal(old, new), False).to_numpy(zero_copy_only=False)
     except pa.ArrowNotImplementedError:
-        found |= np.array([not old[row : row + 1].equals(new[row : row + 1]) for row in range(len(old))], np.bool_)
-    return found
+        differs |= np.array([not old[row : row + 1].equals(new[row : row + 1]) for row in range(len(old))], np.bool_)
+    return differs
 
 
 def _lists_differ(old: pa.Array, new: pa.Array) -> Array:
     """Whether lists differ in their lengths or in a value, bool [n]; a null is as long as an empty list."""
     lengths = [pc.fill_null(pc.list_value_length(column), 0).to_numpy() for column in (old, new)]
-    found: Array = lengths[0] != lengths[1]
-    rows = np.flatnonzero(~found)
+    differs: Array = lengths[0] != lengths[1]
+    rows = np.flatnonzero(~differs)
     unequal = np.flatnonzero(differing(*(pc.list_flatten(column.take(rows)) for column in (old, new))))
-    found[rows[np.searchsorted(np.cumsum(lengths[0][rows]), unequal, "right")]] = True
-    return found
+    differs[rows[np.searchsorted(np.cumsum(lengths[0][rows]), unequal, "right")]] = True
+    return differs
 
 
 def same(old: pa.Array, new: pa.Array, left: Array | None = None, right: Array | None = None) -> bool:
@@ -119,10 +119,10 @@ def key_numbers(*sides: Sequence[pa.Array]) -> list[Array]:
         lengths = np.cumsum([len(side) for side in columns[0]])[:-1]
         columns = [np.split(np.unique(np.concatenate(of_key), return_inverse=True)[1], lengths) for of_key in columns]
         least, spans = [0] * len(columns), [1 + max(int(side.max()) for side in of_key if len(side)) for of_key in columns]
-    found = [side - least[0] for side in columns[0]]
+    numbers = [side - least[0] for side in columns[0]]
     for of_key, low, span in zip(columns[1:], least[1:], spans[1:], strict=True):
-        found = [numbers * span + (side - low) for numbers, side in zip(found, of_key, strict=True)]
-    return found
+        numbers = [number * span + (side - low) for number, side in zip(numbers, of_key, strict=True)]
+    return numbers
 
 
 def ascend(numbers: Array) -> bool:
@@ -136,6 +136,6 @@ def _ordered(column: pa.Array) -> Array:
     if values.dtype.kind != "f":
         integers: Array = values.astype(np.int64, copy=False)
         return integers
-    found: Array = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
-    found ^= found >> 63 & np.int64(2**63 - 1)
-    return found
+    bits: Array = (values.astype(np.float64) + 0.0).view(np.int64)  # -0.0 becomes 0.0
+    bits ^= bits >> 63 & np.int64(2**63 - 1)
+    return bits

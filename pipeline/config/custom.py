@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from pipeline.config.model import LARGEST, File, Model
+from pipeline.config.model import LARGEST, File, Model, once
 
 _NAME = re.compile("[a-z][a-z0-9_]{0,39}")
 _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -50,6 +50,12 @@ def _require_plain(name: str, value: Any) -> None:
         raise ValueError(f"option {name!r}: {value} is not finite")
 
 
+def each_once(stages: tuple["CustomConfig", ...]) -> tuple["CustomConfig", ...]:
+    """The stages. Raises ValueError if two have the same name."""
+    once(tuple(stage.name for stage in stages))
+    return stages
+
+
 class CustomConfig(Model):
     """A stage that a user wrote: table `name`, with a row for each vertex."""
 
@@ -58,8 +64,8 @@ class CustomConfig(Model):
     # A Python file with `def solve(graph, options)`, which returns an array for each column, and perhaps
     # `def certify(graph, answer, options)`.
     file: File = Field(examples=["influence.py"])
-    # The columns after `vertex`, with their types. An entry of type `vertex` is the row of a vertex, or -1 for none; the table has
-    # its external id.
+    # The columns after `vertex`, with their types. An entry of type `vertex` is the row of a vertex, or -1 for none; the table
+    # has its external id.
     columns: Annotated[dict[str, ColumnType], Field(min_length=1), AfterValidator(_are_columns)] = Field(
         examples=[{"score": "float64"}]
     )

@@ -1,14 +1,18 @@
 """The table `[graph]` of a run's configuration, or the file that a run's `graph` names."""
 
 import re
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from pipeline.config.formats import FORMATS
 from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch, is_utf8
 from pipeline.redaction import redacted
 
-Format = Literal["auto", "dimacs", "arcs", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv", "parquet"]
+if TYPE_CHECKING:
+    Format = str
+else:
+    Format = Literal["auto", *FORMATS]
 LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
 

@@ -17,9 +17,9 @@ class LayoutConfig(Model):
     order: Literal["degree", "windowed", "source"] = "degree"
     window: Positive = 4096  # number of vertices of a window
     self_loops: Literal["drop", "keep"] = "drop"  # with `drop`, a vertex whose only arcs are self-loops stays
-    parallel_arcs: Literal["lightest", "keep"] = "lightest"  # `lightest` keeps the lightest of parallel arcs; `keep` keeps all
+    # `lightest` keeps the lightest of parallel arcs, also of an undirected edge's two directions; `error` refuses different
+    # weights; `keep` keeps all.
+    parallel_arcs: Literal["lightest", "error", "keep"] = "lightest"
     symmetrise: Switch = False  # add the reverse of every arc. An undirected graph has both arcs in any case.
     # Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
     shards: Annotated[Positive, Field(le=MOST)] = 1
-    # Also store VectCSR's vector extension, for other readers of the stored graph; no stage uses it.
-    vector_extension: Switch = False

@@ -15,6 +15,7 @@ from pipeline.config.effects import idle_keys, require_effect, require_effect_of
 from pipeline.config.model import Model, url_of
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
+from pipeline.config.tables import keys_of_files
 from pipeline.config.toml import NotToml, read_toml
 from pipeline.errors import BadConfig
 from pipeline.redaction import quoted
@@ -22,7 +23,7 @@ from pipeline.suggestions import did_you_mean
 
 M = TypeVar("M", bound=Model)
 # The keys of tables that are paths.
-PATHS = ("source", "coordinates", "nodes", "pairs", "facilities", "sources", "arrivals", "tls_ca", "tls_cert", "tls_key")
+PATHS = ("source", "coordinates", "nodes", "arrivals", "tls_ca", "tls_cert", "tls_key", *keys_of_files())
 
 
 def load_run(
@@ -41,6 +42,8 @@ def load_run(
     if isinstance(content.get("output"), str) and not url_of(content["output"]):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     content |= {name: anchored(table, path.parent) for name, table in content.items() if isinstance(table, dict)}
+    if isinstance(stages := content.get("custom"), list):
+        content["custom"] = [anchored(one, path.parent, ("file",)) if isinstance(one, dict) else one for one in stages]
     if isinstance(content.get("graph"), str):
         content["graph"] = _read_graph(path, path.parent / content["graph"])
     content = anchored(content, path.parent, ("sources",))
@@ -66,9 +69,9 @@ def load_cluster(path: Path) -> ClusterConfig:
     table = read_toml(path).get("cluster", {})
     if not isinstance(table, dict):
         raise BadConfig(f"{path}: cluster: is not a table")
-    found = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
-    require_effect_of_cluster(f"{path}: cluster", found)
-    return found
+    config = checked(ClusterConfig, f"{path}: cluster", **anchored(table, path.parent))
+    require_effect_of_cluster(f"{path}: cluster", config)
+    return config
 
 
 def run_config(origin: str, **content: Any) -> RunConfig:
@@ -105,10 +108,10 @@ def _sentence(problem: Any, model: type[Model]) -> str:
     return message if "password" in message else f"{message} (got {_shown(problem['input'])})"
 
 
-def _meant(place: tuple[Any, ...], model: type[Model]) -> str:
+def _meant(path: tuple[Any, ...], model: type[Model]) -> str:
     """Suggest a key of the same table or, if none is similar, the key of this name in any table."""
     known = [key.rpartition(".") for key in _keys(model)]
-    *tables, key = map(str, place)
+    *tables, key = map(str, path)
     here = [name for table, _, name in known if table == ".".join(tables)]
     return did_you_mean(key, here) or did_you_mean(key, ["".join(parts) for parts in known if parts[2] == key], 0)
 

@@ -2,9 +2,11 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -48,8 +50,8 @@ _URL = re.compile("([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)", re.DOTALL)
 
 def url_of(value: object) -> str | None:
     """The URL that a text or a path states, which has a single slash in a path; None if it states a folder of this machine."""
-    found = _URL.fullmatch(str(value)) if isinstance(value, str | Path) else None
-    return f"{found[1]}://{'/' * (found[1] == 'file')}{found[2].rstrip('/')}" if found else None
+    url = _URL.fullmatch(str(value)) if isinstance(value, str | Path) else None
+    return f"{url[1]}://{'/' * (url[1] == 'file')}{url[2].rstrip('/')}" if url else None
 
 
 def _local(value: Path) -> Path:
@@ -91,6 +93,12 @@ def _text_or_integer(value: object, integer: ValidatorFunctionWrapHandler) -> ob
     return value if isinstance(value, str) and value.strip() else integer(value)
 
 
+def _length(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
+        raise ValueError("must be a number, at least 0")
+    return as_exact_float(value) if value > LARGEST else value
+
+
 # A vertex as users name it, which `pipeline.ingest.vertex_names` finds: an integer, or any text.
 Vertex = Annotated[
     Natural,
@@ -106,6 +114,7 @@ ColumnName = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer", "minimum": 1}]}),
 ]
 Metres = Annotated[Finite, Field(ge=0)]
+Length = Annotated[Natural | Finite, Field(union_mode="left_to_right"), BeforeValidator(_length)]  # in the unit of the weights
 SnapTo = Literal["largest", "any"]
 LocalFolder = Annotated[Path, AfterValidator(_local)]
 
@@ -121,7 +130,23 @@ class Snap:
 class Model(BaseModel):
     """A frozen table that refuses unknown keys."""
 
+    VERTICES: ClassVar[tuple[str, ...]] = ()  # keys that name files of vertices
+    PAIRS: ClassVar[tuple[str, ...]] = ()  # keys that name files of pairs of vertices
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def vertex_files(self) -> dict[str, str]:
+        """The files of vertices that are named, by their keys."""
+        return {key: file for key in self.VERTICES if (file := getattr(self, key))}
+
+    @property
+    def pair_files(self) -> list[str]:
+        """The files of pairs that are named."""
+        return [file for key in self.PAIRS if (file := getattr(self, key))]
+
+    def idle_keys(self) -> Iterator[tuple[str, str]]:
+        """The keys that have no effect beside others of this table, each with the reason and a way out."""
+        yield from ()
 
     @field_validator("*", mode="before")
     @classmethod
@@ -129,6 +154,11 @@ class Model(BaseModel):
         """An integer for a float is that integer, or refused."""
         kinds = _parts(cls.model_fields[str(info.field_name)].annotation)
         return as_exact_float(value) if float in kinds and int not in kinds else value
+
+
+def set_keys(table: Model) -> set[str]:
+    """The keys of a table that have another value than the default."""
+    return {name for name, field in type(table).model_fields.items() if getattr(table, name) != field.get_default()}
 
 
 def _parts(kind: object) -> set[object]:

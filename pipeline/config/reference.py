@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
+from pipeline.config import tables as tables_of_run
 from pipeline.config.graph import GraphConfig
 from pipeline.config.model import LARGEST, Model
 from pipeline.config.run import RunConfig
@@ -52,8 +53,11 @@ class Key:
 
 @cache
 def described(model: type[Model]) -> dict[str, str]:
-    """The comments at a model's fields: the lines above a field or, if there are none, the comment after it."""
-    found = {name: text for base in model.__bases__ if issubclass(base, Model) for name, text in described(base).items()}
+    """The descriptions of a model's fields, or the comments: the lines above one or, if there are none, the comment after it."""
+    meanings = {name: text for base in model.__bases__ if issubclass(base, Model) for name, text in described(base).items()}
+    meanings |= {name: key.description for name, key in model.model_fields.items() if key.description}
+    if model.__module__ == tables_of_run.__name__:  # made by a function, without a source
+        return meanings
     source = inspect.getsource(model)
     lines, (tree,) = source.splitlines(), ast.parse(source).body
     for node in ast.walk(tree):
@@ -64,8 +68,8 @@ def described(model: type[Model]) -> dict[str, str]:
             behind = lines[(node.end_lineno or 0) - 1].encode()[node.end_col_offset :].decode()
             comments = lines[first : node.lineno - 1] or [behind]
             text = " ".join(comment.strip().removeprefix("#").strip() for comment in comments)
-            found[node.target.id] = text[:1].upper() + text[1:] + "." * (not text.endswith("."))
-    return found
+            meanings[node.target.id] = text[:1].upper() + text[1:] + "." * (not text.endswith("."))
+    return meanings
 
 
 def tables(model: type[Model] = RunConfig, name: str = "") -> Iterator[tuple[str, type[Model]]]:
@@ -101,18 +105,18 @@ def example(model: type[Model], name: str) -> Any:
 
 def schema(model: type[Model]) -> dict[str, Any]:
     """The JSON schema of a file with this model's keys, each with its meaning."""
-    found = model.model_json_schema()
+    document = model.model_json_schema()
     for table in {inner for _, inner in tables(model)}:
-        part = found if table is model else found["$defs"][table.__name__]
+        part = document if table is model else document["$defs"][table.__name__]
         for name, meaning in described(table).items():
             part["properties"][name]["description"] = meaning
             part["properties"][name].pop("title", None)
     if model is RunConfig:
         for name, moved in (("graph", ("$ref",)), ("sources", ("type", "items"))):  # which may be the path of a file
-            value = found["properties"][name]
+            value = document["properties"][name]
             inline = {key: value.pop(key) for key in moved}
-            found["properties"][name] = {"anyOf": [inline, {"type": "string"}], **value}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | found
+            document["properties"][name] = {"anyOf": [inline, {"type": "string"}], **value}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | document
 
 
 def page() -> str:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
+from pipeline.config.custom import CustomConfig, each_once
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -30,8 +31,8 @@ from pipeline.config.model import (
     url_of,
     without_secret,
 )
-from pipeline.config.products import ClosenessConfig, FlowsConfig, IsochronesConfig, NearestConfig
-from pipeline.config.stages import BetweennessConfig, ClosureConfig, MaxFlowConfig, QueriesConfig, ReachabilityConfig
+from pipeline.config.stages import QueriesConfig
+from pipeline.config.tables import OF_PRODUCTS, OF_STAGES, with_tables
 from pipeline.errors import BadConfig
 from pipeline.redaction import redacted
 from pipeline.suggestions import did_you_mean
@@ -49,22 +50,13 @@ StageName = Annotated[str, AfterValidator(_known), WithJsonSchema({"type": "stri
 
 
 LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link to a run in the output folder
+
+
 # The keys that say what the tables are, each with those of its keys that do not.
 _CONTENT: dict[str, set[str]] = {
     "graph": {"name", "sha256", "limits"},
-    "layout": {"order", "window", "shards", "vector_extension"},
-    "stages": set(),
-    "sources": set(),
-    "snap_to": set(),
-    "reachability": set(),
-    "betweenness": set(),
-    "closure": set(),
-    "max_flow": set(),
-    "queries": set(),
-    "nearest": set(),
-    "isochrones": set(),
-    "closeness": set(),
-    "flows": set(),
+    "layout": {"order", "window", "shards"},
+    **{key: set() for key in ("stages", "sources", "snap_to", *OF_STAGES, "queries", *OF_PRODUCTS, "custom")},
 }
 
 
@@ -94,14 +86,14 @@ def output_folder(out: Path) -> Path:
     return workplace(url) if url else out
 
 
-class RunConfig(Model):
-    """One run: a graph, its layout, the stages, and where the tables go."""
+class _Task(Model):
+    """The first keys of a run: its graph, and what is computed on it."""
 
     graph: GraphConfig
     output: LocalFolder = Field(examples=["out/people"])  # the folder of the tables, which appear in `output/latest/TABLE`
     layout: LayoutConfig = LayoutConfig()
     # Stages to compute, in any order, each at most once. Stages that are not in the default are computed on request only.
-    stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[["bfs", "wcc", "reachability"]])
+    stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[[STAGES[0], STAGES[-1]]])
     # Vertices for the stages that have sources: a list of external ids, or of `"LON,LAT"` in degrees for the vertex nearest to a
     # place; or the path of a text file with one of these per line. Empty: the vertex of highest out-degree, with the smallest id.
     sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
@@ -110,15 +102,28 @@ class RunConfig(Model):
     snap_limit: Metres = Field(default=Snap.limit, examples=[250])
     # Which vertices may stand for a place: those of the `largest` weak component, or `any`, also of a small island.
     snap_to: SnapTo = Snap.to
-    reachability: ReachabilityConfig = ReachabilityConfig()  # for stage `reachability`
-    betweenness: BetweennessConfig = BetweennessConfig()  # for stage `betweenness`
-    closure: ClosureConfig = ClosureConfig()  # for stage `closure`
-    max_flow: MaxFlowConfig | None = Field(default=None, validate_default=True)  # for stage `max_flow`, which needs it
-    queries: QueriesConfig | None = None  # pairs to answer with that stage's index
-    nearest: NearestConfig | None = None  # tables made from the shortest paths from many vertices
-    isochrones: IsochronesConfig | None = None
-    closeness: ClosenessConfig | None = None
-    flows: FlowsConfig | None = None
+
+    _once = field_validator("stages", "sources")(once)
+
+    @field_validator("stages")
+    @classmethod
+    def _in_order(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(values, key=[*BY_NAME].index))
+
+
+if TYPE_CHECKING:
+    _TaskWithTables = _Task
+else:
+    _TaskWithTables = with_tables(_Task)  # those of stages and products, which the registry names: `of_stages`, `of_products`
+
+
+class RunConfig(_TaskWithTables):
+    """One run: a graph, its layout, the stages, and where the tables go."""
+
+    # Pairs to answer with the index of stage `reachability`.
+    queries: QueriesConfig | None = None
+    # Stages that the user wrote in Python; docs/custom-stages.md.
+    custom: Annotated[tuple[CustomConfig, ...], AfterValidator(each_once)] = ()
     named: Switch = False  # add a column of names after each column of external ids, if the source's ids are strings
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`: the GPU if there is one. The tables do not depend on it.
@@ -138,14 +143,20 @@ class RunConfig(Model):
     _origin: Origin = PrivateAttr(default=Origin())
 
     @property
+    def of_stages(self) -> dict[str, Model]:
+        """The tables of stages, by their names, also of stages that do not run."""
+        return {name: table for name in OF_STAGES if (table := getattr(self, name))}
+
+    @property
+    def of_products(self) -> dict[str, Model]:
+        """The tables of the products that are asked for, by their names."""
+        return {name: table for name in OF_PRODUCTS if (table := getattr(self, name))}
+
+    @property
     def files_by_key(self) -> dict[str, str]:
         """The files that name facilities or sources of products, by the keys that name them."""
-        found = {
-            "nearest.facilities": self.nearest and self.nearest.facilities,
-            "isochrones.sources": self.isochrones and self.isochrones.sources,
-            "closeness.sources": self.closeness and self.closeness.sources,
-        }
-        return {key: file for key, file in found.items() if file}
+        tables = self.of_products.items()
+        return {f"{name}.{key}": file for name, table in tables for key, file in table.vertex_files.items()}
 
     @property
     def files_of_vertices(self) -> list[str]:
@@ -160,15 +171,16 @@ class RunConfig(Model):
     @property
     def files_of_pairs(self) -> list[str]:
         """The files of pairs, of queries and of paths."""
-        flow = self.max_flow if "max_flow" in self.stages else None
-        return [asked.pairs for asked in (self.queries, flow, self.flows) if asked and asked.pairs]
+        of_stages = [table for stage, table in self.of_stages.items() if stage in self.stages]
+        tables = [*filter(None, [self.queries]), *of_stages, *self.of_products.values()]
+        return [file for table in tables for file in table.pair_files]
 
     @property
     def files(self) -> list[str]:
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
-        found = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
-        return [file for file in found if file]
+        read = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        return [*filter(None, read), *(stage.file for stage in self.custom)]
 
     @property
     def origin(self) -> Origin:
@@ -211,25 +223,12 @@ class RunConfig(Model):
             raise ValueError("must consist of letters, digits, dots, hyphens and underscores, and must not be runs or steps")
         return value
 
-    _once = field_validator("stages", "sources")(once)
-
-    @field_validator("stages")
-    @classmethod
-    def _in_order(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted(values, key=[*BY_NAME].index))
-
     @field_validator("queries")
     @classmethod
     def _have_an_index(cls, value: QueriesConfig | None, info: ValidationInfo) -> QueriesConfig | None:
-        if value and "reachability" not in info.data.get("stages", ("reachability",)):
-            raise ValueError("queries need stage reachability")
-        return value
-
-    @field_validator("max_flow")
-    @classmethod
-    def _have_pairs(cls, value: MaxFlowConfig | None, info: ValidationInfo) -> MaxFlowConfig | None:
-        if value is None and "max_flow" in info.data.get("stages", ()):
-            raise ValueError("stage max_flow needs pairs: name their file with `pairs` in this table or with the option --pairs")
+        indexed = [name for name, algorithm in BY_NAME.items() if algorithm.has_index]
+        if value and not {*indexed} & {*info.data.get("stages", indexed)}:
+            raise ValueError(f"queries need stage {' or '.join(indexed)}")
         return value
 
     @field_validator("cluster")
@@ -238,4 +237,6 @@ class RunConfig(Model):
         for stage in info.data.get("stages", ()):
             if value.shards and not BY_NAME[stage].sharded_solver:
                 raise ValueError(f"shards is {value.shards}, but stage {stage} runs on one rank only; leave one of them out")
+        if value.shards and (custom := info.data.get("custom")):
+            raise ValueError(f"shards is {value.shards}, but stage {custom[0].name} runs on one rank only; leave one of them out")
         return value

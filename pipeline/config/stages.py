@@ -1,12 +1,13 @@
 """Tables of stages in a run's configuration, and the options of `reach`."""
 
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from kernels.closure.limit import LIMIT
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Seed, Switch
+from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Seed, Switch, set_keys
 
 
 class ReachabilityConfig(Model):
@@ -17,10 +18,16 @@ class ReachabilityConfig(Model):
     seed: Seed = Field(default=0, examples=[42])
     method: Literal["tree", "dfs"] = "tree"  # method of the labels: `tree`, or `dfs`, that of the thesis
 
+    def idle_keys(self) -> Iterator[tuple[str, str]]:
+        """See `Model.idle_keys`."""
+        if self.dimensions == 1 and "seed" in set_keys(self):
+            yield "seed", "it is for dimensions behind the first, and there is one; add some, or leave it out"
+
 
 class PairsConfig(Model):
     """Pairs of vertices: does a path lead from the first to the second? The answers are table `reached`."""
 
+    PAIRS: ClassVar[tuple[str, ...]] = ("pairs",)
     pairs: File = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`
     # The answer for a vertex that is not in the graph: an `error`, or `null`.
     unknown: Literal["error", "null"] = "error"
@@ -67,4 +74,5 @@ class ClosureConfig(Model):
 class MaxFlowConfig(Model):
     """Parameters of stage `max_flow`."""
 
+    PAIRS: ClassVar[tuple[str, ...]] = ("pairs",)
     pairs: File = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`: the pairs

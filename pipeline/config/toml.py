@@ -43,13 +43,13 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def _require_shallow(path: Path, text: str) -> None:
     """Refuse keys and nesting for which the parser would take memory that is quadratic in their length, or all of its stack."""
-    plain = _TEXT.sub(lambda found: "q" + "\n" * found[0].count("\n"), text)
-    found, limit, depth = _LONG_KEY.search(plain), f"a key of more than {_PARTS} parts", 0
-    for bracket in () if found else re.finditer(r"[\[{\]}]", plain):
+    plain = _TEXT.sub(lambda match: "q" + "\n" * match[0].count("\n"), text)
+    excess, limit, depth = _LONG_KEY.search(plain), f"a key of more than {_PARTS} parts", 0
+    for bracket in () if excess else re.finditer(r"[\[{\]}]", plain):
         depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
         if depth > _NESTING:
-            found, limit = bracket, f"more than {_NESTING} brackets within each other"
+            excess, limit = bracket, f"more than {_NESTING} brackets within each other"
             break
-    if found:
-        line = plain.count("\n", 0, found.start()) + 1
+    if excess:
+        line = plain.count("\n", 0, excess.start()) + 1
         raise NotToml(f"{path}: line {line}: has {limit}, the limit for a configuration")

@@ -1,12 +1,11 @@
 """Ingest: turn a source file into a Parquet edge list, streamed and checked against its own header and the limits.
 
-A source is located and opened (`source`), decompressed (`decompress`) and split into lines (`text`). Its format is detected
-(`formats.detect`), and the format's module yields tables, which `writer` writes.
+A source is located (`source`), decompressed (`decompress`) and opened (`opening`) as the format that is detected
+(`formats.detect`). The format's module yields tables, which `writer` writes.
 """
 
-import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,31 +13,24 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
-from pipeline.config.model import MIB
 from pipeline.errors import BadInput, Changed
-from pipeline.ingest.decompress import chunks, is_plain, saved
-from pipeline.ingest.formats import FORMATS, dimacs
-from pipeline.ingest.formats.detect import detect
-from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
-from pipeline.ingest.formats.parquet import HEAD
-from pipeline.ingest.formats.text import Text
-from pipeline.ingest.nodes import coordinates_of, is_table, read_nodes, write_nodes
+from pipeline.ingest.coordinates import write_coordinates, write_own
+from pipeline.ingest.formats.format import EdgeList, in_the_right_way
+from pipeline.ingest.nodes import read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
+from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
-from pipeline.ingest.writer import COORDINATES_SCHEMA, Found, check_each_once, edges_schema, store, write
-from pipeline.runtime.threads import ahead
+from pipeline.ingest.writer import StoredEdges, edges_schema, store
+from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
-from pipeline.store.names import Names, open_names
-from pipeline.store.sha256 import Sums
+from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
-from pipeline.tables.points import COORDINATES, NODES
+from pipeline.tables.points import NODES
 
-AHEAD = 1  # chunks
 FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
@@ -48,7 +40,7 @@ def ingest(
     work: Path,
     held: HeldEdges | None = None,
     copy: bool = False,
-    begins: Callable[[], object] = bool,
+    before_reading: Callable[[], object] = bool,
 ) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
@@ -57,13 +49,13 @@ def ingest(
         work: The folder of the run's steps.
         held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
-        begins: Called before the source is read, unless the folder already holds its content.
+        before_reading: Called before the source is read, unless the folder already holds its content.
 
     Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
             source's order with repeats and self-loops; an undirected edge is one row. An uncompressed Parquet file that is here
-            is checked, but not copied: fact `refers_to` has its path and columns. `coordinates.parquet` if given: `vertex` int64,
-            `x`, `y` float64. docs/architecture.md lists the facts.
+            is checked, but not copied: fact `refers_to` has its path and columns. `coordinates.parquet` if given or in the
+            file: `vertex` int64, `x`, `y` float64. docs/architecture.md lists the facts.
 
     Raises:
         BadInput: The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
@@ -81,29 +73,29 @@ def ingest(
             sums.begin(inputs[name], source.local, source.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
-    reading = _Reading(graph, sources["source"], expected.get("source"), held, sums, copy)
+    reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy)
 
     def write_all(folder: Path) -> dict[str, Any]:
-        begins()
+        before_reading()
         facts = reading.write(folder)
-        names, found = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
+        names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in sources:
             with _checked(sources["coordinates"], expected.get("coordinates")) as content:
-                vertices = _write_coordinates(graph, content, folder, names, facts)
+                vertices = write_coordinates(graph, content, folder, names, facts)
             read = _source_facts(content, sums)
-            found["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
+            facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
                 table = read_nodes(content, graph.limits, names, graph.node_columns)
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
-            found["nodes"] = _source_facts(content, sums)
-        return facts.model_copy(update=found).stored()
+            facts_of_files["nodes"] = _source_facts(content, sums)
+        return facts.model_copy(update=facts_of_files).stored()
 
-    shown = {name: source.place for name, source in sources.items()}  # what else identifies a source is among the inputs
-    asked = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
-    edges = make(work / "edges", "edges", inputs, asked, write_all)
+    shown = {name: source.location for name, source in sources.items()}  # what else identifies a source is among the inputs
+    parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
+    edges = make(work / "edges", "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = sources["source"].unwritten
     if held and reading.arrays:
@@ -112,7 +104,7 @@ def ingest(
 
 
 @dataclass
-class _Reading:
+class _EdgeReader:
     """Reads and stores the edges of a source; afterwards `arrays` has them, if they were reserved and fit."""
 
     graph: GraphConfig
@@ -132,12 +124,14 @@ class _Reading:
             part.unlink()
         with self._opened(folder, graph, weight) as read:
             if not read.edges.named:
-                found = self._store(read, None if read.refers_to else folder)
+                refers_to = self._reference(read)
+                written = self._store(read, None if refers_to else folder)
+                placed = None if graph.coordinates else write_own(read, folder, graph.limits)
             else:
                 names = collect(self._watched(read))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
-            return self._facts(read, found)
+            return self._facts(read, written, refers_to=refers_to, placed=placed)
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
         first = read.content.digest
@@ -145,34 +139,30 @@ class _Reading:
             most = dict.fromkeys(("src", "dst"), max(len(names) - 1, 0))
             edges = numbered(self.source.url, names, read.edges.tables)
             read.edges = replace(read.edges, tables=edges, largest=most, first_id=0, declared_vertices=len(names))
-            found = self._store(read, folder)
+            written = self._store(read, folder)
         if read.content.digest != first:  # of a remote file, which has no other digest
             raise Changed(self.source.url, "changed while it was read")
-        return self._facts(read, found).model_copy(update={"name_bytes": len(names.content)})
+        return self._facts(read, written).model_copy(update={"name_bytes": len(names.content)})
 
     @contextmanager
-    def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator["_Opened"]:
+    def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
-        url = self.source.url
-        with stored(self.source) as content:
-            on_disk = self.source.local if is_plain(content) else None
-            text = Text(url, chunks(content, graph.limits), graph.limits)
-            name = detect(text.head, url, graph) if graph.format == "auto" else graph.format
-            entry = FORMATS[name]
-            _require_options(url, name, graph, entry.options)
-            if isinstance(entry, FileFormat):
-                with saved(on_disk, text.chunks, folder) as path:
-                    edges, refers_to = entry.read(path, url, graph), None
-                    if on_disk and edges.rereadable and edges.columns and not self.copy:
-                        refers_to = ReferenceFacts(path=str(on_disk), columns=dict(edges.columns.names))
-                    yield _Opened(name, content, edges, None, refers_to)
-            else:
-                with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
-                    yield _Opened(name, content, entry.read(text, graph, weight), text)
-            content.check(self.digest, graph.sha256)
+        with opened(self.source, graph, weight, folder) as read:
+            yield read
+            read.content.check(self.digest, graph.sha256)
 
-    def _facts(self, read: "_Opened", found: Found) -> EdgeFacts:
+    def _reference(self, read: Opened) -> ReferenceFacts | None:
+        """The file on this machine that stands for a copy of its edges, if it may."""
+        edges = read.edges
+        if read.on_disk and edges.rereadable and edges.columns and not self.copy:
+            return ReferenceFacts(path=str(read.on_disk), columns=dict(edges.columns.names))
+        return None
+
+    def _facts(
+        self, read: Opened, written: StoredEdges, refers_to: ReferenceFacts | None = None, placed: int | None = None
+    ) -> EdgeFacts:
         graph, edges = self.graph, read.edges
+        source = _source_facts(read.content, self.sums)
         facts = EdgeFacts(
             format=read.format,
             directed=edges.directed if graph.directed is None else graph.directed,
@@ -180,52 +170,28 @@ class _Reading:
             columns=dict(edges.columns.names) if edges.columns else None,
             ignored_columns=[*edges.columns.ignored] if edges.columns else [],
             weight=None if edges.weight is None else str(edges.weight),
-            edges=found.edges,
-            largest=found.largest,
+            edges=written.edges,
+            largest=written.largest,
             first_id=edges.first_id,
             declared_vertices=edges.declared_vertices,
-            source=_source_facts(read.content, self.sums),
+            source=source,
             text_bytes=read.text.bytes if read.text else None,
         )
         measure = graph.weight.text if edges.weight is not None else "arcs"
-        optional = {"refers_to": read.refers_to, "measure": measure}
+        own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
+        optional = {"refers_to": refers_to, "measure": measure, "coordinates": own}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
-    def _store(self, read: "_Opened", folder: Path | None) -> Found:
+    def _store(self, read: Opened, folder: Path | None) -> StoredEdges:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        found = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
-        self.arrays = self.arrays if found.held else None
-        return found
+        written = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
+        self.arrays = self.arrays if written.held else None
+        return written
 
-    def _watched(self, read: "_Opened") -> Iterator[pa.Table]:
-        return _watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)
-
-
-@dataclass
-class _Opened:
-    """A source whose edges are being read."""
-
-    format: str
-    content: Stored
-    edges: EdgeList
-    text: Text | None  # of a format of lines
-    refers_to: ReferenceFacts | None = None
-
-
-def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
-    """Raise BadInput if the configuration names columns, a header or a delimiter for a format without them."""
-    columns = graph.columns
-    given = {
-        "columns": bool(columns.src or columns.dst or columns.weight),
-        "header": not graph.header,
-        "delimiter": graph.delimiter is not None,
-        "ids": graph.ids != "auto",
-    }
-    for option, is_given in given.items():
-        if is_given and option not in options:
-            raise BadInput(file, f"graph.{option} is given, but does not apply to format {name}")
+    def _watched(self, read: Opened) -> Iterator[pa.Table]:
+        return watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)
 
 
 def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
@@ -248,40 +214,8 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
         content.check(digest, None)
 
 
-def _write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: Names | None, facts: EdgeFacts) -> int:
-    """Write the coordinates, and return how many vertices have some."""
-    url = content.source.url
-    if is_table(url, content.peek(HEAD)):
-        table = coordinates_of(content, graph.limits, names, graph.node_columns)
-        write(folder / COORDINATES, COORDINATES_SCHEMA, iter([table]))
-        return len(table)
-    if names is not None:
-        raise BadInput(url, "has integer ids, but the ids of the graph are strings")
-    vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
-    write(folder / COORDINATES, COORDINATES_SCHEMA, _watched(batches, content, graph.limits))
-    check_each_once(url, folder / COORDINATES, vertices)
-    if facts.first_id is not None and facts.declared_vertices != vertices:
-        raise BadInput(url, f"declares {vertices} vertices, but {facts.source.path} declares {facts.declared_vertices}")
-    return vertices
-
-
 def _source_facts(content: Stored, sums: Sums) -> SourceFacts:
     """The facts of a source that was read and checked."""
     if content.sha256:
         sums.note(content.digest, content.sha256)
-    return SourceFacts(path=content.source.place, bytes=content.bytes, blake3=content.digest)
-
-
-def _watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, edges: int | None = None) -> Iterator[pa.Table]:
-    """State the progress, in rows if there will be `edges`. Raises BadInput for more CPU time than the file's size allows."""
-    used, rows = time.process_time(), 0
-    for table in tables:
-        yield table
-        rows += len(table)
-        if time.process_time() - used > limits.seconds * max(1, content.size / MIB):
-            reason = f"takes more than {limits.seconds:g} s of CPU time per MiB, the limit (graph.limits.seconds)"
-            raise BadInput(content.source.url, reason)
-        if edges is None:
-            progress.reached(content.bytes, content.total, "bytes")
-        else:
-            progress.reached(rows, edges, "edges")
+    return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)

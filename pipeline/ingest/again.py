@@ -21,36 +21,21 @@ def steadily(files: Iterable[str], read: Callable[[], T]) -> T:
         Changed: A file was replaced during the second call, too.
         Exception: As `read`.
     """
-    files = [*files]
-    try:
-        return _once(files, read)
-    except _Replaced as replaced:
-        log.warning("%s: was replaced or written while it was read; starting again", replaced.file)
-    try:
-        return _once(files, read)
-    except _Replaced as replaced:
-        way = "write it under another name, rename it when it is complete, and start again"
-        reason = f"was replaced or written while it was read, and again when it was read anew; {way}"
-        raise Changed(replaced.file, reason) from replaced.__cause__
-
-
-class _Replaced(Exception):
-    """A call failed, and this file was replaced or written meanwhile."""
-
-    def __init__(self, file: str) -> None:
-        super().__init__(file)
-        self.file = file
-
-
-def _once(files: list[str], read: Callable[[], T]) -> T:
-    before = {file: _seen(file) for file in files}
-    try:
-        return read()
-    except Exception as error:
-        changed = _changed(before, error)
-        if changed is None:
-            raise
-        raise _Replaced(changed) from error
+    files, replaced = [*files], ""
+    while True:
+        before = {file: _seen(file) for file in files}
+        try:
+            return read()
+        except Exception as error:
+            changed = _changed(before, error)
+            if changed is None:
+                raise
+            if replaced:
+                way = "write it under another name, rename it when it is complete, and start again"
+                reason = f"was replaced or written while it was read, and again when it was read anew; {way}"
+                raise Changed(changed, reason) from error
+        replaced = changed
+        log.warning("%s: was replaced or written while it was read; starting again", replaced)
 
 
 def _changed(before: dict[str, tuple[int, ...]], error: Exception) -> str | None:
@@ -66,7 +51,7 @@ def _seen(file: str) -> tuple[int, ...]:
     """What changes when a file is replaced or written; nothing for a remote file, whose bytes are digested as they are read."""
     try:
         path = locate(file).local
-        found = path.stat() if path else None
+        status = path.stat() if path else None
     except (GraphmillError, OSError):
         return ()
-    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns) if found else ()
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) if status else ()

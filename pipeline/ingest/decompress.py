@@ -104,12 +104,12 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
 def saved(path: Path | None, stream: Iterator[bytes], folder: Path | None = None) -> Iterator[Path]:
     """Yield a file for a reader that needs random access: an uncompressed one of this machine at `path`, or a copy of `stream`.
 
-    The copy is in `folder`, or in the folder of temporary files.
+    The copy is in `folder`, or in the folder of temporary files. Its name says nothing about the format.
     """
     if path:
         yield path
         return
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet") as file:
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
         try:
             file.writelines(stream)
             file.flush()

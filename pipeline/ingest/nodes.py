@@ -17,6 +17,7 @@ from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
+from pipeline.ingest.formats.detect import by_name
 from pipeline.ingest.formats.parquet import (
     begins_parquet,
     read_columns,
@@ -30,7 +31,7 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
-from pipeline.store.names import UNKNOWN, Names
+from pipeline.store.names import UNKNOWN, VertexNames
 from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
@@ -38,18 +39,12 @@ from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 log = logging.getLogger(__name__)
 _TAKEN = "the name of a column of table vertices"
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
 
 
-def is_table(file: str, head: bytes) -> bool:
-    """Whether a file is Parquet, by its first HEAD bytes, or CSV or TSV, by its name. Raises BadInput if it is encrypted."""
-    return begins_parquet(head, file) or _suffix(file) in (*DELIMITERS, "parquet")
-
-
 def read_nodes(
-    content: Stored, limits: Limits, names: Names | None, columns: NodeColumns, wanted: Sequence[str] | None = None
+    content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns, wanted: Sequence[str] | None = None
 ) -> pa.Table:
     """Read a table of nodes.
 
@@ -80,21 +75,6 @@ def read_nodes(
         number = int(ordered[again[0]])
         raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} occurs twice")
     return joined
-
-
-def coordinates_of(content: Stored, limits: Limits, names: Names | None, columns: NodeColumns) -> pa.Table:
-    """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
-
-    Raises BadInput as `read_nodes`, and for what is not a number of degrees.
-    """
-    file, axes = content.source.url, (columns.x, columns.y)
-    table = read_nodes(content, limits, names, columns, axes)
-    for name, most in zip(axes, (180, 90), strict=True):
-        known = table[name].drop_null().cast(pa.float64()).to_numpy()
-        if len(known) and not (np.abs(known) <= most).all():
-            raise BadInput(file, f"{name} {known[~(np.abs(known) <= most)][0]} is not in -{most}..{most} degrees")
-    degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", axes, strict=True)}
-    return pa.table({"vertex": table["vertex"], **degrees}).drop_null()
 
 
 def write_nodes(file: str, table: pa.Table, path: Path) -> None:
@@ -148,8 +128,8 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
     """
     for name in (vertex, *(wanted or ())):
         if schema.names.count(name) != 1:
-            found = ", ".join(map(repr, schema.names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {found}{did_you_mean(name, schema.names)}")
+            present = ", ".join(map(repr, schema.names))[:200]
+            raise BadInput(file, f"no column {name!r}, or several, among {present}{did_you_mean(name, schema.names)}")
     if attribute_type(schema.field(vertex).type) is None:
         raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     for name in wanted or ():
@@ -172,16 +152,16 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
 
 def _attribute(file: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The values of a column, of a type that table `vertices` can have. Raises BadInput for texts that it cannot have."""
-    found = column.cast(attribute_type(column.type))
-    if found.type == TEXT:
-        require_utf8(file, found, name)
-        if found.nbytes > MOST_TEXT:
-            longest = np.sort(pc.binary_length(found).drop_null().to_numpy())[-ROWS_PER_GROUP:].sum()
+    values = column.cast(attribute_type(column.type))
+    if values.type == TEXT:
+        require_utf8(file, values, name)
+        if values.nbytes > MOST_TEXT:
+            longest = np.sort(pc.binary_length(values).drop_null().to_numpy())[-ROWS_PER_GROUP:].sum()
             if longest > MOST_TEXT:
                 raise BadInput(
                     file, f"column {name!r}: {ROWS_PER_GROUP} of its texts take {longest} bytes, the limit is {MOST_TEXT}"
                 )
-    return found
+    return values
 
 
 def _bounded(content: Stored, limits: Limits) -> Iterator[bytes]:
@@ -204,15 +184,10 @@ def _require_size(file: str, size: int, parquet: pq.ParquetFile, names: Sequence
 
 def delimiter_of(file: str) -> str:
     """The character between the fields of a text, by its name: a tab in TSV, otherwise a comma."""
-    return DELIMITERS.get(_suffix(file), ",")
+    return "\t" if by_name(file) == "tsv" else ","
 
 
-def _suffix(file: str) -> str:
-    parts = file.lower().rsplit("/", 1)[-1].split(".")
-    return parts[-2] if len(parts) > 2 and parts[-1] in ("gz", "xz", "zst") else parts[-1]
-
-
-def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Names | None) -> pa.Array:
+def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: VertexNames | None) -> pa.Array:
     """The numbers of the ids in column `vertex`; UNKNOWN for a string that is not a name."""
     ids = plain(ids)
     wanted = f"but the ids of the graph are {'integers' if names is None else 'strings'}"
@@ -234,11 +209,11 @@ def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: Nam
             reason = why_not_an_id(text) or f"is not in 0..{LARGEST}"
             raise BadInput(file, f"row {row}: id {text[:80]!r} {reason}, {wanted}")
     try:
-        found = ids.cast(pa.int64())
+        numbers = ids.cast(pa.int64())
     except pa.ArrowNotImplementedError:
         raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these") from None
     except pa.ArrowInvalid as error:
         raise BadInput(file, f"column {vertex!r} has an id that is not in 0..{LARGEST}: {str(error)[:120]}") from None
-    if len(found) and pc.min(found).as_py() < 0:
-        raise BadInput(file, f"id {pc.min(found).as_py()} is negative")
-    return found.cast(pa.from_numpy_dtype(ID))
+    if len(numbers) and pc.min(numbers).as_py() < 0:
+        raise BadInput(file, f"id {pc.min(numbers).as_py()} is negative")
+    return numbers.cast(pa.from_numpy_dtype(ID))

@@ -13,19 +13,19 @@ import pyarrow.compute as pc
 
 from kernels.cpu.parallel import cores
 from pipeline.errors import Changed, ProofFailed
-from pipeline.ingest.writer import in_groups
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.names import UNKNOWN, Names, merge, names_of
+from pipeline.store.names import UNKNOWN, VertexNames, merge, names_of
+from pipeline.tables.batches import in_groups
 
 ENDS = ("src", "dst")
 
 
-def collect(tables: Iterator[pa.Table]) -> Names:
+def collect(tables: Iterator[pa.Table]) -> VertexNames:
     """All ids of an edge list."""
     return merge(map_in_order(lambda table: names_of(_ids(table)), in_groups(tables), cores()))
 
 
-def numbered(file: str, names: Names, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def numbered(file: str, names: VertexNames, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The edges with numbers for ids.
 
     Raises:
@@ -38,14 +38,14 @@ def numbered(file: str, names: Names, tables: Iterator[pa.Table]) -> Iterator[pa
     return map_in_order(partial(_number, file, names, of_all), in_groups(tables), cores())
 
 
-def _number(file: str, names: Names, of_all: pa.Array, table: pa.Table) -> pa.Table:
+def _number(file: str, names: VertexNames, of_all: pa.Array, table: pa.Table) -> pa.Table:
     ids = _ids(table)
-    found = names.find(ids)
-    if (found == UNKNOWN).any():
+    numbers = names.find(ids)
+    if (numbers == UNKNOWN).any():
         raise Changed(file, "changed while it was read")
-    if not of_all.take(pa.array(found)).equals(ids):
+    if not of_all.take(pa.array(numbers)).equals(ids):
         raise ProofFailed(f"{file}: a vertex has another number than its id")
-    columns = dict(zip(ENDS, np.split(found, 2), strict=True))
+    columns = dict(zip(ENDS, np.split(numbers, 2), strict=True))
     return pa.table(columns | {name: table[name] for name in table.schema.names if name not in ENDS})
 
 

@@ -48,7 +48,7 @@ class Source:
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where the file is, however the user wrote it: the absolute path without links of a local file, otherwise the URL."""
         return self.url if self.local is None else os.path.realpath(self.local)
 
@@ -137,14 +137,14 @@ class Stored:
         self._size = source.local.stat().st_size if source.local else 0
         self._file = file
         self._digest, self._sha256 = Digest(), hashlib.sha256()  # unless the file is local
-        self._found: str | None = None
+        self._checked_digest: str | None = None
         self._ahead = b""
 
     @property
     def digest(self) -> str:
         """BLAKE3 digest of the bytes, once they were checked."""
-        assert self._found is not None, "the content was not checked"
-        return self._found
+        assert self._checked_digest is not None, "the content was not checked"
+        return self._checked_digest
 
     @property
     def sha256(self) -> str | None:
@@ -186,10 +186,10 @@ class Stored:
         """
         if self.source.local:
             self.bytes = self._size
-            self._found = digest if digest and self.source.unwritten else digest_of_file(self.source.local)
+            self._checked_digest = digest if digest and self.source.unwritten else digest_of_file(self.source.local)
         else:
             self.drain()
-            self._found = self._digest.hexdigest()
+            self._checked_digest = self._digest.hexdigest()
             check_sha256(self.source, self._sha256.hexdigest(), sha256)
         if digest is not None and self.digest != digest:
             raise Changed(self.source.url, "changed while it was read")
@@ -221,10 +221,10 @@ def require_same(source: Source, digest: str) -> None:
         content.check(digest, None)
 
 
-def check_sha256(source: Source, found: str, stated: str | None) -> None:
-    """Raise BadInput if a SHA-256 is stated and differs from the one found."""
-    if stated is not None and found != stated:
-        raise BadInput(source.url, f"its SHA-256 is {found}, expected {stated}")
+def check_sha256(source: Source, actual: str, stated: str | None) -> None:
+    """Raise BadInput if a SHA-256 is stated and differs from the actual one."""
+    if stated is not None and actual != stated:
+        raise BadInput(source.url, f"its SHA-256 is {actual}, expected {stated}")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ _PLACE = re.compile(rf"({_NUMBER})\s*,\s*({_NUMBER})")
 _FEW = 1000  # names that are compared with a wrong one
 
 
-def numbers_of(edges: Folder, asked: Sequence[int | str]) -> list[int | Place]:
+def numbers_of(edges: Folder, vertices: Sequence[int | str]) -> list[int | Place]:
     """The external ids of the requested vertices; a place stays a place, unless it is an id of a source with string ids.
 
     Raises BadSource for a name that the source does not have, for a text that is neither an integer nor a place, and for a place
@@ -27,10 +27,10 @@ def numbers_of(edges: Folder, asked: Sequence[int | str]) -> list[int | Place]:
     """
     names = open_names(edges)
     if names is None:
-        return [one if isinstance(one, int) else _integer(one) for one in asked]
-    found = names.find(pa.array([str(one) for one in asked], pa.large_string())).tolist() if asked else []
+        return [one if isinstance(one, int) else _integer(one) for one in vertices]
+    numbers_of_names = names.find(pa.array([str(one) for one in vertices], pa.large_string())).tolist() if vertices else []
     numbers: list[int | Place] = []
-    for one, number in zip(asked, found, strict=True):
+    for one, number in zip(vertices, numbers_of_names, strict=True):
         place = _place(str(one)) if number == UNKNOWN else None
         if number == UNKNOWN and place is None:
             like = did_you_mean(str(one), names.array()[:_FEW].to_pylist())

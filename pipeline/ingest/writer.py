@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from pipeline.errors import BadInput
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import EdgeArrays, largest_of
+from pipeline.tables.batches import in_groups
 from pipeline.tables.files import ROWS_PER_GROUP, file_name
 
 
@@ -21,11 +20,6 @@ def edges_schema(weight: pa.DataType | None) -> pa.Schema:
     """Return the schema of an edge list."""
     ids = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
     return pa.schema(ids if weight is None else [*ids, pa.field("weight", weight, nullable=False)])
-
-
-COORDINATES_SCHEMA = pa.schema(
-    [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
-)
 
 
 def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
@@ -49,7 +43,7 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredEdges:
     """A stored edge list: number of edges, largest values of integer columns, whether all edges are in the arrays."""
 
     edges: int
@@ -57,7 +51,7 @@ class Found:
     held: bool
 
 
-def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, arrays: EdgeArrays | None) -> Found:
+def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, arrays: EdgeArrays | None) -> StoredEdges:
     """Store the tables of an edge list on all cores.
 
     Args:
@@ -67,12 +61,12 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
         arrays: Gets all rows, if their values fit.
     """
 
-    def store_part(part: tuple[int, int, pa.Table]) -> Found:
+    def store_part(part: tuple[int, int, pa.Table]) -> StoredEdges:
         number, first, group = part
         if folder:
             write(folder / file_name(number), schema, iter([group]))
         largest = largest_of(group)
-        return Found(len(group), largest, arrays is not None and arrays.put(first, group, largest))
+        return StoredEdges(len(group), largest, arrays is not None and arrays.put(first, group, largest))
 
     groups = tables
     if folder:
@@ -82,7 +76,7 @@ def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, ar
     for part in map_in_order(store_part, _numbered(groups), cores()):
         edges, held = edges + part.edges, held and part.held
         largest = {name: max(value, part.largest[name]) for name, value in largest.items()}
-    return Found(edges, largest, held)
+    return StoredEdges(edges, largest, held)
 
 
 def _numbered(groups: Iterable[pa.Table]) -> Iterator[tuple[int, int, pa.Table]]:
@@ -91,29 +85,6 @@ def _numbered(groups: Iterable[pa.Table]) -> Iterator[tuple[int, int, pa.Table]]
     for number, group in enumerate(groups):
         yield number, first, group
         first += len(group)
-
-
-def check_each_once(file: str, path: Path, vertices: int) -> None:
-    """Raise BadInput unless the `vertices` rows of a coordinates file contain each of 1..vertices."""
-    seen = np.zeros(vertices, bool)
-    with pq.ParquetFile(path, pre_buffer=False) as parquet:
-        for batch in parquet.iter_batches(columns=["vertex"]):
-            seen[batch.column("vertex").to_numpy() - 1] = True
-    if not seen.all():
-        raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, another vertex has them twice")
-
-
-def in_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of `ROWS_PER_GROUP`; the last one may have fewer."""
-    waiting: list[pa.Table] = []
-    for table in tables:
-        waiting.append(table)
-        while sum(map(len, waiting)) >= ROWS_PER_GROUP:
-            joined = pa.concat_tables(waiting)
-            yield joined[:ROWS_PER_GROUP]
-            waiting = [joined[ROWS_PER_GROUP:]]
-    if any(map(len, waiting)):
-        yield pa.concat_tables(waiting)
 
 
 def _positive_zeros(column: pa.ChunkedArray) -> pa.ChunkedArray:

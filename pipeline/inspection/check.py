@@ -13,10 +13,10 @@ from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs.requirements import require_pairs
-from pipeline.steps.places.snapping import different
-from pipeline.steps.products.registry import require_products
+from pipeline.steps.places import different
+from pipeline.steps.products.configured import require_products
 from pipeline.steps.publication.expectations import require_columns, require_graph
-from pipeline.steps.publication.inputs import files_read, input_of, names_of_sources, reason_of_default
+from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
@@ -58,12 +58,14 @@ def check(config: RunConfig) -> Checked:
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
-        edges = shown.follow("edges", ingest)(config.graph, work, runtime.held_edges)
+        with shown.step("edges"):
+            edges = ingest(config.graph, work, runtime.held_edges)
         target = target_of(config)
         require_columns(edges, config.expect, target)
-        asked = numbers_of(edges, config.sources)
-        graph = shown.follow("graph", lay_out)(edges, config.layout, runtime, [one for one in asked if isinstance(one, int)])
-        given = different(edges, graph, asked, runtime)
+        named = numbers_of(edges, config.sources)
+        with shown.step("graph"):
+            graph = lay_out(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
+        given = different(edges, graph, named, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         require_products(config, edges, graph, runtime)
@@ -73,6 +75,6 @@ def check(config: RunConfig) -> Checked:
         sources = sorted(given) if default is None else [default]
         said = {"sources": sources, "source_names": names_of_sources(edges, sources), "default_source": reason}
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
-        found = input_of(edges, graph, sha256=sums).model_copy(update=said)
+        read = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, found, files)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files)

@@ -5,8 +5,8 @@ Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
+from kernels.algorithm import Costs, Rate
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
@@ -14,11 +14,11 @@ from pipeline.errors import BadInput, Damaged
 from pipeline.ingest.source import locate
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
-from pipeline.inspection.products import are_swept, trees_of
-from pipeline.inspection.sizes import Sizes, sizes_of
+from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
+from pipeline.inspection.sizes import GraphSizes, sizes_of
+from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend, choose
-from pipeline.runtime.memory import free_memory
-from pipeline.runtime.needs import Shape, free_disk, require_space
+from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 
@@ -44,7 +44,7 @@ class Need:
 class Estimate:
     """The estimate of a run."""
 
-    sizes: Sizes
+    sizes: GraphSizes
     arcs: int
     backend: str
     cores: int
@@ -75,7 +75,7 @@ def estimate(config: RunConfig) -> Estimate:
     built = False  # the hierarchy, which the first product that sweeps it builds
     for step, of_product in trees.items():
         swept = are_swept(of_product.number, shape.vertices, shape.arcs)
-        seconds[step] = _of_trees(step, of_product.number, swept, sizes.floats, backend, million)
+        seconds[step] = _of_trees(of_product, swept, sizes.floats, backend, million)
         if swept and not built:
             seconds[step] += _seconds("hierarchy", config, backend, million)
         built |= swept
@@ -83,7 +83,7 @@ def estimate(config: RunConfig) -> Estimate:
     before = _before(config, backend, shape.arcs, tuple(seconds))
     answers = {stage: max(1, len(config.sources)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
-    disk += sum(rates.ROW.get(stage, rates.TYPICAL_ROW) * shape.vertices * count for stage, count in answers.items())
+    disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
     disk += sum(of_product.bytes for of_product in trees.values())
     amounts = (1, shape.vertices, shape.arcs)
     needs = [
@@ -109,13 +109,14 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
             require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
 
 
-def shape_of(config: RunConfig, sizes: Sizes) -> Shape:
+def shape_of(config: RunConfig, sizes: GraphSizes) -> Shape:
     """The stored arrays of a graph of these sizes."""
     return Shape(sizes.edges, sizes.vertices, sizes.weight, not sizes.directed or config.layout.symmetrise)
 
 
-def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str) -> float | None:
+def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | None:
     """Estimated seconds of a step or a proof: as the last time, or by the rates; None if its input is not known."""
+    work = config.output / "steps"
     with suppress(Damaged):
         return manifest.read(work / step).manifest.seconds
     name = step.removeprefix("proof-")
@@ -130,32 +131,31 @@ def expected_seconds(config: RunConfig, backend: Backend, work: Path, step: str)
     return None
 
 
-def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float], count: int = 1) -> float:
-    """`count` is how often the step's rate is due, which for a stage its sources say."""
-    one = _total(rates.RATES[backend].get(step, rates.TYPICAL[backend]), million)
+def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float]) -> float:
+    """Seconds of a step; of a stage, those of all its searches, with its proof."""
+    stage, count = BY_NAME.get(step), 1
+    costs = stage.costs if stage else Costs()
+    one = _total(rates.RATES[backend].get(step, costs.cpu if backend == "cpu" else costs.gpu), million)
     if backend == "cpu":
         one *= (rates.CPU_CORES / cores()) ** 0.5
-    if step in BY_NAME and BY_NAME[step].has_sources:
+    if stage and stage.has_sources:
         count = len(config.sources)
-    elif step == "betweenness":
-        from kernels.betweenness.parameters import Parameters
-
-        count = Parameters(**config.betweenness.model_dump()).sources(int(million[1] * 1e6))
+    elif stage and stage.searches:
+        count = stage.resolve("searches")(int(million[1] * 1e6), **config.of_stages[step].model_dump())
     return one * max(1, count if backend == "gpu" else count / cores())
 
 
-def _of_trees(
-    product: str, count: int, swept: bool, floats: bool, backend: Backend, million: tuple[float, float, float]
-) -> float:  # fmt: skip
-    """Seconds of the trees of a product: cores share them."""
+def _of_trees(trees: TreesOfProduct, swept: bool, floats: bool, backend: Backend, million: tuple[float, float, float]) -> float:
+    """Seconds of the trees of a product's table: cores share them."""
     if swept:
-        one = rates.TREE[backend].get(product, rates.OTHER_TREE[backend]) * million[1] * (rates.FLOATS if floats else 1)
+        product = PRODUCTS[trees.product]
+        one = (product.cpu if backend == "cpu" else product.gpu) * million[1] * (rates.FLOATS if floats else 1)
     else:
         one = _total(rates.RATES[backend]["search"], million)
-    return one * (count if backend == "gpu" else max(1, count / cores()))
+    return one * (trees.number if backend == "gpu" else max(1, trees.number / cores()))
 
 
-def _total(rate: rates.Rate, amounts: tuple[float, float, float]) -> float:
+def _total(rate: Rate, amounts: tuple[float, float, float]) -> float:
     return max(rate[0], sum(each * amount for each, amount in zip(rate, amounts, strict=True)))
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 
+from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
-from pipeline.inspection.products import Trees, are_swept
-from pipeline.runtime.needs import Shape
+from pipeline.inspection.products import TreesOfProduct, are_swept
+from pipeline.registry.products import PRODUCTS
+from pipeline.runtime.memory import Shape
 
 
-def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, Trees]) -> int:
+def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, TreesOfProduct]) -> int:
     """Bytes that a run takes at least on its GPU, with as few sources or pairs at a time as possible.
 
     Args:
@@ -16,18 +18,21 @@ def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, Trees]) -> i
     """
     constant, of_vertex, of_arc = rates.GPU_MEMORY
     rows, arcs = shape.vertices, shape.arcs
-    beside = [vertex * rows + arc * arcs for vertex, arc in (rates.GPU_STAGE.get(stage, (0, 0)) for stage in config.stages)]
-    if "reachability" in config.stages:
-        from kernels.reachability import memory as of_index
+    stages = [BY_NAME[stage] for stage in config.stages]
+    beside = [vertex * rows + arc * arcs for vertex, arc in (stage.costs.gpu_memory for stage in stages)]
+    for stage in stages:
+        if stage.has_index:
+            from kernels.reachability import memory as of_index
 
-        asked = config.reachability
-        beside.append(of_index(rows, arcs, asked.dimensions, asked.method, gpu=True).build)
+            options = config.of_stages[stage.name].model_dump(include={"dimensions", "method"})
+            beside.append(of_index(rows, arcs, **options, gpu=True).build)
     if any(are_swept(product.number, rows, arcs) for product in trees.values()):
         from kernels.hierarchy import memory as of_hierarchy
 
         beside.append(of_hierarchy(rows, arcs, gpu=True))
-    if near := config.nearest:
-        from pipeline.steps.products.nearest import PER_TASK
-
-        beside.append(16 * min(near.count, PER_TASK, trees["nearest"].number) * rows)
+    beside += [
+        PRODUCTS[table.product].resolve("gpu_memory")(config.of_products[table.product], table.number, rows)
+        for table in trees.values()
+        if PRODUCTS[table.product].gpu_memory
+    ]
     return int(constant + max(of_vertex * rows + of_arc * arcs, *(shape.disk() + most for most in beside)))

@@ -54,23 +54,23 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     name = _table_of(run, facts, table)
     described = Described(run, facts)
     source, end = described.numbers([src, dst])
-    rows = _Rows(run.path / name, ("vertex", "distance", "predecessor"), source)
+    rows = _SortedRows(run.path / name, ("vertex", "distance", "predecessor"), source)
     if not rows.groups:
         known = ", ".join(str(described.row(one).get("id", one)) for one in rows.sources[:_SHOWN]) + (
             ", ..." if len(rows.sources) > _SHOWN else ""
         )
         raise BadSource(f"{src} is not a source of this run; its sources are {known or 'none'}; run with --source {src}")
-    found = rows.find(end)
-    if found is None:
+    row = rows.find(end)
+    if row is None:
         raise BadSource(f"vertex {dst} is not in the graph ({number(facts.graph.vertices)} vertices)")
-    if found["distance"] is None:
+    if row["distance"] is None:
         raise NoPath(f"no path leads from {src} to {dst}")
-    way = [found]
+    way = [row]
     while (before := way[-1]["predecessor"]) is not None:
-        found = rows.find(before)
-        if found is None or found["distance"] is None or found["distance"] > way[-1]["distance"]:
+        row = rows.find(before)
+        if row is None or row["distance"] is None or row["distance"] > way[-1]["distance"]:
             raise Damaged(f"{run.path / name}: the predecessor {before} of {way[-1]['vertex']} is not nearer to {source}")
-        way.append(found)
+        way.append(row)
         if len(way) > facts.graph.vertices:
             raise Damaged(f"{run.path / name}: the predecessors of {end} do not end")
     if way[-1]["vertex"] != source:
@@ -88,48 +88,48 @@ class Described:
         has = [column["name"] for column in facts.tables[name].columns] if name in facts.tables else []
         self._columns = [column for column in ("id", "x", "y") if column in has]
         self._folder = run.path / name
-        self._rows = _Rows(self._folder, ("vertex", *self._columns)) if self._columns else None
+        self._rows = _SortedRows(self._folder, ("vertex", *self._columns)) if self._columns else None
 
     def row(self, vertex: int) -> dict[str, Any]:
         """The known attributes of a vertex; null if there is none."""
-        found = self._rows.find(vertex) if self._rows else None
-        return {column: found[column] if found else None for column in self._columns}
+        row = self._rows.find(vertex) if self._rows else None
+        return {column: row[column] if row else None for column in self._columns}
 
-    def numbers(self, asked: list[str]) -> list[int]:
+    def numbers(self, ids: list[str]) -> list[int]:
         """The external ids of the vertices that a user named. Raises BadSource."""
         if "id" not in self._columns:
-            numbers = [id_of(one) for one in asked]
-            for one, number_of in zip(asked, numbers, strict=True):
+            numbers = [id_of(one) for one in ids]
+            for one, number_of in zip(ids, numbers, strict=True):
                 if number_of is None:
                     reason = why_not_an_id(one) or f"is not in 0..{LARGEST}"
                     raise BadSource(f"vertex {one[:80]!r} {reason}; the ids of this graph are integers")
             return [one for one in numbers if one is not None]
         named: dict[str, int] = {}
-        if wrong := next((one for one in asked if not is_utf8(one)), None):
+        if wrong := next((one for one in ids if not is_utf8(one)), None):
             raise BadSource(f"vertex {wrong[:80]!r} is not in the graph: its name is not UTF-8")
         try:
             for file in tables.files(self._folder):
                 with pq.ParquetFile(file, page_checksum_verification=True) as opened:
                     for batch in opened.iter_batches(columns=["vertex", "id"]):
-                        found = batch.filter(pc.is_in(batch["id"], pa.array(asked, batch["id"].type)))
-                        named |= dict(zip(found["id"].to_pylist(), found["vertex"].to_pylist(), strict=True))
+                        matching = batch.filter(pc.is_in(batch["id"], pa.array(ids, batch["id"].type)))
+                        named |= dict(zip(matching["id"].to_pylist(), matching["vertex"].to_pylist(), strict=True))
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{self._folder}: {error}") from None
-        if (missing := next((one for one in asked if one not in named), None)) is not None:
+        if (missing := next((one for one in ids if one not in named), None)) is not None:
             raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
-        return [named[one] for one in asked]
+        return [named[one] for one in ids]
 
 
-def _table_of(run: Folder, facts: RunFacts, asked: str | None) -> str:
+def _table_of(run: Folder, facts: RunFacts, table: str | None) -> str:
     present = [table for table in PATH_TABLES if table in facts.tables]
     if not present:
         raise BadConfig(f"{run.path}: has no table of shortest paths ({', '.join(PATH_TABLES)}); run one of these stages")
-    if asked is not None and asked not in present:
-        raise BadConfig(f"--table {asked}: this run's tables of shortest paths are {', '.join(present)}")
-    return asked or present[-1]
+    if table is not None and table not in present:
+        raise BadConfig(f"--table {table}: this run's tables of shortest paths are {', '.join(present)}")
+    return table or present[-1]
 
 
-class _Group(NamedTuple):
+class _RowGroupRange(NamedTuple):
     """A row group: the smallest and the largest of its vertices, its file and its number there."""
 
     first: int
@@ -138,7 +138,7 @@ class _Group(NamedTuple):
     number: int
 
 
-class _Rows:
+class _SortedRows:
     """Rows of a table that is sorted by `vertex` (those of one source), found by vertex; some row groups are in memory."""
 
     def __init__(self, folder: Path, columns: tuple[str, ...], source: int | None = None) -> None:
@@ -148,7 +148,7 @@ class _Rows:
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{folder}: {error}") from None
         self._all = [
-            (_range(group, "source") if source is not None else (0, 0), _Group(*_range(group, "vertex"), file, number))
+            (_range(group, "source") if source is not None else (0, 0), _RowGroupRange(*_range(group, "vertex"), file, number))
             for file, footer in self._footers.items()
             for number, group in enumerate(map(footer.row_group, range(footer.num_row_groups)))
         ]
@@ -163,16 +163,16 @@ class _Rows:
 
     def find(self, vertex: int) -> dict[str, Any] | None:
         """The row of a vertex; None if there is none."""
-        place = bisect_right(self.groups, vertex, key=lambda group: group.first) - 1
-        if place < 0 or vertex > self.groups[place].last:
+        number = bisect_right(self.groups, vertex, key=lambda group: group.first) - 1
+        if number < 0 or vertex > self.groups[number].last:
             return None
-        table = self._read(place)
-        row = int(np.searchsorted(table["vertex"].to_numpy(), vertex))
-        found: dict[str, Any] = table.slice(row, 1).to_pylist()[0]
-        return found if found["vertex"] == vertex else None
+        table = self._read(number)
+        first = int(np.searchsorted(table["vertex"].to_numpy(), vertex))
+        row: dict[str, Any] = table.slice(first, 1).to_pylist()[0]
+        return row if row["vertex"] == vertex else None
 
-    def _read_group(self, place: int) -> pa.Table:
-        group = self.groups[place]
+    def _read_group(self, number: int) -> pa.Table:
+        group = self.groups[number]
         try:
             with pq.ParquetFile(group.file, metadata=self._footers[group.file], page_checksum_verification=True) as file:
                 return file.read_row_group(group.number, [*self._columns]).combine_chunks()
@@ -182,5 +182,5 @@ class _Rows:
 
 def _range(group: Any, name: str) -> tuple[int, int]:
     """The smallest and the largest value of a column in a row group, from its statistics."""
-    (column,) = (found for found in map(group.column, range(group.num_columns)) if found.path_in_schema == name)
+    (column,) = (column for column in map(group.column, range(group.num_columns)) if column.path_in_schema == name)
     return column.statistics.min, column.statistics.max

@@ -8,43 +8,32 @@ from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.ingest.formats.parquet import is_parquet, reading
 from pipeline.ingest.source import locate
+from pipeline.registry.products import PRODUCTS
 
 _VALUE = 6.0  # bytes of a value in a table
 _ROAD_LIKE = 4  # arcs for each vertex up to which a hierarchy is worth its time
 
 
-class Trees(NamedTuple):
-    """What a product needs."""
+class TreesOfProduct(NamedTuple):
+    """What a table of a product needs."""
 
     number: int
-    bytes: float  # of its table
+    bytes: float  # of the table
+    product: str
 
 
-def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, Trees]:
-    """The products that a configuration asks for, by their steps; the bytes of isochrones' vertices and areas are not known.
+def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, TreesOfProduct]:
+    """What the products of a configuration need, by their steps; the bytes of some tables are not known, and 0.
 
     Raises:
         BadInput: A file of vertices or pairs is not there, or cannot be read.
     """
-    found = dict[str, Trees]()
-    if near := config.nearest:
-        count = _number_of(near.facilities, vertices)
-        found["nearest"] = Trees(count, 3 * _VALUE * vertices * min(near.count, count))
-    if asked := config.isochrones:
-        count = _number_of(asked.sources, vertices)
-        found["isochrones"] = Trees(count, _VALUE * count * len(asked.thresholds) * (2 + len(asked.sums)))
-        found |= {
-            f"isochrone_{name}": Trees(count, 0.0)
-            for name, wanted in (("vertices", asked.vertices), ("polygons", asked.polygons))
-            if wanted
-        }
-    if all_pairs := config.closeness:
-        count = _number_of(all_pairs.sources, vertices)
-        found["closeness"] = Trees(count, 4 * _VALUE * count)
-    if config.flows:
-        count = _number_of(config.flows.pairs, vertices)
-        found["flows"] = Trees(count, 2 * _VALUE * arcs)
-    return found
+    trees = dict[str, TreesOfProduct]()
+    for name, table in config.of_products.items():
+        count = min([vertices, *map(_rows_of, [*table.vertex_files.values(), *table.pair_files])])
+        for written in PRODUCTS[name].tables_for(table):
+            trees[written.name] = TreesOfProduct(count, _VALUE * written.values(table, count, vertices, arcs), name)
+    return trees
 
 
 def are_swept(count: int, vertices: int, arcs: int) -> bool:
@@ -52,11 +41,6 @@ def are_swept(count: int, vertices: int, arcs: int) -> bool:
     from pipeline.steps.products.sweeping import WORTH
 
     return count >= WORTH and arcs <= _ROAD_LIKE * vertices
-
-
-def _number_of(file: str | None, vertices: int) -> int:
-    """Trees for the vertices, or pairs, of a file; without one, for all vertices."""
-    return min(_rows_of(file), vertices) if file else vertices
 
 
 def _rows_of(file: str) -> int:

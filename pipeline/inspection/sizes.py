@@ -9,18 +9,18 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
-from pipeline.ingest.formats import FORMATS, parquet
-from pipeline.ingest.formats.detect import detect
+from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, locate, stored
 
-_COMPRESSED_EDGE = 10  # bytes of an edge in a compressed or remote Parquet file, whose footer is not read
+_BINARY_EDGE = 10  # bytes of an edge in a binary file that does not say how many it has, or is compressed or remote, so not read
 _STATED, _COUNTED, _ESTIMATED = "as the file states", "counted", "estimated from the beginning of the file"
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GraphSizes:
     """Sizes of a graph."""
 
     edges: int
@@ -37,7 +37,7 @@ class Sizes:
         return self.origin != _ESTIMATED
 
 
-def sizes_of(graph: GraphConfig) -> Sizes:
+def sizes_of(graph: GraphConfig) -> GraphSizes:
     """The sizes of a graph; if a text file does not state its edges, the first block is read.
 
     Raises:
@@ -47,20 +47,18 @@ def sizes_of(graph: GraphConfig) -> Sizes:
     return in_the_right_way(graph, source.url, partial(_sizes, source))
 
 
-def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> Sizes:
+def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
-        if on_disk and parquet.begins_parquet(content.peek(parquet.HEAD), source.url) and graph.format in ("auto", "parquet"):
-            read = parquet.FORMAT.read(on_disk, source.url, graph)
-            most = max((int(read.largest[end]) for end in ("src", "dst") if end in read.largest), default=read.rows or 0) + 1
-            return _sized(graph, read, read.rows or 0, min(most, 2 * (read.rows or 0)), _STATED)
         first = next(chunks(content, graph.limits), b"")
+        name = binary_format(first) if graph.format == "auto" else graph.format
+        if name and isinstance(entry := FORMATS[name], FileFormat):
+            read = entry.read(on_disk, source.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
+            return _of_binary(graph, read, content.total or 0)
         whole = content.total is not None and content.bytes >= content.total
         text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
-        entry = FORMATS[detect(text.head, source.url, graph) if graph.format == "auto" else graph.format]
-        if isinstance(entry, FileFormat):
-            edges = (content.total or 0) // _COMPRESSED_EDGE
-            return _sized(graph, EdgeList(iter(()), pa.int64()), edges, edges, _ESTIMATED)
+        entry = FORMATS[name or detect(text.head, source.url, graph)]
+        assert not isinstance(entry, FileFormat)
         read = entry.read(text, graph, weight)
         if read.rows is not None and read.declared_vertices:
             return _sized(graph, read, read.rows, read.declared_vertices, _STATED)
@@ -73,6 +71,14 @@ def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> Sizes:
         return _sized(graph, read, edges, vertices, _STATED if read.rows is not None else _COUNTED if whole else _ESTIMATED)
 
 
+def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:
+    """The sizes of a binary file of `size` bytes, from what it states."""
+    edges = size // _BINARY_EDGE if read.rows is None else read.rows
+    most = max((int(read.largest[end]) for end in ("src", "dst") if end in read.largest), default=edges) + 1
+    vertices = min(most, 2 * edges) if read.declared_vertices is None else read.declared_vertices
+    return _sized(graph, read, edges, vertices, _ESTIMATED if read.rows is None else _STATED)
+
+
 def _sample(read: EdgeList) -> tuple[pa.Array, int]:
     """The ids in the first block of a text, each once, and its edges."""
     tables: list[pa.Table] = []
@@ -81,12 +87,12 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int]:
     except BadInput:  # fewer edges than the header declares, because there are more blocks
         if not tables:
             raise
-    found = pa.concat_tables(tables)
-    return pc.unique(pa.chunked_array([*found["src"].chunks, *found["dst"].chunks], found["src"].type)), len(found)
+    edges = pa.concat_tables(tables)
+    return pc.unique(pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges["src"].type)), len(edges)
 
 
-def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> Sizes:
+def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> GraphSizes:
     width = 0 if read.weight is None else 8 if pa.types.is_floating(read.weight) and read.weight.bit_width == 64 else 4
     directed = read.directed if graph.directed is None else graph.directed
     floats = read.weight is not None and pa.types.is_floating(read.weight)
-    return Sizes(edges, vertices, width, floats, directed, not read.rereadable, origin)
+    return GraphSizes(edges, vertices, width, floats, directed, not read.rereadable, origin)

@@ -6,6 +6,7 @@ Elsewhere, such as on a worker of a cluster, it is not kept.
 from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -44,12 +45,14 @@ def advance(units: int = 1) -> None:
 
 
 def counted(results: Iterable[Item], sizes: list[int], unit: str) -> Iterator[Item]:
-    """Yield the results of tasks, and report each as it arrives; `sizes` has the units of each task."""
-    done, total = 0, sum(sizes)
-    if total > 1:
-        reached(0, total, unit)
-    for result, size in zip(results, sizes, strict=True):
-        yield result
-        done += size
-        if total > 1:
-            reached(done, total, unit)
+    """The results of tasks, each reported as it arrives; `sizes` has the units of each task."""
+    total = sum(sizes)
+    if total < 2:
+        return iter(results)
+    reached(0, total, unit)
+
+    def arrived(result: Item, done: int) -> Item:
+        reached(done, total, unit)
+        return result
+
+    return map(arrived, results, accumulate(sizes))

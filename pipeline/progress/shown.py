@@ -1,4 +1,4 @@
-"""Show the progress of running steps: live lines in a terminal, otherwise regular lines in the log."""
+"""The steps of a run: called, shown while they run as live lines in a terminal or regular lines in the log, and remembered."""
 
 import logging
 import os
@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, partial
 from threading import Event, Thread
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from pipeline.progress import CURRENT, Progress
 from pipeline.signals import cleaned
@@ -61,28 +61,31 @@ def _number(count: float) -> str:
     return f"{count:,.0f}" if count >= 10 or count == int(count) else f"{count:.1f}"
 
 
+class Call(Protocol):
+    """How a flow calls a step: as a task."""
+
+    def __call__(self, name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return `step(*args, **kwargs)`; `name` is for people."""
+
+
 class Shown:
     """The running steps of a run."""
 
     def __init__(self) -> None:
         self._running: list[_Running] = []
 
-    def follow(self, name: str, step: Callable[P, R], expected: Callable[[], float | None] = lambda: None) -> Callable[P, R]:
-        """The same step, shown as `name` while it runs; `expected` is called if there is no other estimate of its time."""
-
-        @wraps(step)
-        def followed(*args: P.args, **kwargs: P.kwargs) -> R:
-            progress, now = Progress(name), time.monotonic()
-            token = CURRENT.set(progress)
-            running = _Running(progress, expected, copy_context(), now, now)
-            self._running.append(running)
-            try:
-                return step(*args, **kwargs)
-            finally:
-                self._running.remove(running)
-                CURRENT.reset(token)
-
-        return followed
+    @contextmanager
+    def step(self, name: str, expected: Callable[[], float | None] = lambda: None) -> Iterator[None]:
+        """Show the block as step `name`; `expected` is called if there is no other estimate of its time."""
+        progress, now = Progress(name), time.monotonic()
+        token = CURRENT.set(progress)
+        running = _Running(progress, expected, copy_context(), now, now)
+        self._running.append(running)
+        try:
+            yield
+        finally:
+            self._running.remove(running)
+            CURRENT.reset(token)
 
     def log(self, ended: Event) -> None:
         """Log a line for each step at regular intervals, until `ended` is set."""
@@ -123,6 +126,30 @@ class Shown:
             bar = ProgressBar(1.0, 0.0 if left is None else elapsed / (elapsed + left), _BAR)
             table.add_row(bar, Text(running.sentence(now), no_wrap=True, overflow="ellipsis"))
         return table
+
+
+class Steps:
+    """Calls the steps of a run, shows each while it runs, and remembers those that have finished."""
+
+    def __init__(self, shown: Shown, expected: Callable[[str], float | None] = lambda _: None, call: Call | None = None) -> None:
+        """`expected` is the time of a step that counts nothing; `call` calls a step as a task, and None as a function."""
+        self._shown, self._expected, self._call = shown, cache(expected), call
+        self._finished: list[str] = []
+
+    def __call__(self, name: str, step: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return `step(*args, **kwargs)`."""
+        shown = self._shown.step(name, partial(self._expected, name))(step)
+        result = self._call(name, shown, *args, **kwargs) if self._call else shown(*args, **kwargs)
+        self._finished.append(name)
+        return result
+
+    def outlook(self) -> str:
+        """What the next run does if a signal ends this one now."""
+        if "publish" in self._finished:
+            return "the run is published"
+        if not self._finished:
+            return "no step is finished, so the next run starts with the source"
+        return f"the next run keeps {', '.join(self._finished)} and does the rest"
 
 
 _shown: ContextVar[Shown | None] = ContextVar("shown", default=None)

@@ -1,26 +1,28 @@
 """The report: a self-contained HTML page per run, which loads nothing, and a shorter one in Markdown for Prefect.
 
-`findings` reads the tables, `results`, `charts` and `maps` compute what is shown, and `page` fills the templates; the page's own
-script is `templates/maps.js`.
+`findings` reads the tables and sorts what they show, which `results`, `charts` and `maps` compute. `page` fills the templates;
+the page's own script is `templates/maps.js`.
 """
 
 from pathlib import Path
 from typing import Any
 
+from pipeline.registry.products import TABLES
 from pipeline.runtime.backend import Backend
+from pipeline.steps.publication.facts import described_machine
 from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
+from pipeline.store.code import Code
 from pipeline.store.facts.run import listing
 from pipeline.store.manifest import Folder, digest_of, make
 
 
 def prepare_page(backend: Backend) -> None:
     """Import what the page needs, compile its templates, and describe the machine; a run does this while it computes."""
-    from pipeline.report.machine import machine
     from pipeline.report.page import compiled_templates
 
     compiled_templates()
-    machine(backend)
+    described_machine(backend)
 
 
 def draw(results: Results, runtime: Runtime) -> Folder:
@@ -35,12 +37,10 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         `runtime.work / "report"` with `report.html`, `report.md` and `tops.json`; publication replaces the marks in them. Facts:
         `bytes` of the page, `maps` and `charts` on it, and `figures`, by which runs are compared.
     """
-    from pipeline.report.machine import machine
-
     steps = (results.edges, results.graph, *results.tabled, *results.proofs, *filter(None, [results.changes]))
     # The page shows times and facts, so its inputs are complete manifests, not only the content of the steps.
     inputs = {folder.manifest.step: digest_of(vars(folder.manifest)) for folder in steps}
-    where = machine(runtime.backend)
+    where = described_machine(runtime.backend)
 
     def write(folder: Path) -> dict[str, Any]:
         from pipeline.report.page import render
@@ -51,4 +51,5 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         return {"bytes": len(files["report.html"].encode()), **facts}
 
     parameters = {"name": results.name, "machine": where, **listing(results.places)}
-    return make(runtime.work / "report", "report", inputs, parameters, write)
+    parts = {table.report.partition(":")[0] for table in TABLES.values() if table.report}
+    return make(runtime.work / "report", "report", inputs, parameters, write, Code((__name__, *sorted(parts))))

@@ -48,9 +48,9 @@ def bins(parts: Sequence[Array], most: int) -> tuple[Array, Array, float]:
         counts = np.array([sum(map(len, parts))])  # NumPy cannot divide a range of the smallest floats
         return np.array([0.0, high]), counts, float(high)
     with np.errstate(over="ignore"):  # of an edge that NumPy replaces by the highest value
-        found = of_parts(partial(np.histogram, bins=most, range=(0.0, float(high) or 1.0)), parts)
-    edges = found[0][1]
-    return edges, np.sum([counts for counts, _ in found], axis=0), float(edges[1] - edges[0])
+        histograms = of_parts(partial(np.histogram, bins=most, range=(0.0, float(high) or 1.0)), parts)
+    edges = histograms[0][1]
+    return edges, np.sum([counts for counts, _ in histograms], axis=0), float(edges[1] - edges[0])
 
 
 def lower_median(parts: Sequence[Array], histogram: tuple[Array, Array, float]) -> np.generic:

@@ -13,9 +13,8 @@ from matplotlib.colors import to_hex
 
 from kernels.graph import Array
 from pipeline.report import maps
-from pipeline.report.changed import Moved
+from pipeline.report.change_tables import Moved
 from pipeline.report.charts import ticks
-from pipeline.report.isochrones import Isochrones, rings_of
 from pipeline.report.reading import Coordinates, arcs
 from pipeline.report.wording import counted, number, with_unit
 from pipeline.store.facts import GraphFacts
@@ -31,7 +30,7 @@ SMALL = 420  # pixels of the longer side of a picture for Prefect
 
 
 @dataclass(frozen=True)
-class Scale:
+class ScaleBar:
     """A scale bar: `share` per cent of the map's width stand for the length `text`."""
 
     share: float
@@ -69,7 +68,7 @@ class Map:
     small: str  # on a light ground, for pages that are not ours
     width: int
     height: int
-    scale: Scale | None
+    scale: ScaleBar | None
     markers: Sequence[Marker] = ()
     bar: ColourBar | None = None
     values: Sequence[Any] = ()
@@ -166,20 +165,35 @@ class Atlas:
             title, sentence, levels, maps.distance_colours, markers=markers, bar=_colour_bar(highest, unit), values=shown
         )
 
-    def isochrones(self, found: Isochrones, unit: str, markers: Sequence[Marker]) -> Map:
-        """Each vertex in the colour of the smallest threshold that it is within, over the areas of the thresholds."""
-        steps = max(len(found.thresholds) - 1, 1)
+    def steps(
+        self,
+        text: tuple[str, str],
+        of: tuple[Sequence[float], str],
+        within: Array,
+        areas: Sequence[Sequence[bytes | None]],
+        markers: Sequence[Marker],
+    ) -> Map:
+        """Each vertex in the colour of the smallest threshold that it is within, over the areas of the thresholds.
+
+        Args:
+            text: Title and sentence.
+            of: The thresholds [T], ascending, and their unit.
+            within: float64 [V]: the number of the vertex's threshold, NaN where there is none.
+            areas: For each threshold, MultiPolygons in WKB.
+        """
+        thresholds, unit = of
+        highest = max(len(thresholds) - 1, 1)
         values = np.full(len(self._projection.ids), np.nan)
-        values[self._entry[self._known]] = found.within[self._known]
-        colours = maps.by_value(np.arange(len(found.thresholds), dtype=np.float64), steps)
+        values[self._entry[self._known]] = within[self._known]
+        colours = maps.by_value(np.arange(len(thresholds), dtype=np.float64), highest)
         ground = np.full((self._projection.height, self._projection.width), maps.NOTHING, np.uint8)
-        for level, areas in reversed([*zip(colours, found.areas, strict=False)]):
-            ground[maps.covered(self._projection, [rings_of(area) for area in areas if area])] = level
-        levels = self._network.levels(maps.by_value(values, steps))
-        shown = [None if math.isnan(value) else found.thresholds[int(value)] for value in values[self._named].tolist()]
+        for level, polygons in reversed([*zip(colours, areas, strict=False)]):
+            ground[maps.covered(self._projection, [maps.rings_of(area) for area in polygons if area])] = level
+        levels = self._network.levels(maps.by_value(values, highest))
+        shown = [None if math.isnan(value) else thresholds[int(value)] for value in values[self._named].tolist()]
         return self._map(
-            "Isochrones", found.sentence, levels, maps.distance_colours, ground, markers=markers,
-            bar=_steps(found.thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
+            *text, levels, maps.distance_colours, ground, markers=markers,
+            bar=_steps(thresholds, colours, unit), values=shown, words=("within", "not within a threshold"),
         )  # fmt: skip
 
     def changes(self, moved: Moved) -> Map:
@@ -232,7 +246,7 @@ def _short(value: float, integer: bool) -> float | int | str:
     return int(value) if integer else value
 
 
-def _scale(projection: maps.Projection) -> Scale | None:
+def _scale(projection: maps.Projection) -> ScaleBar | None:
     """A scale bar of a round length, at most a quarter of the map's width."""
     if projection.km_per_pixel is None:
         return None
@@ -240,7 +254,7 @@ def _scale(projection: maps.Projection) -> Scale | None:
     power = 10.0 ** np.floor(np.log10(quarter))
     length = max(step * power for step in (1, 2, 5) if step * power <= quarter)
     text = f"{length:g} km" if length >= 1 else f"{length * 1000:g} m"
-    return Scale(round(100 * length / projection.km_per_pixel / projection.width, 2), text)
+    return ScaleBar(round(100 * length / projection.km_per_pixel / projection.width, 2), text)
 
 
 def _colour_bar(highest: float, unit: str) -> ColourBar:

@@ -70,8 +70,8 @@ class Projection:
     def find(self, vertices: Array) -> tuple[Array, Array]:
         """Entry [n] of each vertex, and whether it has coordinates; if not, the entry is arbitrary."""
         first, last = self.ids[0], len(self.ids) - 1
-        found = vertices - first if self.ids[-1] - first == last else np.searchsorted(self.ids, vertices)
-        entry = np.clip(found, 0, last)
+        nearest = vertices - first if self.ids[-1] - first == last else np.searchsorted(self.ids, vertices)
+        entry = np.clip(nearest, 0, last)
         return entry, self.ids[entry] == vertices
 
 
@@ -152,7 +152,7 @@ def plane(projection: Projection, batches: Iterable[tuple[Array, Array]]) -> Pla
 
 def covered(projection: Projection, areas: Iterable[Sequence[Sequence[Array]]]) -> Array:
     """The pixels, bool [height, width], in any of some areas: polygons of rings of degrees [n, 2], the outer ring first."""
-    found = np.zeros((projection.height, projection.width), np.bool_)
+    covered_pixels = np.zeros((projection.height, projection.width), np.bool_)
     turns = (0.0,) if projection.cut == -180 else (0.0, 360.0)  # what is beyond the cut on one side appears on the other
     for polygons in areas:
         image = Image.new("1", (projection.width, projection.height))
@@ -161,8 +161,8 @@ def covered(projection: Projection, areas: Iterable[Sequence[Sequence[Array]]]) 
         for outer, *holes in sorted(pixels, key=lambda rings: -float(np.prod(np.ptp(rings[0], axis=0)))):  # islands in holes last
             for ring, inside in ((outer, 1), *((hole, 0) for hole in holes)):
                 draw.polygon([*map(tuple, ring.tolist())], fill=inside)
-        found |= np.asarray(image)
-    return found
+        covered_pixels |= np.asarray(image)
+    return covered_pixels
 
 
 def by_value(values: Array, highest: float) -> Array:
@@ -199,7 +199,7 @@ def pngs(indices: Array, colours: dict[str, list[Colour]]) -> dict[str, bytes]:
     """
     height, width = indices.shape
     lines = zlib.compress(np.pad(indices, ((0, 0), (1, 0))).tobytes(), PNG_EFFORT)  # each line begins with its filter, 0
-    found = {}
+    files = {}
     for name, levels in colours.items():
         palette = _palette(levels)
         chunks = (
@@ -210,8 +210,8 @@ def pngs(indices: Array, colours: dict[str, list[Colour]]) -> dict[str, bytes]:
             (b"IEND", b""),
         )
         parts = (struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
-        found[name] = b"\x89PNG\r\n\x1a\n" + b"".join(parts)
-    return found
+        files[name] = b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    return files
 
 
 def reduced(indices: Array, colours: list[Colour], side: int) -> bytes:
@@ -250,3 +250,17 @@ def forest_colours(theme: str) -> list[Colour]:
 def _faint(theme: str) -> Colour:
     colour, opacity = FAINT_COLOUR[theme]
     return (*to_rgb(colour), opacity)
+
+
+def rings_of(area: bytes) -> list[list[Array]]:
+    """The rings of each polygon of a MultiPolygon in WKB: longitude and latitude float64 [n, 2], the outer ring first."""
+    place, polygons = 9, []
+    for _ in range(struct.unpack_from("<I", area, 5)[0]):
+        (count,) = struct.unpack_from("<I", area, place + 5)
+        place, rings = place + 9, list[Array]()
+        for _ in range(count):
+            (length,) = struct.unpack_from("<I", area, place)
+            rings.append(np.frombuffer(area, "<f8", 2 * length, place + 4).reshape(length, 2))
+            place += 4 + 16 * length
+        polygons.append(rings)
+    return polygons

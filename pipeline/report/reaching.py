@@ -8,7 +8,7 @@ import numpy as np
 from kernels.graph import Array
 from pipeline.report.charts import Caption, Chart
 from pipeline.report.charts.distributions import chart_of_levels
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted
 from pipeline.steps.queries import WORDS, reach_proved
 from pipeline.store.facts import LabelFacts
@@ -28,12 +28,12 @@ class Reaching:
     # What decides queries of random pairs, how many of the sample each decided, and their share.
     decided: list[tuple[str, int, float]]
     checked: str  # how many searches of the sample were checked
-    asked: list[tuple[str, str]]  # questions about this graph, and their answers
+    questions: list[tuple[str, str]]  # questions about this graph, and their answers
     chart: Chart | None  # components on each level, if there is more than one level
     sizes: dict[str, int]  # of the index
 
 
-def reaching(answer: Folder, vertices: Vertices, shown: Callable[[int], str] = str) -> Reaching:
+def reaching(answer: Folder, vertices: VertexColumns, shown: Callable[[int], str] = str) -> Reaching:
     """Query the stored index of stage `reachability`; pairs are drawn with seed 0, so that every run shows the same numbers.
 
     `shown` gives the text by which a reader knows a vertex.
@@ -45,11 +45,11 @@ def reaching(answer: Folder, vertices: Vertices, shown: Callable[[int], str] = s
     random = np.random.default_rng(0)
     src, dst = random.integers(0, len(vertices.ids), (2, PAIRS))
     proved = reach_proved(index, src, dst, 0)
-    found = proved.answers
-    counts = np.bincount(found.decided, minlength=len(WORDS)).tolist()
+    answers = proved.answers
+    counts = np.bincount(answers.decided, minlength=len(WORDS)).tolist()
     decided = [(word, counts[number], counts[number] / PAIRS) for number, word in WORDS.items()]
     sentence = (
-        f"{size}; of {PAIRS:,} random pairs {found.reachable.mean():.2%} are reachable, and {decided[-1][2]:.2%} take a search"
+        f"{size}; of {PAIRS:,} random pairs {answers.reachable.mean():.2%} are reachable, and {decided[-1][2]:.2%} take a search"
     )
     checked = (
         f"Of the {counted(proved.searched, 'search', 'searches')}, {proved.witnessed:,} found a path, and each path was checked; "
@@ -62,7 +62,7 @@ def reaching(answer: Folder, vertices: Vertices, shown: Callable[[int], str] = s
 
 
 def _ask(
-    index: StoredIndex, vertices: Vertices, shown: Callable[[int], str], random: np.random.Generator
+    index: StoredIndex, vertices: VertexColumns, shown: Callable[[int], str], random: np.random.Generator
 ) -> list[tuple[str, str]]:
     """Count the vertices that the vertex of highest out-degree reaches, and those that reach the one of highest in-degree."""
     most = [(int(degrees.argmax()), degrees.max()) for degrees in (vertices.out_degree, vertices.in_degree)]
@@ -71,13 +71,15 @@ def _ask(
         others, of = random.choice(others, PAIRS, replace=False), f"{PAIRS:,} vertices drawn at random"
     rows = rows_of(index, others)
     hubs = [np.broadcast_to(rows_of(index, vertices.ids[[position]]), rows.shape) for position, _ in most]
-    found = [reach_proved(index, src, dst, 0).answers for src, dst in ((hubs[0], rows), (rows, hubs[1]))]
+    answers = [reach_proved(index, src, dst, 0).answers for src, dst in ((hubs[0], rows), (rows, hubs[1]))]
     out, into = (shown(int(vertices.ids[position])) for position, _ in most)
-    asked = [
+    questions = [
         f"How many vertices can be reached from {out}, the vertex of highest out-degree ({most[0][1]:,})?",
         f"How many reach {into}, the vertex of highest in-degree ({most[1][1]:,})?",
     ]
-    return [(question, f"{int(reached.reachable.sum()):,} of {of}.") for question, reached in zip(asked, found, strict=True)]
+    return [
+        (question, f"{int(reached.reachable.sum()):,} of {of}.") for question, reached in zip(questions, answers, strict=True)
+    ]
 
 
 def _level_chart(level: Array) -> Chart | None:

@@ -24,7 +24,7 @@ BLOCK = 1 << 20  # arcs that are drawn at a time, by one thread
 
 
 @dataclass(frozen=True)
-class Vertices:
+class VertexColumns:
     """The vertices of a graph."""
 
     # ids, out_degree, in_degree: int64 [V]: ascending by external id.
@@ -35,8 +35,8 @@ class Vertices:
     def positions(self, vertices: Array) -> Array:
         """Positions [n] of vertices of the graph among its ids."""
         if len(self.ids) and self.ids[-1] - self.ids[0] == len(self.ids) - 1:
-            found: Array = vertices - self.ids[0]
-            return found
+            positions: Array = vertices - self.ids[0]
+            return positions
         return np.searchsorted(self.ids, vertices)
 
 
@@ -60,12 +60,12 @@ class Coordinates:
         return [f"{axis[at]:.6g}" if known else "" for axis in (self.x, self.y)]
 
 
-def vertices(graph: Folder) -> Vertices:
+def vertices(graph: Folder) -> VertexColumns:
     """Ids and degrees of the stored graph."""
     ids, rows_by_id, *degrees = open_vertices(graph)
     columns = (ids, *degrees[: 1 if GraphFacts.of(graph).symmetric else 2])
-    found = [elementwise(column.__getitem__, rows_by_id, dtype=column.dtype) for column in columns]
-    return Vertices(found[0], found[1], found[-1])
+    by_id = [elementwise(column.__getitem__, rows_by_id, dtype=column.dtype) for column in columns]
+    return VertexColumns(by_id[0], by_id[1], by_id[-1])
 
 
 def arcs(graph: Folder) -> Iterator[tuple[Array, Array]]:

@@ -12,7 +12,7 @@ from kernels.graph import Array
 from pipeline.report.aggregates import of_parts
 from pipeline.report.reading import Coordinates
 from pipeline.report.wording import in_unit, number
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 
 MOST = 10  # rows
 IDS = ("vertex", "labels", "src", "dst", "source", "facility")  # columns of external ids
@@ -42,7 +42,7 @@ class Known:
     folder: str = FOLDER  # of the tables
 
     @classmethod
-    def by(cls, vertex: int, names: Names | None) -> "Known":
+    def by(cls, vertex: int, names: VertexNames | None) -> "Known":
         """By its number where ids are integers, or in the run's own folder where the id is long or not printable."""
         if names is None:
             return cls(vertex)
@@ -190,11 +190,11 @@ def with_names(top: Top, name: Callable[[int], str]) -> Top:
     """Add the ids of vertices in the source, if these are strings, to the rows and to the queries of lists of vertices."""
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in top.rows]
-    for place, column in enumerate(top.columns):
+    for position, column in enumerate(top.columns):
         named = {"vertex": "id"}.get(column, f"{column}_name") if column in IDS else None
         columns += [column, named] if named else [column]
         for row, old in zip(rows, top.rows, strict=True):
-            cell = old[place]
+            cell = old[position]
             row.extend([cell, name(int(cell)) if cell.isdigit() else ""] if named else [cell])
     sql = top.sql
     if top.columns[0] == "vertex":

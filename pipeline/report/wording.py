@@ -69,26 +69,26 @@ def witnessed(paths: PathFacts) -> str:
     return f"{counted(paths.paths, 'witness path')} with {sizes}; each arc checked"
 
 
-def read_as(found: InputFacts) -> dict[str, str]:
+def read_as(facts: InputFacts) -> dict[str, str]:
     """Describe how a source was read: a label and a sentence for each fact."""
-    columns, kind = found.columns or {}, "directed" if found.directed else "undirected"
+    columns, kind = facts.columns or {}, "directed" if facts.directed else "undirected"
     names = ", ".join(f"{role} {name!r}" for role in ("src", "dst", "weight") if (name := columns.get(role)))
-    ignored = f"; not read: {', '.join(map(repr, found.ignored_columns))}"[:200] if found.ignored_columns else ""
-    each = "an arc" if found.directed else "two arcs, one in each direction"
+    ignored = f"; not read: {', '.join(map(repr, facts.ignored_columns))}"[:200] if facts.ignored_columns else ""
+    each = "an arc" if facts.directed else "two arcs, one in each direction"
     by = {"configuration": "stated by the configuration", "file": "stated by the file", "format": "by default for this format"}
-    weight = f"{found.weight}, column {columns['weight']!r}" if "weight" in columns else found.weight
+    weight = f"{facts.weight}, column {columns['weight']!r}" if "weight" in columns else facts.weight
     said = {
-        "Format": f"{found.format}{f'; columns {names}{ignored}' if columns else ''}",
-        "Direction": f"{kind}, an edge is {each} ({by[found.directed_by]})",
-        "Weights": (weight and f"{weight}, in {found.measure}" if found.measure else weight) or "none; every arc weighs 1",
-        "Self-loops": _handled(found.self_loops, found.self_loops_kept, "dropped"),
-        "Parallel arcs": _handled(found.parallel_arcs, found.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
+        "Format": f"{facts.format}{f'; columns {names}{ignored}' if columns else ''}",
+        "Direction": f"{kind}, an edge is {each} ({by[facts.directed_by]})",
+        "Weights": (weight and f"{weight}, in {facts.measure}" if facts.measure else weight) or "none; every arc weighs 1",
+        "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
+        "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
-    if found.sources is not None:
-        listed = ", ".join(map(str, (found.source_names or found.sources)[:12])) + (
-            f" and {len(found.sources) - 12:,} more" if found.sources[12:] else ""
+    if facts.sources is not None:
+        listed = ", ".join(map(str, (facts.source_names or facts.sources)[:12])) + (
+            f" and {len(facts.sources) - 12:,} more" if facts.sources[12:] else ""
         )
-        said["Sources"] = f"{listed or 'none'} ({f'by default: {found.default_source}' if found.default_source else 'as given'})"
+        said["Sources"] = f"{listed or 'none'} ({f'by default: {facts.default_source}' if facts.default_source else 'as given'})"
     return said
 
 

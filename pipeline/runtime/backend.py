@@ -3,15 +3,15 @@
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
-from kernels.preparing import measured
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 
@@ -78,24 +78,19 @@ def wait_for(backend: Backend) -> None:
 
 
 class Clock:
-    """Sums the seconds spent in the functions that it times, on any thread, without those in which their code was compiled."""
+    """Sums the seconds spent in the functions that it times, on any thread."""
 
     def __init__(self, backend: Backend) -> None:
         self.seconds = 0.0
         self.backend = backend
 
-    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, its wall time added to `seconds`."""
-
-        def run(*arguments: Any) -> Any:
-            started = time.perf_counter()
-            with measured() as prepared:
-                answer = function(*arguments)
-                wait_for(self.backend)
-            self.seconds += time.perf_counter() - started - prepared.seconds
-            return answer
-
-        return run
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Add the wall time of a block, or of a function that this decorates, to `seconds`, unless it raises."""
+        started = time.perf_counter()
+        yield
+        wait_for(self.backend)
+        self.seconds += time.perf_counter() - started
 
 
 def gpu() -> dict[str, str]:

@@ -5,6 +5,7 @@ from functools import partial
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 
+from kernels.cpu.numba_internals import load_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
@@ -60,28 +61,8 @@ def hide_pandas() -> None:
 
 
 def load_kernels(backend: Backend) -> None:
-    """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function.
-
-    Numba looks for SciPy's linear algebra, which takes a fifth of a second to import and no kernel uses; NumPy's functions that
-    need it, other than `cov` and `corrcoef`, still look for it when they are compiled.
-    """
+    """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function."""
     if backend == "gpu":
         import_module("cupy")
-        return
-    from numba.core.compiler_lock import global_compiler_lock
-    from numba.core.registry import cpu_target
-    from numba.np import linalg
-
-    # Made before the lock is taken: a thread that declares a function makes them under a lock of Python, then takes this one.
-    contexts = cpu_target.typing_context, cpu_target.target_context
-    with global_compiler_lock:
-        require, linalg.ensure_blas = linalg.ensure_blas, _no_blas
-        try:
-            for context in contexts:
-                context.refresh()
-        finally:
-            linalg.ensure_blas = require
-
-
-def _no_blas() -> None:
-    raise ImportError("not looked for yet")
+    else:
+        load_compiler()

@@ -13,15 +13,16 @@ Result = TypeVar("Result")
 
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """Yield `function(item)` in the order of the items, computed by `threads` threads.
+    """`function(item)` in the order of the items, computed by `threads` threads.
 
     At most one result for each thread waits to be taken, so memory does not grow with the number of items. The first exception
     ends the iteration; one of `items` itself comes after the results of the items before it, as with one thread. An iteration
     that is not taken to its end begins no further item, and does not wait for those that were begun.
     """
-    if threads == 1:
-        yield from map(function, items)
-        return
+    return map(function, items) if threads == 1 else _on_threads(function, items, threads)
+
+
+def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     iterator, failure, abandoned = iter(items), None, False
     pool = ThreadPoolExecutor(threads)
     try:

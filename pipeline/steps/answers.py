@@ -15,17 +15,17 @@ from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadInput, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
-from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, over_ranks
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
 from pipeline.tables.forms import form_of
 
@@ -33,29 +33,29 @@ from pipeline.tables.forms import form_of
 def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: Runtime, options: Mapping[str, Any]) -> Folder:
     """Solve, and write the table: the step of an algorithm without an index; see `pipeline.steps.stages.run_stage`."""
     name, code = algorithm.name, Code.of(__name__, algorithm=algorithm, functions=("solver", "sharded_solver", "answer"))
-    asked: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
-    asked |= {"options": dict(options)} if algorithm.options else {}
+    parameters: dict[str, Any] = {"sources": sorted(sources)} if algorithm.has_sources else {}
+    parameters |= {"options": dict(options)} if algorithm.options else {}
     ranks = runtime.ranks_of(graph)
     if not algorithm.exact:
-        asked |= {"backend": runtime.backend, "over_shards": ranks > 0}
+        parameters |= {"backend": runtime.backend, "over_shards": ranks > 0}
 
     def write(folder: Path) -> dict[str, Any]:
-        request = Request(
-            graph, algorithm, code, _existing(graph, asked["sources"]) if algorithm.has_sources else (), options=options
+        request = AnswerRequest(
+            graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options
         )
         written = write_table(folder, request, runtime, ranks)
-        given = {key: value for key, value in asked.items() if key == "options"}
+        given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
         return StageFacts(
             backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
             **given, **over_ranks(ranks, written.supersteps),
         ).stored()  # fmt: skip
 
-    return make(runtime.work / name, name, {"graph": graph.digest}, asked, write, code)
+    return make(runtime.work / name, name, {"graph": graph.digest}, parameters, write, code)
 
 
 @dataclass(frozen=True)
-class Request:
+class AnswerRequest:
     """What all ranks are asked: an algorithm's answers from some sources, or from none, solved or read from an index."""
 
     graph: Folder
@@ -67,7 +67,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Written:
+class TableFiles:
     """Files of a table by their numbers; their rows, and the seconds in the kernel and supersteps of their answers."""
 
     files: dict[int, Path]
@@ -76,7 +76,7 @@ class Written:
     supersteps: int
 
 
-def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) -> Written:
+def write_table(folder: Path, request: AnswerRequest, runtime: Runtime, ranks: int) -> TableFiles:
     """Write all files of a table into `folder`; tasks are the answers of one file, or all answers for a larger group."""
     answers = len(request.sources) if request.algorithm.has_sources else 1
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
@@ -89,28 +89,27 @@ def write_table(folder: Path, request: Request, runtime: Runtime, ranks: int) ->
         rows += sum(part.rows for part in parts)
         seconds += max(part.seconds for part in parts)
         supersteps += parts[0].supersteps
-    return Written({}, rows, round(seconds, 6), supersteps)
+    return TableFiles({}, rows, round(seconds, 6), supersteps)
 
 
-def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, answers: range) -> Written:
+def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context: TaskContext, answers: range) -> TableFiles:
     """Write this rank's files of some answers under names that no other attempt has."""
     algorithm, facts = request.algorithm, GraphFacts.of(request.graph)
-    clock, form = Clock(place.backend), form_of(algorithm)
+    clock, form = Clock(context.backend), form_of(algorithm)
     if request.index:
-        indexed = place.graph_with_index(request.graph)
+        indexed = context.graph_with_index(request.graph)
         held: HeldGraph = indexed
         answer = indexed.index_reader(request.index)
     else:
-        held = place.graph(request.graph)
-        answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, place.backend))
-    solve = clock.timed(answer)
+        held = context.graph(request.graph)
+        answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, context.backend))
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)
-    encoders = held.threads if place.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
+    encoders = held.threads if context.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        with place.turn():
-            part = solve(*map(held.row, rows[number : number + 1]))
+        with context.turn(), clock.timed():
+            part = answer(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 
     supersteps = 0
@@ -127,7 +126,7 @@ def _write(request: Request, rows: Sequence[int], attempts: Path, place: Place, 
         raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
     except AnswerTooLarge as error:
         raise TooLarge(f"{algorithm.name}: {error}") from error
-    return Written(files.paths, files.rows, clock.seconds, supersteps)
+    return TableFiles(files.paths, files.rows, clock.seconds, supersteps)
 
 
 def _within_memory(algorithm: Algorithm, options: Mapping[str, Any], backend: Backend) -> Mapping[str, Any]:

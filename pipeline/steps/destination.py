@@ -37,8 +37,8 @@ def _require_ours(out: Path, step: str) -> None:
     with suppress(NotADirectoryError, Damaged):
         if not out.is_symlink() and not any(out.iterdir()):
             return
-        if not out.is_symlink() and (found := manifest.read(out).manifest).step == step:
-            known = {manifest.file_of(out).name, *(name.partition("/")[0] for name in found.files)}
+        if not out.is_symlink() and (present := manifest.read(out).manifest).step == step:
+            known = {manifest.file_of(out).name, *(name.partition("/")[0] for name in present.files)}
             others = sorted(path for path in out.iterdir() if path.name not in known)
             if not others:
                 return

@@ -15,25 +15,24 @@ import numpy as np
 
 from kernels.gpu.loader import to_host
 from pipeline import progress
-from pipeline.cluster.protocol import Place
-from pipeline.cluster.threads import LocalThreads
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import create_array, write_slice
-from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.code import HELD_INDEX, Code
 from pipeline.store.facts import GraphFacts, IndexFacts, over_ranks
 from pipeline.store.index.arrays import NUMBERS
 from pipeline.store.index.folder import FORMAT, STEP
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, shared_attempt
 
 _TASKS = 64  # at most, each of some dimensions
 _CODE = Code((__name__, *HELD_INDEX))
 
 
-def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> Folder:
+def build_index(graph: Folder, config: ReachabilityConfig, runtime: Runtime) -> Folder:
     """Build the index of a stored graph into `work / "reachability_index"`.
 
     Args:
@@ -50,14 +49,14 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
         ClusterLost: As `cluster.map`.
     """
     cluster, backend = runtime.cluster, runtime.backend
-    ranks = runtime.ranks_of(graph) if asked.method == "tree" else 0
+    ranks = runtime.ranks_of(graph) if config.method == "tree" else 0
 
     def write(folder: Path) -> dict[str, Any]:
-        one_task = ranks or isinstance(cluster, LocalThreads) or backend == "gpu"
-        count = 1 if one_task else min(asked.dimensions, _TASKS)
-        cuts = [asked.dimensions * number // count for number in range(count + 1)]
+        one_task = ranks or runtime.in_this_process or backend == "gpu"
+        count = 1 if one_task else min(config.dimensions, _TASKS)
+        cuts = [config.dimensions * number // count for number in range(count + 1)]
         tasks = [range(*cut) for cut in pairwise(cuts)]
-        built = cluster.map(partial(_build, graph, asked, attempts_beside(folder)), tasks, backend, ranks, True, _CODE)
+        built = cluster.map(partial(_build, graph, config, attempts_beside(folder)), tasks, backend, ranks, True, _CODE)
         parts = [of_ranks[0] for of_ranks in progress.counted(built, list(map(len, tasks)), "dimensions")]
         _put_together([part.path for part in parts], folder)
         facts = parts[0].facts.stored() | over_ranks(ranks, parts[0].supersteps)
@@ -65,7 +64,7 @@ def build_index(graph: Folder, asked: ReachabilityConfig, runtime: Runtime) -> F
         facts["seconds"] = round(sum(part.facts.seconds for part in parts), 6)
         return facts
 
-    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, asked.model_dump(), write, _CODE)
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, config.model_dump(), write, _CODE)
 
 
 @dataclass(frozen=True)
@@ -77,15 +76,17 @@ class _Built:
     supersteps: int
 
 
-def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Place, dimensions: range) -> _Built:
+def _build(graph: Folder, config: ReachabilityConfig, attempts: Path, context: TaskContext, dimensions: range) -> _Built:
     """Label some dimensions, and write them, the first ones with all else, to a folder that the ranks of this attempt share."""
-    held, clock, ranks = place.graph_with_index(graph), Clock(place.backend), place.communicator
-    with place.turn():
-        what, needed, where = held.index_memory(asked, dimensions)
+    held, clock, ranks = context.graph_with_index(graph), Clock(context.backend), context.communicator
+    with context.turn():
+        what, needed, where = held.index_memory(config, dimensions)
         require_memory(f"reachability: {what}", needed, where)
-        found = clock.timed(held.index_builder(asked, dimensions))()
+        build = held.index_builder(config, dimensions)
+        with clock.timed():
+            built = build()
     path = shared_attempt(attempts, ranks)
-    slices = [own for own in held.index_slices(found.answer) if dimensions.start == 0 or own.name in NUMBERS]
+    slices = [own for own in held.index_slices(built.answer) if dimensions.start == 0 or own.name in NUMBERS]
     if ranks.rank == 0:
         path.mkdir()
         for own in {own.name: own for own in slices}.values():
@@ -94,17 +95,17 @@ def _build(graph: Folder, asked: ReachabilityConfig, attempts: Path, place: Plac
     for own in slices:
         for row, values in enumerate(np.atleast_2d(to_host(own.values))):
             write_slice(path / f"{own.name}.npy", row * own.length + own.first, values)
-    index = found.answer if not hasattr(found.answer, "index") else found.answer.index
+    index = built.answer if not hasattr(built.answer, "index") else built.answer.index
     counts = np.array([index.condensation.num_nodes, len(index.condensation.children.indices)])
     components, arcs = ranks.total(counts).tolist()
     level = index.labels.level
     levels = ranks.max(int(level.max()) + 1 if len(level) else 0)  # after it, the files of all ranks are complete
     facts = IndexFacts(
         format=FORMAT, vertices=GraphFacts.of(graph).vertices, components=components, arcs=arcs, levels=levels,
-        **asked.model_dump(), compared_paths=list(index.labels.compared_paths), bytes_needed=needed,
-        backend=place.backend, seconds=clock.seconds,
+        **config.model_dump(), compared_paths=list(index.labels.compared_paths), bytes_needed=needed,
+        backend=context.backend, seconds=clock.seconds,
     )  # fmt: skip
-    return _Built(path, facts, found.supersteps)
+    return _Built(path, facts, built.supersteps)
 
 
 def _put_together(parts: Sequence[Path], folder: Path) -> None:

@@ -17,26 +17,26 @@ from pydantic import TypeAdapter
 from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
-from kernels.layout import lay_out as layout_kernel
-from kernels.layout.laid_out import LaidOut
-from kernels.layout.rows import parallel_arcs
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.building import build_csr
+from kernels.layout.laid_out import LaidOut, parallel_arcs
+from kernels.layout.rules import ArcRules, Edges
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadInput
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.needs import Shape, require_space
-from pipeline.steps.layout_proof import prove_layout
+from pipeline.runtime.memory import Shape, require_space
+from pipeline.steps.layout_proof import DifferentWeights, prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
-from pipeline.store.attempts import attempts_beside, shared_attempt
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
-from pipeline.store.graph_writing import Direction, Rows, save_direction, write_vertices
-from pipeline.store.manifest import Folder, Written, make, unsealed
+from pipeline.store.graph_writing import WrittenDirection, save_direction, write_vertices
+from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
+from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
 
 _SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more
@@ -56,26 +56,26 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         * `self_loops`, `parallel_arcs`: how many were found
         * `self_loops_dropped`, `arcs_added`, `parallel_arcs_dropped`: edges - dropped + added - dropped = arcs
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
-          out-rows are in this order); with the vector extension `padding` (share of its entries)
-        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`, with the vector extension also
-          `segments` and `slots`
+          out-rows are in this order)
+        * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
         BadSource: No edge has one of the sources. Nothing is written.
         Damaged: The edge list cannot be read.
-        BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices.
+        BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices, or
+            parallel arcs have different weights and the layout refuses them.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
         ClusterLost: As `cluster.map`.
     """
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     if cluster.shards:
         layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    elif not isinstance(cluster, LocalThreads):
+    elif not runtime.in_this_process:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
     opened: list[Graph] = []
 
-    def write(folder: Path) -> Written:
+    def write(folder: Path) -> WrittenStep:
         require_sources_in(edges, sources, held)
         if not cluster.shards:  # ranks hold a part each
             require_space(_shape_of(edges, layout), backend, folder, held=held is not None)
@@ -87,10 +87,10 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
-        return Written(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
+        return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
     graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
-    if opened and isinstance(cluster, LocalThreads):
+    if opened and cluster.open_graphs:
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 
@@ -118,7 +118,7 @@ class StoredShard:
     """What was written of a shard: its first row and the one after its last, and its directions by name, `out` and `in`."""
 
     rows: list[int]
-    directions: dict[str, Direction]
+    directions: dict[str, WrittenDirection]
     parallel_arcs: int = 0  # that are kept
 
     @property
@@ -140,14 +140,14 @@ class StoredPart:
     graph: Graph | None  # all of it, on the GPU of a single rank
 
 
-def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place: Place, attempts: Path) -> StoredPart:
+def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, context: TaskContext, attempts: Path) -> StoredPart:
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
     A collective. `held` are all edges, if a single rank has them in memory.
     """
-    ranks = place.communicator
+    ranks = context.communicator
     progress.phase("reading the edges")
-    source = as_edges(held or read_edges(edges, place.backend, ranks.rank, ranks.size), place.backend)
+    source = as_edges(held or read_edges(edges, context.backend, ranks.rank, ranks.size), context.backend)
     progress.phase("ordering the rows")
     part = lay_out_part(source, edges, layout, ranks)
     progress.phase("storing")
@@ -155,7 +155,7 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
     if ranks.rank == 0:
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
-    kept: dict[str, Csr] | None = {} if place.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
+    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
     stored = []
     with Background() as background:
         for number in part.parts:
@@ -163,12 +163,12 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
                 background.finish()  # the next shard needs the memory
             rows, directions, parallel = part.rows(number), {}, 0
             for name in part.directions:
-                arcs = Rows(part.take(number, name), rows.start, part.num_vertices)
-                directions[name] = save_direction(folder, number, name, arcs, layout.vector_extension, background.save)
+                arcs = part.take(number, name)
+                directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if kept is not None:
-                    kept[name] = arcs.csr
+                    kept[name] = arcs
                 if name == "out" and layout.parallel_arcs == "keep":
-                    parallel = parallel_arcs(arcs.csr)
+                    parallel = parallel_arcs(arcs)
             stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
         write_vertices(folder, part, ranks)
         if kept is None:
@@ -178,11 +178,14 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, place:
         shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
         # From here on the files of all ranks are complete, except those that are saved in the background.
         of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
-        facts = _facts_of(edges, layout, of_all, self_loops, place.backend)
-        found = Folder(folder, unsealed("graph", facts.stored()))
-        graph = open_graph(found, place.backend, kept) if ranks.size == 1 else None
+        facts = _facts_of(edges, layout, of_all, self_loops, context.backend)
+        laid_out = Folder(folder, unsealed("graph", facts.stored()))
+        graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
-        proof = prove_layout(found, graph, source, dropped, rules_of(edges, layout), place)
+        try:
+            proof = prove_layout(laid_out, graph, source, dropped, rules_of(edges, layout), context)
+        except DifferentWeights as different:
+            raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([layout] parallel_arcs = "error")') from None
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
     complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
     return StoredPart(complete, digests, graph if kept else None)
@@ -197,29 +200,31 @@ def as_edges(columns: Columns, backend: Backend) -> Edges:
 
 
 def lay_out_part(source: Edges, edges: Folder, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
-    """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.lay_out.lay_out`."""
+    """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.building.build_csr`."""
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-    return layout_kernel.lay_out(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
+    return build_csr(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
 
 
-def rules_of(edges: Folder, layout: LayoutConfig) -> Rules:
+def rules_of(edges: Folder, layout: LayoutConfig) -> ArcRules:
     """Which arcs are stored of an edge list."""
     first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
-    return Rules(
+    return ArcRules(
         range(0) if first is None else range(first, first + declared),
         both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
         keep_parallel=layout.parallel_arcs == "keep",
+        alike=layout.parallel_arcs == "error",
     )
 
 
 def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], self_loops: int, backend: Backend) -> GraphFacts:
     """Facts of a graph, from all of its shards in order, and the number of self-loops among its edges."""
-    found, rules = EdgeFacts.of(edges).edges, rules_of(edges, layout)
+    edge_count, rules = EdgeFacts.of(edges).edges, rules_of(edges, layout)
     names = list(stored[0].directions)
     arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
-    added = found - self_loops if rules.both else 0
+    added = edge_count - self_loops if rules.both else 0
+    missing = edge_count - dropped + added - arcs
     optional: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
     if (read := EdgeFacts.of(edges)).weight and read.measure:
         optional["measure"] = read.measure
@@ -233,18 +238,14 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
         self_loops=self_loops,
         self_loops_dropped=dropped,
         arcs_added=added,
-        parallel_arcs=sum(shard.parallel_arcs for shard in stored) if rules.keep_parallel else found - dropped + added - arcs,
-        parallel_arcs_dropped=found - dropped + added - arcs,
+        parallel_arcs=sum(shard.parallel_arcs for shard in stored) if rules.keep_parallel else missing,
+        parallel_arcs_dropped=missing,
         shards=[shard.facts for shard in stored],
         backend=backend,
         **optional,
     )
 
 
-def _summary(stored: list[Direction]) -> DirectionFacts:
+def _summary(stored: list[WrittenDirection]) -> DirectionFacts:
     """Facts of one direction of all shards."""
-    groups = [sum(group) for group in zip(*(part.groups for part in stored), strict=True)]
-    if stored[0].sizes.slots is None:
-        return DirectionFacts(groups=groups)
-    lane_arcs, slots = sum(part.lane_arcs for part in stored), sum((part.sizes.slots or 0) for part in stored)
-    return DirectionFacts(groups=groups, padding=round(1 - lane_arcs / slots, 6) if slots else 0.0)
+    return DirectionFacts(groups=[sum(group) for group in zip(*(part.groups for part in stored), strict=True)])

@@ -7,10 +7,10 @@ import numpy as np
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Graph
-from kernels.layout.certificate import certify_layout
+from kernels.layout.certificate import certify_layout, certify_weights
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.rules import Edges, Rules
-from pipeline.cluster.protocol import Place
+from kernels.layout.rules import ArcRules, Edges
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.graph import shard_rows
@@ -19,10 +19,14 @@ from pipeline.store.shards import load_shard
 from pipeline.store.vertices import open_vertices
 
 
+class DifferentWeights(Exception):
+    """An edge that was dropped is heavier than its parallel one; the message names it."""
+
+
 def prove_layout(
-    graph: Folder, whole: Graph | None, edges: Edges, dropped: Edges, rules: Rules, place: Place
+    graph: Folder, whole: Graph | None, edges: Edges, dropped: Edges, rules: ArcRules, context: TaskContext
 ) -> CheckFacts:  # fmt: skip
-    """Check a stored graph against the edge list, where the place computes. A collective.
+    """Check a stored graph against the edge list, where the task computes. A collective.
 
     Args:
         graph: Files and facts of all ranks.
@@ -32,9 +36,10 @@ def prove_layout(
 
     Raises:
         ProofFailed: With the first broken rule, on all ranks.
+        DifferentWeights: The rules refuse a dropped edge, on all ranks.
         Damaged: A file has not the length or type that the facts state.
     """
-    started, ranks, facts = time.perf_counter(), place.communicator, GraphFacts.of(graph)
+    started, ranks, facts = time.perf_counter(), context.communicator, GraphFacts.of(graph)
     own = range(facts.vertices) if ranks.size == 1 else shard_rows(graph)[ranks.rank]
     out_degrees, in_degrees = (degrees[own.start : own.stop] for degrees in open_vertices(graph)[2:])
     claim = Claim(
@@ -46,8 +51,10 @@ def prove_layout(
         held = whole
     else:
         dealing = Dealing.contiguous(np.array([0, *(rows.stop for rows in shard_rows(graph))], OFFSET))
-        held = load_shard(graph, dealing, ranks.rank, place.backend, place.ranks_here)
-    found = certify_layout(edges, rules, claim, held, ranks)
-    if not found.holds:
-        raise ProofFailed(f"layout: {found.reason}")
-    return CheckFacts(rules=list(found.rules), seconds=round(time.perf_counter() - started, 6))
+        held = load_shard(graph, dealing, ranks.rank, context.backend, context.ranks_here)
+    certificate = certify_layout(edges, rules, claim, held, ranks)
+    if not certificate.holds:
+        raise ProofFailed(f"layout: {certificate.reason}")
+    if rules.alike and not (weights := certify_weights(dropped, rules, held, ranks)).holds:
+        raise DifferentWeights(weights.reason)
+    return CheckFacts(rules=list(certificate.rules), seconds=round(time.perf_counter() - started, 6))

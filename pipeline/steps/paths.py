@@ -16,18 +16,18 @@ from kernels.graph import Graph
 from kernels.reachability.paths import first_wrong_path, memory_of_paths, shortest_paths
 from pipeline import progress
 from pipeline.cluster.open_graphs import require_visible
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadConfig, ProofFailed, TooLarge
 from pipeline.runtime.backend import Clock, bring
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.pairs import BATCH
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.deltas import GRAPHS
 from pipeline.store.facts import GraphFacts, PathFacts
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import finder
 
@@ -58,16 +58,16 @@ def find_paths(graph: Folder, reached: Folder, out: Path, runtime: Runtime) -> F
     backend = "cpu" if runtime.ranks_of(graph) else runtime.backend
 
     def write(folder: Path) -> dict[str, Any]:
-        files, found = tables.files(reached.path), _Found()
+        files, counts = tables.files(reached.path), _PathCounts()
         firsts = accumulate((pq.read_metadata(file).num_rows for file in files), initial=0)
         task = partial(_write_file, graph, attempts_beside(folder))
         written = runtime.cluster.map(task, [*zip(files, firsts, strict=False)], backend, one_at_a_time=True)
-        for number, ((file, found_there),) in enumerate(progress.counted(written, [1] * len(files), "files")):
+        for number, ((file, of_file),) in enumerate(progress.counted(written, [1] * len(files), "files")):
             file.rename(folder / tables.file_name(number))
-            found.add(found_there)
+            counts.add(of_file)
         if manifest.read(graph.path).digest != graph.digest:
             raise BadConfig(f"{graph.path}: another run has replaced the stored graph; start again")
-        return PathFacts(**vars(found), backend=backend).stored()
+        return PathFacts(**vars(counts), backend=backend).stored()
 
     return make(out, STEP, {"graph": graph.digest, "reached": reached.digest}, {}, write, Code((__name__, *HELD_GRAPH)))
 
@@ -89,7 +89,7 @@ def graph_of_index(index: Folder) -> Folder:
 
 
 @dataclass
-class _Found:
+class _PathCounts:
     """Numbers of paths and of their vertices, arcs of the longest one, and seconds of the kernel, with its checks."""
 
     paths: int = 0
@@ -97,7 +97,7 @@ class _Found:
     longest: int = 0
     seconds: float = 0.0
 
-    def add(self, other: "_Found") -> None:
+    def add(self, other: "_PathCounts") -> None:
         """Add those of other paths. Raises TooLarge."""
         self.paths += other.paths
         self.vertices += other.vertices
@@ -110,20 +110,20 @@ class _Found:
             )
 
 
-def _write_file(graph: Folder, attempts: Path, place: Place, task: tuple[Path, int]) -> tuple[Path, _Found]:
+def _write_file(graph: Folder, attempts: Path, context: TaskContext, task: tuple[Path, int]) -> tuple[Path, _PathCounts]:
     """Write the paths of a file of `reached`, whose first row is that of query `task[1]`."""
     file, first = task
     require_visible(file)
-    vertices, needed = GraphFacts.of(graph).vertices, memory_of_paths(GraphFacts.of(graph).vertices, gpu=place.backend == "gpu")
-    require_memory(f"paths: searching in a graph of {vertices:,} vertices", needed, place.backend)
-    found, attempt, clock = _Found(), new_attempt(attempts), Clock(place.backend)
-    opened = place.open_graphs.graph(graph, place.backend)
-    tables.write_file(attempt, STEP, None, _row_groups(_paths(opened, file, first, clock, found)))
-    found.seconds = clock.seconds
-    return attempt, found
+    vertices, needed = GraphFacts.of(graph).vertices, memory_of_paths(GraphFacts.of(graph).vertices, gpu=context.backend == "gpu")
+    require_memory(f"paths: searching in a graph of {vertices:,} vertices", needed, context.backend)
+    counts, attempt, clock = _PathCounts(), new_attempt(attempts), Clock(context.backend)
+    opened = context.open_graphs.graph(graph, context.backend)
+    tables.write_file(attempt, STEP, None, _row_groups(_paths(opened, file, first, clock, counts)))
+    counts.seconds = clock.seconds
+    return attempt, counts
 
 
-def _paths(graph: Graph, file: Path, first: int, clock: Clock, found: _Found) -> Iterator[pa.RecordBatch]:
+def _paths(graph: Graph, file: Path, first: int, clock: Clock, counts: _PathCounts) -> Iterator[pa.RecordBatch]:
     """The paths of a file of `reached` in its order; counts them. Raises ProofFailed and TooLarge."""
     find = finder(graph)
     with pq.ParquetFile(file, page_checksum_verification=True) as reached:
@@ -132,13 +132,13 @@ def _paths(graph: Graph, file: Path, first: int, clock: Clock, found: _Found) ->
             queries, ends = yes + first, [batch[name].to_numpy()[yes] for name in ("src", "dst")]
             from_rows, to_rows = (find(bring(column, clock.backend)) for column in ends)
             searched, begin = shortest_paths(graph, from_rows, to_rows), 0
-            while (paths := clock.timed(next)(searched, None)) is not None:
+            while (paths := clock.timed()(next)(searched, None)) is not None:
                 part = slice(begin, begin := begin + len(paths.lengths))
-                if (wrong := clock.timed(first_wrong_path)(graph, from_rows[part], to_rows[part], paths)) >= 0:
+                if (wrong := clock.timed()(first_wrong_path)(graph, from_rows[part], to_rows[part], paths)) >= 0:
                     src, dst = (int(column[part][wrong]) for column in ends)
                     raise ProofFailed(f"paths: {src} was found to reach {dst}, but no path of stored arcs shows it")
                 lengths, begins = to_host(paths.lengths) - 1, to_host(paths.begins)
-                found.add(_Found(len(lengths), int(begins[-1]), int(lengths.max())))
+                counts.add(_PathCounts(len(lengths), int(begins[-1]), int(lengths.max())))
                 listed = pa.ListArray.from_arrays(begins.astype(np.int32), to_host(graph.ids[paths.nodes]), type=_LIST)
                 columns = [queries[part], *(column[part] for column in ends), lengths, listed]
                 yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=tables.schema(STEP, None))

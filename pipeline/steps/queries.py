@@ -24,7 +24,7 @@ Unknown = Literal["error", "null"]
 
 
 @dataclass
-class Found:
+class QueryCounts:
     """Counts of some pairs: rows, by what decided them, of searches whose answer was checked, and pairs compared with the oracle.
 
     `seconds` are those of the kernel, with its proof.
@@ -39,7 +39,7 @@ class Found:
     compared: int = 0
     seconds: float = 0.0
 
-    def add(self, other: "Found") -> None:
+    def add(self, other: "QueryCounts") -> None:
         """Add the counts of other pairs."""
         self.rows += other.rows
         self.reachable += other.reachable
@@ -67,7 +67,7 @@ class Found:
 
 
 class Queries:
-    """Batches of pairs, answered one after the other from row `first` of a file; `found` counts."""
+    """Batches of pairs, answered one after the other from row `first` of a file, and counted."""
 
     def __init__(
         self, stored: StoredIndex, backend: Backend, file: str, first: int, unknown: Unknown, searched: StoredIndex | None
@@ -80,12 +80,12 @@ class Queries:
         self._searched = searched
         self._backend = backend
         self._clock = Clock(backend)
-        self._found = Found()
+        self._counts = QueryCounts()
 
     @property
-    def found(self) -> Found:
+    def counts(self) -> QueryCounts:
         """Of all batches so far."""
-        return replace(self._found, seconds=self._clock.seconds)
+        return replace(self._counts, seconds=self._clock.seconds)
 
     def answer(self, pairs: pa.RecordBatch) -> pa.RecordBatch:
         """The same rows with `reachable` and `decided`. Raises as `reach`."""
@@ -93,15 +93,16 @@ class Queries:
         known = (src != NO_ROW) & (dst != NO_ROW)
         if self._unknown == "error" and not known.all():
             each = np.stack([to_host(rows) != NO_ROW for rows in (src, dst)])
-            require_pairs_known(self._file, self._first + self._found.rows, pairs.columns, each, self._stored.num_vertices)
+            require_pairs_known(self._file, self._first + self._counts.rows, pairs.columns, each, self._stored.num_vertices)
         src, dst = src[known], dst[known]
-        first = self._first + self._found.rows
-        proved = self._clock.timed(reach_proved)(self._stored, src, dst, first)
+        first = self._first + self._counts.rows
+        with self._clock.timed():
+            proved = reach_proved(self._stored, src, dst, first)
         reachable, decided = to_host(proved.answers.reachable), to_host(proved.answers.decided)
         compared = self._compare(to_host(src), to_host(dst), reachable) if self._searched else 0
         counts = np.bincount(decided, minlength=len(WORDS)).tolist()
         checked = proved.witnessed, proved.sampled, compared
-        self._found.add(Found(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
+        self._counts.add(QueryCounts(len(pairs), int(reachable.sum()), len(pairs) - len(reachable), counts, *checked))
         columns = [pairs["src"], pairs["dst"], *_spread(reachable, decided, to_host(known))]
         return pa.RecordBatch.from_arrays(columns, schema=tables.schema(STEP, None))
 
@@ -114,8 +115,8 @@ class Queries:
         sample = np.linspace(0, len(src) - 1, min(len(src), SAMPLE)).astype(np.int64)
         searched = reach_by_search(self._searched.index, src[sample], dst[sample])
         if (wrong := searched != reachable[sample]).any():
-            place = sample[wrong.argmax()]
-            ends = [int(self._searched.ids[rows[place]]) for rows in (src, dst)]
+            pair = sample[wrong.argmax()]
+            ends = [int(self._searched.ids[rows[pair]]) for rows in (src, dst)]
             raise ProofFailed(f"reach: whether {ends[0]} reaches {ends[1]} differs from the result of a search")
         return len(sample)
 

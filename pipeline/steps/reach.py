@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline import progress
 from pipeline.cluster.open_graphs import require_visible
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked
 from pipeline.config.stages import QueriesConfig, QueryOptions
@@ -17,15 +17,15 @@ from pipeline.ingest.again import steadily
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
-from pipeline.steps.pairs import Block, batches, blocks
+from pipeline.steps.pairs import PairBlock, batches, blocks
 from pipeline.steps.paths import STEP as PATHS
 from pipeline.steps.paths import find_paths, graph_of_index
-from pipeline.steps.queries import STEP, Found, Queries, Unknown
+from pipeline.steps.queries import STEP, Queries, QueryCounts, Unknown
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.index.arrays import open_index
 from pipeline.store.index.folder import find_index, index_of
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 
 
@@ -61,22 +61,22 @@ def reach(
     path, inputs = source.require_local(), {"index": index.digest, "pairs": identify(source, None)}
 
     def write(folder: Path) -> dict[str, Any]:
-        found = Found()
-        asked = _Asked(index, path, pairs, unknown, oracle)
+        counts = QueryCounts()
+        query = _Query(index, path, pairs, unknown, oracle)
         tasks = blocks(path, pairs, tables.ROWS_PER_FILE)
-        written = cluster.map(partial(_write_file, asked, attempts_beside(folder)), tasks, backend, one_at_a_time=True)
-        for number, ((file, found_there),) in enumerate(
+        written = cluster.map(partial(_write_file, query, attempts_beside(folder)), tasks, backend, one_at_a_time=True)
+        for number, ((file, of_file),) in enumerate(
             progress.counted(written, [task.end - task.first for task in tasks], "pairs")
         ):
             file.rename(folder / tables.file_name(number))
-            found.add(found_there)
+            counts.add(of_file)
         require_same(source, inputs["pairs"])
-        return found.facts(oracle, backend).stored()
+        return counts.facts(oracle, backend).stored()
 
     return flushed(make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write))
 
 
-def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
+def reach_into(index: Path, pairs: str, out: Path, **given: Any) -> Folder:
     """The command `graphmill reach`: answer pairs from the index of a run into any folder, as `QueryOptions` asks.
 
     With `witness`, another folder, `find_paths` writes the paths of these answers into it; if it fails, the answers stay.
@@ -86,18 +86,18 @@ def reach_into(index: Path, pairs: str, out: Path, **asked: Any) -> Folder:
             holds files that no earlier call wrote and that would be lost; or it is inside a run or a step, whose files would then
             differ from its manifest.
     """
-    options = checked(QueryOptions, "options", pairs=pairs, output=out, **asked)
+    options = checked(QueryOptions, "options", pairs=pairs, output=out, **given)
     out, witness = options.output, options.witness
     if witness and (witness == out or out in witness.parents or witness in out.parents):
         raise BadConfig(f"{witness}: the folder of the paths must be another one than that of the answers, {out}, and not in it")
     folders = [(out, STEP), *([(witness, PATHS)] if witness else [])]
     for folder, step in folders:
         prepare(folder, step)
-    found, backend = find_index(index), choose(options.backend)
-    graph = graph_of_index(found) if witness else None
+    stored_index, backend = find_index(index), choose(options.backend)
+    graph = graph_of_index(stored_index) if witness else None
     with started(options.cluster, backend) as cluster:
         runtime = Runtime(out.parent, backend, cluster)
-        answers = steadily([pairs], lambda: reach(found, pairs, out, options.unknown, options.oracle, runtime))
+        answers = steadily([pairs], lambda: reach(stored_index, pairs, out, options.unknown, options.oracle, runtime))
         if witness and graph:
             flushed(find_paths(graph, answers, witness, runtime))
         return answers
@@ -110,7 +110,7 @@ def answer_queries(queries: QueriesConfig, answers: Sequence[Folder], oracle: bo
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Query:
     """The request to every task; errors refer to the file at `path` by `name`."""
 
     index: Folder
@@ -120,13 +120,13 @@ class _Asked:
     oracle: bool
 
 
-def _write_file(asked: _Asked, attempts: Path, place: Place, block: Block) -> tuple[Path, Found]:
+def _write_file(query: _Query, attempts: Path, context: TaskContext, block: PairBlock) -> tuple[Path, QueryCounts]:
     """Write one file of answers under a name that no other attempt has."""
-    require_visible(asked.path)
-    stored = place.index(asked.index)
-    searched = (stored if place.backend == "cpu" else open_index(asked.index)) if asked.oracle else None
-    queries = Queries(stored, place.backend, asked.name, block.first, asked.unknown, searched)
+    require_visible(query.path)
+    stored = context.index(query.index)
+    searched = (stored if context.backend == "cpu" else open_index(query.index)) if query.oracle else None
+    queries = Queries(stored, context.backend, query.name, block.first, query.unknown, searched)
     attempt = new_attempt(attempts)
-    pairs = batches(asked.path, asked.name, block, asked.index, asked.unknown == "error")
+    pairs = batches(query.path, query.name, block, query.index, query.unknown == "error")
     tables.write_file(attempt, STEP, None, map(queries.answer, pairs))
-    return attempt, queries.found
+    return attempt, queries.counts

@@ -32,6 +32,11 @@ class Runtime:
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
     derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
 
+    @property
+    def in_this_process(self) -> bool:
+        """Whether tasks run on threads of this process, with its memory and its cores."""
+        return self.cluster.open_graphs is not None
+
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""
         return self.cluster.shards if GraphFacts.of(graph).vertices else 0
@@ -41,7 +46,7 @@ class Runtime:
 
         On a GPU stages compute one after the other, while the files of others are encoded and read, each on a core.
         """
-        if not isinstance(self.cluster, LocalThreads) or self.cluster.shards:
+        if not self.in_this_process or self.cluster.shards:
             return 1
         facts = GraphFacts.of(graph)
         of_vertex, of_arc = BYTES[self.backend]

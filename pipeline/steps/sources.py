@@ -38,8 +38,8 @@ def require_sources_in(edges: Folder, sources: Sequence[int], held: Columns | No
     missing = {source for source in sources if source not in possible}
     if facts.first_id is None and not missing and sources:
         missing = set(sources)
-        for found in _found_in(_blocks(held) if held else id_blocks(edges), np.array(sorted(missing))):
-            missing -= found
+        for present in _present_in(_blocks(held) if held else id_blocks(edges), np.array(sorted(missing))):
+            missing -= present
             if not missing:
                 break
     if absent := next((source for source in sources if source in missing), None):
@@ -52,7 +52,7 @@ def _blocks(held: Columns) -> Iterable[tuple[Array, Array]]:
         yield src[first : first + _EDGES], dst[first : first + _EDGES]
 
 
-def _found_in(blocks: Iterable[tuple[Array, Array]], sources: Array) -> Iterable[set[int]]:
+def _present_in(blocks: Iterable[tuple[Array, Array]], sources: Array) -> Iterable[set[int]]:
     """The sources that each group of blocks has, one block on each core."""
 
     def find(column: Array) -> set[int]:
@@ -86,8 +86,8 @@ def rows_of_sources(graph: Folder, sources: Sequence[int]) -> list[int]:
     if absent.any():
         known = f"ids {ids[rows_by_id[0]]}..{ids[rows_by_id[-1]]}" if len(ids) else "no vertex"
         raise BadSource(f"source {wanted[absent.argmax()]} is not in the graph ({len(ids)} vertices, {known})")
-    found: list[int] = rows.tolist()
-    return found
+    numbers: list[int] = rows.tolist()
+    return numbers
 
 
 def out_degree(graph: Folder, source: int) -> int:

@@ -8,10 +8,10 @@ from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
 from pipeline.config.model import Model
 from pipeline.config.run import StageName
-from pipeline.config.stages import MaxFlowConfig, ReachabilityConfig
-from pipeline.steps.answers import Request, solve, write_table
+from pipeline.config.stages import ReachabilityConfig
+from pipeline.steps.answers import AnswerRequest, solve, write_table
 from pipeline.steps.index import build_index
-from pipeline.steps.pairs.flows import solve_pairs
+from pipeline.steps.pairs.maximum_flows import solve_pairs
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
@@ -35,16 +35,18 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
 
     Raises:
         BadSource: A source is not in the graph.
-        BadInput: The weights are so large that a sum of them does not fit 64 bits, or as `pairs.flows.solve_pairs`.
+        BadInput: The weights are so large that a sum of them does not fit 64 bits, or as `pairs.maximum_flows.solve_pairs`.
         TooLarge: The index may take more memory than is free, or a closure has more pairs than its limit.
         ClusterLost: As `cluster.map`.
     """
     algorithm = BY_NAME[stage]
-    if isinstance(options, MaxFlowConfig):
-        return solve_pairs(graph, algorithm, options.pairs, runtime)
+    if algorithm.has_pairs:
+        assert options is not None
+        (pairs,) = options.pair_files
+        return solve_pairs(graph, algorithm, pairs, runtime)
     if algorithm.has_index:
-        asked = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
-        return tabulate_index(graph, algorithm, build_index(graph, asked, runtime), runtime)
+        config = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
+        return tabulate_index(graph, algorithm, build_index(graph, config, runtime), runtime)
     return solve(graph, algorithm, sources, runtime, options.model_dump() if options else {})
 
 
@@ -55,7 +57,7 @@ def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: 
     def write(folder: Path) -> dict[str, Any]:
         ranks = runtime.ranks_of(graph) if IndexFacts.of(index).method == "tree" else 0
         where = runtime if ranks else runtime.here()
-        written = write_table(folder, Request(graph, algorithm, code, (), index), where, ranks)
+        written = write_table(folder, AnswerRequest(graph, algorithm, code, (), index), where, ranks)
         return LabelFacts(**index.facts, weight=GraphFacts.of(graph).weight, rows=written.rows).stored()
 
     inputs = {"graph": graph.digest, "index": index.digest}

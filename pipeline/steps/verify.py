@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from kernels.answers import Certificate
-from kernels.preparing import measured
 from kernels.registry import BY_NAME
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
@@ -59,14 +58,14 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             check(index)
         table = open_table(answer, GraphFacts.of(graph).vertices, index)
         ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.ranks_of(graph)
-        found, compared = _require(_certify, graph, table, runtime, code, ranks), None
+        proof, compared = _require(_certify, graph, table, runtime, code, ranks), None
         if oracle and algorithm.oracle:
             compared = _ask_oracle(graph, table, runtime, code)
         elif oracle:
             log.warning("%s: no oracle: there is no second solver for this stage", stage)
         over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return ProofFacts(
-            stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *found.rules], seconds=found.seconds,
+            stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *proof.rules], seconds=proof.seconds,
             oracle=compared, **over_ranks,
         ).stored()  # fmt: skip
 
@@ -74,7 +73,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
     return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, code)
 
 
-Prove = Callable[[Folder, AnswerTable, Place, range], tuple[str, ...]]
+Prove = Callable[[Folder, AnswerTable, TaskContext, range], tuple[str, ...]]
 
 
 def _require(
@@ -85,11 +84,10 @@ def _require(
     answers = table.facts.num_answers
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
-    with measured() as prepared:
-        checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
-        for found in progress.counted(checked, list(map(len, tasks)), "sources"):
-            rules = found[0] or rules
-    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started - prepared.seconds, 6))
+    checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
+    for of_ranks in progress.counted(checked, list(map(len, tasks)), "sources"):
+        rules = of_ranks[0] or rules
+    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6))
 
 
 def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code) -> CheckFacts:
@@ -107,28 +105,28 @@ def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code)
     return _require(_compare, graph, table, where, code).model_copy(update={"solver": solver})
 
 
-def _certify(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
-    held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), place, answers)
+def _certify(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
+    held = context.graph_with_index(graph) if table.index else context.graph(graph)
+    return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), context, answers)
 
 
-def _compare(graph: Folder, table: AnswerTable, place: Place, answers: range) -> tuple[str, ...]:
+def _compare(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
     """Solve again with the oracle, on the whole graph."""
     from kernels.oracle import oracle
 
-    held = place.graph_with_index(graph) if table.index else place.graph(graph)
-    compare = partial(oracle, place.whole_graph(graph).graph, table.algorithm.name, **(table.facts.options or {}))
-    return _check_all(held, table, compare, place, answers)
+    held = context.graph_with_index(graph) if table.index else context.graph(graph)
+    compare = partial(oracle, context.whole_graph(graph).graph, table.algorithm.name, **(table.facts.options or {}))
+    return _check_all(held, table, compare, context, answers)
 
 
 def _check_all(
-    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], place: Place, answers: range
+    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], context: TaskContext, answers: range
 ) -> tuple[str, ...]:  # fmt: skip
     """The rules by which some answers hold; none where there are no answers. Raises ProofFailed."""
 
     def check_one(number: int) -> Certificate:
         answer = held.read(table, number)
-        with place.turn():
+        with context.turn():
             return certify(answer)
 
     rules: tuple[str, ...] = ()

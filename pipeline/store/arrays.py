@@ -53,17 +53,17 @@ def save_array(path: Path, array: Array) -> str | None:
         values = [to_host(flat[first:last]).view(np.uint8).data] if first < last else []
         return values if begin else [memoryview(header), *values]
 
-    def write(file: int, place: int) -> None:
-        number, parts = place // _CHUNK, list[memoryview]()
-        place = max(place, len(header)) if place else 0
+    def write(file: int, begin: int) -> None:
+        number, parts = begin // _CHUNK, list[memoryview]()
+        begin = max(begin, len(header)) if begin else 0
         try:
             parts = chunk(number * _CHUNK)
             for rest in parts:
                 done = 0
                 while done < len(rest):
                     with one_at_a_time:  # the kernel lets only one thread write to a file, and others spin
-                        done += os.pwrite(file, rest[done:], place + done)
-                place += len(rest)
+                        done += os.pwrite(file, rest[done:], begin + done)
+                begin += len(rest)
         finally:  # after an error, too: other threads wait for their turn
             with turns.turn(number):
                 for part in parts if hashes else ():
@@ -93,8 +93,8 @@ class Background:
 
     def finish(self) -> dict[Path, str]:
         """Wait for all files, and return the digests of CuPy arrays. Raises what saving them raised."""
-        found = {path: saving.result() for path, saving in self._saving.items()}
-        return {path: digest for path, digest in found.items() if digest}
+        digests = {path: saving.result() for path, saving in self._saving.items()}
+        return {path: digest for path, digest in digests.items() if digest}
 
 
 def _fetch_from(device: Any) -> Callable[[Array], Array]:

@@ -1,11 +1,15 @@
 """The version of the code that a step uses: part of the step's key, so that a change of other code does not repeat the step.
 
 A step uses the module of its function and all modules of kernels/ and pipeline/ that this one imports, also inside functions and
-through other modules, with the CUDA sources and the templates beside them. Two packages are boundaries that imports do not cross:
+through other modules, with the CUDA sources and the templates beside them. Imports do not cross three boundaries:
 
 * `kernels.registry` names every algorithm. A step of one algorithm uses modules of its entry: `Code.of`.
+* `pipeline.registry` names every product, and what is made from answers. A step that writes one of these tables uses the table's
+  columns: `Code.of_step`.
 * `pipeline.cluster` decides where a task runs. What it runs there to read and write a graph is in `HELD_GRAPH`, or, with the
   reachability index, in `HELD_INDEX`.
+
+`pipeline.ingest.formats` imports its modules by their names in `pipeline.config.formats`: who uses it uses them all.
 
 A process reads each source once: it computes with what it has imported, even if a source changes in the meantime.
 """
@@ -20,19 +24,22 @@ from pathlib import Path
 from threading import Lock
 
 from kernels.algorithm import Algorithm
+from pipeline.registry import products
+from pipeline.registry.stages import DERIVED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("kernels", "pipeline")
 HELD_GRAPH = ("pipeline.cluster.whole_graph", "pipeline.cluster.shard_of_graph")
 HELD_INDEX = (*HELD_GRAPH, "pipeline.cluster.whole_index", "pipeline.cluster.shard_of_index")
-_BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.cluster(\..*)?")
+_FORMATS = "pipeline/ingest/formats/"
+_BOUNDARIES = re.compile(r"kernels\.registry|pipeline\.registry(\..*)?|pipeline\.cluster(\..*)?")
 _FUNCTION = re.compile(r"""["'](\w+(?:\.\w+)+):\w+["']""")
 _OURS = "|".join(PACKAGES)
 _IMPORT = re.compile(
     rf"^[ \t]*(?:from[ \t]+((?:{_OURS})\b[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.+)|import[ \t]+(.*\b(?:{_OURS})\b.*))", re.MULTILINE
 )
 _CUDA = (".cu", ".cuh")
-_BESIDE = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
+_DATA = (*_CUDA, ".css", ".html", ".js", ".md")  # which a module may read, of the files in its folder and in `templates`
 _ONE_AT_A_TIME = Lock()  # held to read sources, so that stages that begin together do not all read the same ones
 _MOST = 2**20  # bytes that are read at a time
 _INCLUDE = re.compile(r'^\s*#\s*include\s*"(.+)"', re.MULTILINE)
@@ -51,6 +58,12 @@ class Code:
         held = HELD_INDEX if algorithm.has_index else HELD_GRAPH
         named = [getattr(algorithm, function).partition(":")[0] for function in functions]
         return cls((*modules, *held, *filter(None, named)), repr((algorithm.columns, algorithm.table_name, algorithm.exact)))
+
+    @classmethod
+    def of_step(cls, step: str, *modules: str) -> "Code":
+        """Of modules that write the table of a step, or anything else."""
+        table = products.TABLES.get(step) or DERIVED.get(step)
+        return cls(modules, repr((table.columns, table.geometry)) if table else "")
 
     def version(self, root: Path = ROOT) -> str:
         """SHA-256 of the sources and of the entry."""
@@ -73,20 +86,20 @@ def _version(code: Code, root: str) -> str:
 
 def _sources_of(modules: Iterable[str], root: str) -> set[str]:
     """The same as strings, of which a run asks for thousands."""
-    waiting, found = [path for module in modules for path in _files(module, root)], set[str]()
+    waiting, sources = [path for module in modules for path in _files(module, root)], set[str]()
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found.add(path)
+        if path not in sources:
+            sources.add(path)
             waiting += _used_by(path, root)
-    return found
+    return sources
 
 
 @cache
 def _present(root: str) -> frozenset[str]:
     """The files of both packages that code may name or read."""
     walked = (entry for package in PACKAGES for entry in os.walk(f"{root}/{package}"))
-    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_BESIDE)))
+    return frozenset(f"{folder}/{name}" for folder, _, names in walked for name in names if name.endswith((".py", *_DATA)))
 
 
 @cache
@@ -94,10 +107,14 @@ def _used_by(path: str, root: str) -> tuple[str, ...]:
     """The files that a source names, and those that it may read."""
     if path.endswith(".py"):
         names = [name for name in imports_of(_content(path).decode()) if not _BOUNDARIES.fullmatch(name)]
-        return (*(file for name in names for file in _files(name, root)), *_beside(root).get(path.rpartition("/")[0], ()))
+        named = [file for name in names for file in _files(name, root)]
+        if path == f"{root}/{_FORMATS}__init__.py":
+            named += [file for file in _present(root) if file.startswith(f"{root}/{_FORMATS}") and file.endswith(".py")]
+        return (*named, *_data_files(root).get(path.rpartition("/")[0], ()))
     if path.endswith(_CUDA):
         headers = [f"{root}/kernels/{name}" for name in _INCLUDE.findall(_content(path).decode())]
-        return tuple(file for file in (*headers, f"{path.rpartition('/')[0]}/constants.py") if file in _present(root))
+        constants = [f"{folder}/constants.py" for folder in Path(path).parents]  # as `kernels.gpu.loader.constants_of` reads them
+        return tuple(file for file in (*headers, *constants) if file in _present(root))
     return ()
 
 
@@ -112,13 +129,13 @@ def _files(module: str, root: str) -> list[str]:
 
 
 @cache
-def _beside(root: str) -> dict[str, list[str]]:
+def _data_files(root: str) -> dict[str, list[str]]:
     """The files that the modules of a folder may read, by folder."""
-    found: dict[str, list[str]] = {}
+    files: dict[str, list[str]] = {}
     for file in _present(root):
-        if file.endswith(_BESIDE):
-            found.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
-    return found
+        if file.endswith(_DATA):
+            files.setdefault(file.rpartition("/")[0].removesuffix("/templates"), []).append(file)
+    return files
 
 
 @cache

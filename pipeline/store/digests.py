@@ -1,13 +1,16 @@
 """Digests of files: BLAKE3 for what the project compares itself, and SHA-256, which every other tool computes, of sources.
 
 BLAKE3 (O'Connor, Aumasson, Neves and Wilcox-O'Hearn, 2020) divides a file into a tree, so that many cores can work on one.
+Only one core can work on the SHA-256 of a file. A run computes them in the background, and keeps them by BLAKE3 digests in a file
+beside the steps, so a file whose content is known is not read again.
 """
 
 import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -18,9 +21,12 @@ from pydantic import TypeAdapter
 
 from kernels.cpu.parallel import cores, over_items
 from kernels.cpu.spare import Spare
+from pipeline.errors import Changed
 from pipeline.runtime.threads import ahead
+from pipeline.signals import beside
 from pipeline.store.scratch import replace_text
 
+SUMS = "sha256.json"
 LARGE = 2**25  # bytes of a file on which all cores work together
 _READ = 2**23  # bytes in memory at a time for each core; before and after each read a thread may have to wait for the GIL
 _WORTH_THREADS = 2**20  # bytes
@@ -43,6 +49,7 @@ class Digest:
         return self._hash.hexdigest()
 
 
+_SUMS = TypeAdapter(dict[str, str])
 _RECORD = TypeAdapter(dict[str, list[int | str]])  # of a file: what `Unwritten` has seen of it, and its digest
 
 
@@ -64,7 +71,7 @@ class Remembered:
     """Digests of files, which a JSON file keeps: a file that was not written since is not read again."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._asked = path, dict[str, list[int | str]]()
+        self._path, self._requested = path, dict[str, list[int | str]]()
         try:
             self._known = _RECORD.validate_json(path.read_bytes())
         except (OSError, ValueError):
@@ -75,13 +82,13 @@ class Remembered:
         unwritten, known = Unwritten(file), self._known.get(str(file), [])
         digest = str(known[-1]) if unwritten and known[:-1] == list(unwritten.seen) else digest_of_file(file)
         if unwritten:
-            self._asked[str(file)] = [*unwritten.seen, digest]
+            self._requested[str(file)] = [*unwritten.seen, digest]
         return digest
 
     def save(self) -> None:
         """Keep the digests that were asked for."""
-        if self._asked != self._known:
-            replace_text(self._path, json.dumps(self._asked))
+        if self._requested != self._known:
+            replace_text(self._path, json.dumps(self._requested))
 
 
 def _look(path: Path) -> tuple[int, ...]:
@@ -105,8 +112,8 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     small = [path for path, size in zip(paths, sizes, strict=True) if size < LARGE]
     buffers = Spare(lambda: np.empty(_READ, np.uint8).data)
     one_core_each = over_items(small, partial(_digest_of_small, buffers), parallel=sum(sizes) > _WORTH_THREADS)
-    found = dict(zip(small, one_core_each, strict=True))
-    return [found[path] if path in found else _digest_of_large(path) for path in paths]
+    of_small = dict(zip(small, one_core_each, strict=True))
+    return [of_small[path] if path in of_small else _digest_of_large(path) for path in paths]
 
 
 def sha256_of(path: Path) -> str:
@@ -117,7 +124,7 @@ def sha256_of(path: Path) -> str:
 def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
     buffer = buffers.take()
     digest = _hashed(path, Digest(), buffer)
-    buffers.give_back(buffer)
+    buffers.release(buffer)
     return digest
 
 
@@ -172,3 +179,43 @@ def _parts(file: int) -> Iterator[memoryview]:
             return
         at += read
         buffers.reverse()
+
+
+class Sums:
+    """SHA-256 of files by BLAKE3 digests; `path` is the file that keeps them, None for none."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path, self._computed = path, dict[str, Future[str]]()
+        try:
+            self._known = _SUMS.validate_json(path.read_bytes()) if path else {}
+        except (OSError, ValueError):
+            self._known = {}
+
+    def note(self, digest: str, sha256: str) -> None:
+        """Keep a sum that was computed elsewhere."""
+        self._known[digest] = sha256
+
+    def begin(self, digest: str, path: Path, unwritten: Unwritten) -> None:
+        """Compute the sum of a file that has this digest as long as it is unwritten, unless it is known."""
+        if digest not in self._known and digest not in self._computed:
+            self._computed[digest] = beside(partial(_sum_of, digest, path, unwritten))
+
+    def of(self, digests: Iterable[str]) -> dict[str, str]:
+        """The sums that are known or were begun, by digests; waits for them, and forgets all others.
+
+        Raises Changed if a file changed before it was read, and OSError if it cannot be read.
+        """
+        wanted = set(digests)
+        known = {digest: sha256 for digest, sha256 in self._known.items() if digest in wanted}
+        sums = known | {digest: of.result() for digest, of in self._computed.items() if digest in wanted}
+        if self._path and sums != self._known:
+            replace_text(self._path, json.dumps(sums))
+        self._known = sums
+        return sums
+
+
+def _sum_of(digest: str, path: Path, unwritten: Unwritten) -> str:
+    sha256 = sha256_of(path)
+    if not unwritten and digest_of_file(path) != digest:
+        raise Changed(str(path), "changed while it was read")
+    return sha256

@@ -21,10 +21,9 @@ from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
-from pipeline.store.digests import Unwritten, digest_of_file
+from pipeline.store.digests import Sums, Unwritten, digest_of_file
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.sha256 import Sums
 
 FILES = "part-*.parquet"
 LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
@@ -130,10 +129,10 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     types = _types_of(facts, backend)
     try:
         files = {path: pq.read_metadata(path) for path in paths}
-        found = sum(metadata.num_rows for metadata in files.values())
-        if found != facts.edges:
-            raise Damaged(f"{edges.path}: {found} edges, the manifest says {facts.edges}")
-        groups = _part(files, found * rank // size, found * (rank + 1) // size)
+        edge_count = sum(metadata.num_rows for metadata in files.values())
+        if edge_count != facts.edges:
+            raise Damaged(f"{edges.path}: {edge_count} edges, the manifest says {facts.edges}")
+        groups = _part(files, edge_count * rank // size, edge_count * (rank + 1) // size)
         arrays = EdgeArrays(groups[-1][-1] if groups else 0, types, backend)
         read = partial(_read, files, names or {name: name for name in types}, arrays)
         for _ in map_in_order(read, groups, cores()):

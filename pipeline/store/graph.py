@@ -1,7 +1,5 @@
 """The stored graph on the disk: its vertices (`pipeline.store.vertices`), and a CSR of each direction for each shard of rows.
 
-On request the shards also have the vector extension of VectCSR, which `open_extended_shard` opens.
-
 Arrays are opened as read-only memory maps, without a copy. What is cheap to check is checked when they are opened, against
 the facts of the manifest.
 """
@@ -11,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,44 +17,40 @@ from kernels.cpu.parallel import inverse
 from kernels.distributed import partition
 from kernels.gpu.transfer import copied_by
 from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype, joined_offsets
-from kernels.layout.vect_csr import VectCsr
 from pipeline.errors import Damaged
 from pipeline.runtime.backend import Backend, bring
 from pipeline.store.arrays import load_array, save_array
 from pipeline.store.deltas import delta_of, merged
-from pipeline.store.facts import GraphFacts, ShardFacts, Sizes
+from pipeline.store.facts import ArrayLengths, GraphFacts, ShardFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of, open_vertices
 
-Arcs = TypeVar("Arcs", Csr, VectCsr)
 Save = Callable[[Path, Array], object]
 Opened = TypeVar("Opened")
 
 
 @dataclass(frozen=True)
-class Shard(Generic[Arcs]):
+class OpenedShard:
     """A contiguous range of rows with its arcs."""
 
     rows: range  # of the graph's rows
     # out, into: arcs of these rows. The same object where the graph is symmetric.
-    out: Arcs
-    into: Arcs
+    out: Csr
+    into: Csr
 
-    def arcs(self, direction: str) -> Arcs:
+    def arcs(self, direction: str) -> Csr:
         """Those of direction `out` or `in`."""
         return self.out if direction == "out" else self.into
 
 
-def save_rows(folder: Path, number: int, direction: str, rows: Csr | VectCsr, save: Save = save_array) -> Sizes:
+def save_rows(folder: Path, number: int, direction: str, rows: Csr, save: Save = save_array) -> ArrayLengths:
     """Save the arrays of one direction, `out` or `in`, of a shard; return its sizes, with which it is opened."""
     shard = shard_path(folder, number)
     shard.mkdir(exist_ok=True)
-    for name, array in _arrays_of(rows).items():
+    for name, array in (("offsets", rows.offsets), ("indices", rows.indices), ("weights", rows.weights)):
         if array is not None:
             save(shard / f"{direction}-{name}.npy", array)
-    if isinstance(rows, Csr):
-        return Sizes(arcs=len(rows.indices))
-    return Sizes(arcs=len(rows.csr.indices), segments=len(rows.segments) - 1, slots=len(rows.segment_indices))
+    return ArrayLengths(arcs=len(rows.indices))
 
 
 def open_graph(
@@ -83,7 +77,7 @@ def open_graph(
         csr = bases.get(of) if bases else None
         if csr is None:
             csr = _joined([_open_stored(folder, number, of) for number in stored])
-            csr = copied_by(partial(bring, backend=backend), csr)
+            csr = copied_by(partial(bring, backend=backend), csr) if backend == "gpu" else csr
         if bases is not None:
             bases[of] = csr
         return merged(csr, delta.arcs(of, positions, backend), positions, range(delta.num_rows)) if delta else csr
@@ -138,19 +132,13 @@ def arcs_before(folder: Folder) -> Callable[[int], int]:
     return before
 
 
-def open_shard(folder: Folder, number: int) -> Shard[Csr]:
+def open_shard(folder: Folder, number: int) -> OpenedShard:
     """Open one shard by memory map. Raises Damaged as `open_graph`, IndexError if there is no such shard."""
     rows = shard_rows(folder)[number]
     if GraphFacts.of(folder).delta:
         out, into = open_rows(folder, [rows])
-        return Shard(rows, out[0], into[0])
-    return Shard(rows, *_both(folder, partial(_open_stored, folder, number)))
-
-
-def open_extended_shard(folder: Folder, number: int) -> Shard[VectCsr]:
-    """Open one shard of a graph that was stored with its vector extension. Raises as `open_shard`."""
-    shard = open_shard(folder, number)
-    return Shard(shard.rows, *_both(folder, lambda of: _open_lanes(folder, number, of, shard)))
+        return OpenedShard(rows, out[0], into[0])
+    return OpenedShard(rows, *_both(folder, partial(_open_stored, folder, number)))
 
 
 def shard_rows(folder: Folder) -> list[range]:
@@ -174,15 +162,6 @@ def _both(folder: Folder, opened: Callable[[str], Opened]) -> tuple[Opened, Open
     return out, out if GraphFacts.of(folder).symmetric else opened("in")
 
 
-def _arrays_of(rows: Csr | VectCsr) -> dict[str, Array | None]:
-    csr = rows if isinstance(rows, Csr) else rows.csr
-    arrays: dict[str, Array | None] = {"offsets": csr.offsets, "indices": csr.indices, "weights": csr.weights}
-    if isinstance(rows, VectCsr):
-        lanes = {"segments": rows.segments, "segment-indices": rows.segment_indices, "segment-weights": rows.segment_weights}
-        arrays |= lanes
-    return arrays
-
-
 def _stored(folder: Folder) -> list[ShardFacts]:
     """The shards whose files the folder has: those of the base, where changes are merged into them."""
     facts = GraphFacts.of(folder)
@@ -198,17 +177,6 @@ def _open_stored(folder: Folder, number: int, direction: str) -> Csr:
     weights = None if weight is None else load_array(path / f"{name}-weights.npy", weight, arcs)
     offsets = load_array(path / f"{name}-offsets.npy", OFFSET, shard.rows[1] - shard.rows[0] + 1)
     return Csr(offsets, load_array(path / f"{name}-indices.npy", index, arcs), weights)
-
-
-def _open_lanes(folder: Folder, number: int, direction: str, shard: Shard[Csr]) -> VectCsr:
-    sizes = _stored(folder)[number].sizes(direction)
-    path, (index, weight) = shard_path(folder.path, number), _types(folder)
-    if sizes.segments is None or sizes.slots is None:
-        raise Damaged(f"{path}: was stored without a vector extension")
-    segments = load_array(path / f"{direction}-segments.npy", OFFSET, sizes.segments + 1)
-    indices = load_array(path / f"{direction}-segment-indices.npy", index, sizes.slots)
-    weights = None if weight is None else load_array(path / f"{direction}-segment-weights.npy", weight, sizes.slots)
-    return VectCsr(shard.arcs(direction), shard.rows.start, segments, indices, weights)
 
 
 def _types(folder: Folder) -> tuple[np.dtype[Any], np.dtype[Any] | None]:

@@ -9,45 +9,30 @@ import pyarrow as pa
 
 from kernels.cpu.parallel import differences, elementwise
 from kernels.distributed.communicator import Communicator
-from kernels.gpu.transfer import on_host
 from kernels.graph import ID, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
-from kernels.layout.vect_csr import BLOCK_DEGREE, VectCsr, extend
 from pipeline.runtime.backend import fetch
-from pipeline.store.facts import Sizes
+from pipeline.store.facts import ArrayLengths
 from pipeline.store.graph import Save, save_rows
 from pipeline.store.vertices import ROWS_BY_ID, VERTICES, save_vertices
 
-
-@dataclass(frozen=True)
-class Rows:
-    """The arcs of the rows from `first_row` on, of a graph of `num_vertices` vertices."""
-
-    csr: Csr
-    first_row: int
-    num_vertices: int
+_BLOCK_DEGREE = 1024  # rows of this many arcs or more take a grid or a block of a GPU each
 
 
 @dataclass(frozen=True)
-class Direction:
+class WrittenDirection:
     """What was written of one direction of a shard."""
 
-    sizes: Sizes  # with which it is opened
+    sizes: ArrayLengths  # with which it is opened
     groups: tuple[int, int, int]  # see `groups_of`
-    lane_arcs: int  # arcs in the vector extension; 0 without one
     weight: str | None  # type of its weights
 
 
-def save_direction(folder: Path, number: int, direction: str, part: Rows, extended: bool, save: Save) -> Direction:
-    """Save one direction, `out` or `in`, of shard `number`; if `extended`, with its vector extension."""
-    csr = part.csr
+def save_direction(folder: Path, number: int, direction: str, csr: Csr, save: Save) -> WrittenDirection:
+    """Save one direction, `out` or `in`, of shard `number`."""
     weight = None if csr.weights is None else str(csr.weights.dtype)
-    if extended:
-        lanes: VectCsr = on_host(extend(csr, part.first_row))
-        lanes.validate(part.num_vertices)
-        return Direction(save_rows(folder, number, direction, lanes, save), lanes.groups, lanes.lane_arcs, weight)
-    return Direction(save_rows(folder, number, direction, csr, save), groups_of(csr), 0, weight)
+    return WrittenDirection(save_rows(folder, number, direction, csr, save), groups_of(csr), weight)
 
 
 def groups_of(csr: Csr) -> tuple[int, int, int]:
@@ -55,7 +40,7 @@ def groups_of(csr: Csr) -> tuple[int, int, int]:
     degrees = differences(csr.offsets)
     block, wide = (
         int(np.count_nonzero(elementwise(partial(np.less_equal, degree), degrees, dtype=np.bool_)))
-        for degree in (BLOCK_DEGREE, WARP_DEGREE)
+        for degree in (_BLOCK_DEGREE, WARP_DEGREE)
     )
     return block, wide - block, len(degrees) - wide
 

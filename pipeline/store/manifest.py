@@ -84,7 +84,7 @@ class Folder:
         return digest_of([self.manifest.key, files])
 
 
-class Written(NamedTuple):
+class WrittenStep(NamedTuple):
     """The facts of a step, and what is known of some of its files, by name."""
 
     facts: dict[str, Any]
@@ -151,9 +151,9 @@ def check(folder: Folder, unread: str = "") -> None:
     """Compare every file with its manifest: names, sizes, digests unless the name matches `unread`. Raises Damaged."""
     path = folder.path
     try:
-        found = set(_names(folder.path)) - {file_of(folder.path).name}
-        for name in sorted(found ^ set(folder.manifest.files)):
-            raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in found else 'missing'}")
+        names = set(_names(folder.path)) - {file_of(folder.path).name}
+        for name in sorted(names ^ set(folder.manifest.files)):
+            raise Damaged(f"{folder.path / name}: {'not in the manifest' if name in names else 'missing'}")
         for name, entry in folder.manifest.files.items():
             path = folder.path / name
             if not S_ISREG((status := path.lstat()).st_mode):
@@ -161,8 +161,8 @@ def check(folder: Folder, unread: str = "") -> None:
             if status.st_size != entry.bytes:
                 raise Damaged(f"{path}: {status.st_size} bytes, the manifest says {entry.bytes}")
         read = {folder.path / name: entry for name, entry in folder.manifest.files.items() if not fnmatch(name, unread)}
-        for (path, entry), found_now in zip(read.items(), digests_of_files([*read]), strict=True):
-            if found_now != entry.blake3:
+        for (path, entry), digest in zip(read.items(), digests_of_files([*read]), strict=True):
+            if digest != entry.blake3:
                 raise Damaged(f"{path}: its BLAKE3 digest differs from the manifest's")
     except OSError as error:
         raise Damaged(f"{error.filename or path}: {error.strerror}") from None
@@ -173,7 +173,7 @@ def make(
     step: str,
     inputs: Mapping[str, str],
     parameters: Mapping[str, Any],
-    write: Callable[[Path], dict[str, Any] | Written],
+    write: Callable[[Path], dict[str, Any] | WrittenStep],
     code: Code | None = None,
 ) -> Folder:
     """Return the folder at `path`, written by `write` unless a valid one is there.
@@ -183,14 +183,14 @@ def make(
     Args:
         path: The folder; replaced if it is not valid for this key.
         step, inputs, parameters: Together with `code` they make the key (see Manifest).
-        write: Writes files into the empty folder it is given and returns the facts, or `Written`. If it raises, or a signal
+        write: Writes files into the empty folder it is given and returns the facts, or `WrittenStep`. If it raises, or a signal
             ends the process, nothing is left behind, and the folder that was at `path` stays.
         code: What the step uses; None takes the module that defines `write`.
 
     Raises:
         Damaged: A file has not the digest that it must have.
     """
-    version = (code or Code((write.__module__,))).version()
+    version = (code or Code.of_step(step, write.__module__)).version()
     if valid := _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version])):
         log.info("%s: still valid, skipped", step)
         return valid
@@ -200,7 +200,7 @@ def make(
         fresh = unfinished / "new"
         fresh.mkdir(0o700)
         written = write(fresh)
-        facts, digests, checked = written if isinstance(written, Written) else Written(written, {})
+        facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
         files = entries(fresh, checked)
         for name, digest in digests.items():
             if files[name].blake3 != digest:
@@ -220,8 +220,8 @@ def entries(folder: Path, known: Mapping[str, FileEntry] = MappingProxyType({}))
     """Sizes and digests of all files below `folder`, by names in their order; those that are known are not read."""
     names = sorted(_names(folder))
     paths = {name: folder / name for name in names if name not in known}
-    found = dict(zip(paths, digests_of_files([*paths.values()]), strict=True))
-    return {name: FileEntry(paths[name].stat().st_size, found[name]) if name in paths else known[name] for name in names}
+    digests = dict(zip(paths, digests_of_files([*paths.values()]), strict=True))
+    return {name: FileEntry(paths[name].stat().st_size, digests[name]) if name in paths else known[name] for name in names}
 
 
 def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
@@ -249,16 +249,16 @@ def flush_all(folder: Path) -> None:
 
 
 def _valid(path: Path, key: str) -> Folder | None:
+    if not path.exists():
+        return None
     try:
         folder = read(path)
-        if folder.manifest.key != key:
-            return None
-        check(folder)
+        if folder.manifest.key == key:
+            check(folder)
+            return Folder(path, folder.manifest, reused=True)
     except Damaged as damage:
-        if path.exists():
-            log.warning("%s; the step runs again", damage)
-        return None
-    return Folder(path, folder.manifest, reused=True)
+        log.warning("%s; the step runs again", damage)
+    return None
 
 
 def _require_ours(path: Path) -> None:

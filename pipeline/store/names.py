@@ -28,7 +28,7 @@ SHOWN = 80  # characters of a name
 
 
 @dataclass(frozen=True)
-class Names:
+class VertexNames:
     """V different names, ascending."""
 
     offsets: Array  # int64 [V + 1]
@@ -58,12 +58,12 @@ class Names:
         """The numbers of strings, int64 [n]; UNKNOWN for one that is not a name, or null."""
         encoded = pa.chunked_array(values).combine_chunks() if isinstance(values, pa.Array) else values.combine_chunks()
         encoded = encoded.cast(pa.large_string()).dictionary_encode()
-        asked, order = _sorted(encoded.dictionary)
-        found = np.empty(len(asked) + 1, ID)
-        _find(self.offsets, self.content, asked.offsets, asked.content, found)
-        numbers = np.empty_like(found)
-        numbers[order], numbers[-1] = found[:-1], UNKNOWN  # the last one is for nulls
-        places: Array = numbers[encoded.indices.fill_null(len(asked)).to_numpy()]
+        wanted, order = _sorted(encoded.dictionary)
+        numbers_of_wanted = np.empty(len(wanted) + 1, ID)
+        _find(self.offsets, self.content, wanted.offsets, wanted.content, numbers_of_wanted)
+        numbers = np.empty_like(numbers_of_wanted)
+        numbers[order], numbers[-1] = numbers_of_wanted[:-1], UNKNOWN  # the last one is for nulls
+        places: Array = numbers[encoded.indices.fill_null(len(wanted)).to_numpy()]
         return places
 
     def save(self, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Names:
         save_array(folder / BYTES, self.content)
 
 
-def open_names(edges: Folder) -> Names | None:
+def open_names(edges: Folder) -> VertexNames | None:
     """Open the names of an edge list by memory map; None if its ids are integers. Raises Damaged."""
     facts = EdgeFacts.of(edges)
     if facts.name_bytes is None or facts.declared_vertices is None:
@@ -80,10 +80,10 @@ def open_names(edges: Folder) -> Names | None:
     offsets = load_array(edges.path / OFFSETS, OFFSET, facts.declared_vertices + 1)
     if len(offsets) and (offsets[0], offsets[-1]) != (0, facts.name_bytes):
         raise Damaged(f"{edges.path / OFFSETS}: offsets {offsets[0]}..{offsets[-1]}, the manifest says 0..{facts.name_bytes}")
-    return Names(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
+    return VertexNames(offsets, load_array(edges.path / BYTES, np.dtype(np.uint8), facts.name_bytes))
 
 
-def names_beside(folder: Folder) -> Names | None:
+def names_beside(folder: Folder) -> VertexNames | None:
     """The names of a graph, or of that of which a step was made: of the edge list, or of table `vertices` if it is published.
 
     None if its ids are integers. Raises Damaged.
@@ -103,7 +103,7 @@ def _readable(folders: Iterable[Path]) -> Iterator[Folder]:
             yield read(folder)
 
 
-def names_in(files: Sequence[Path]) -> Names | None:
+def names_in(files: Sequence[Path]) -> VertexNames | None:
     """The names in the files of a table `vertices`; None if its ids are integers. Raises Damaged."""
     try:
         if not files or "id" not in pq.read_schema(files[0]).names:
@@ -114,65 +114,65 @@ def names_in(files: Sequence[Path]) -> Names | None:
     return _as_names(pa.concat_arrays([part.cast(pa.large_string()) for chunk in chunks for part in chunk.chunks]))
 
 
-def names_of(values: pa.Array) -> Names:
+def names_of(values: pa.Array) -> VertexNames:
     """The different strings of an array."""
     return _sorted(pc.unique(values.cast(pa.large_string())))[0]
 
 
-def merge(runs: Iterable[Names]) -> Names:
+def merge(runs: Iterable[VertexNames]) -> VertexNames:
     """The different names of all runs. Runs of similar size are merged, so each name is copied a logarithmic number of times."""
-    waiting: list[Names] = []
+    waiting: list[VertexNames] = []
     for run in runs:
         waiting.append(run)
         while len(waiting) > 1 and len(waiting[-1]) * 2 > len(waiting[-2]):
             waiting.append(_merged(waiting.pop(), waiting.pop()))
     while len(waiting) > 1:
         waiting.append(_merged(waiting.pop(), waiting.pop()))
-    return waiting[0] if waiting else Names(np.zeros(1, OFFSET), np.empty(0, np.uint8))
+    return waiting[0] if waiting else VertexNames(np.zeros(1, OFFSET), np.empty(0, np.uint8))
 
 
-def _merged(left: Names, right: Names) -> Names:
+def _merged(left: VertexNames, right: VertexNames) -> VertexNames:
     most, needed = len(left) + len(right), len(left.content) + len(right.content)
     require_memory(f"numbering {most:,} names", 2 * (needed + OFFSET.itemsize * most), "cpu")
     offsets, content = np.zeros(most + 1, OFFSET), np.empty(needed, np.uint8)
     count = _merge(left.offsets, left.content, right.offsets, right.content, offsets, content)
-    return Names(offsets[: count + 1].copy(), content[: offsets[count]].copy())
+    return VertexNames(offsets[: count + 1].copy(), content[: offsets[count]].copy())
 
 
-def _sorted(values: pa.Array) -> tuple[Names, Array]:
+def _sorted(values: pa.Array) -> tuple[VertexNames, Array]:
     """Different strings without nulls in the order of their bytes, and the places that they had."""
     order = pc.sort_indices(values)
     return _as_names(values.take(order)), order.to_numpy()
 
 
-def _as_names(ascending: pa.Array) -> Names:
+def _as_names(ascending: pa.Array) -> VertexNames:
     _, ends, content = ascending.buffers()
     count, first = len(ascending), ascending.offset
     if not count:
-        return Names(np.zeros(1, OFFSET), np.empty(0, np.uint8))
+        return VertexNames(np.zeros(1, OFFSET), np.empty(0, np.uint8))
     offsets = np.frombuffer(ends, OFFSET, count + 1, first * OFFSET.itemsize)
     text = np.frombuffer(content, np.uint8)[offsets[0] : offsets[-1]] if content else np.empty(0, np.uint8)
-    return Names(offsets - offsets[0], text)
+    return VertexNames(offsets - offsets[0], text)
 
 
 @njit(cache=True, nogil=True)
 def _compare(left: Array, begin: int, end: int, right: Array, first: int, last: int) -> int:
     """Below, equal to or above 0, as the bytes `left[begin:end]` are to `right[first:last]`."""
     length = min(end - begin, last - first)
-    for place in range(length):
-        one, other = left[begin + place], right[first + place]
+    for at in range(length):
+        one, other = left[begin + at], right[first + at]
         if one != other:
             return -1 if one < other else 1
     return (end - begin) - (last - first)
 
 
 @njit(cache=True, nogil=True)
-def _find(offsets: Array, content: Array, asked: Array, text: Array, found: Array) -> None:
+def _find(offsets: Array, content: Array, text_offsets: Array, text: Array, numbers: Array) -> None:
     """Look up strings by a search that gallops from the previous one: fast if they ascend."""
     count, last = len(offsets) - 1, 0
-    for number in range(len(asked) - 1):
-        begin, end = asked[number], asked[number + 1]
-        found[number] = -1
+    for number in range(len(text_offsets) - 1):
+        begin, end = text_offsets[number], text_offsets[number + 1]
+        numbers[number] = -1
         if count == 0:
             continue
         if _compare(content, offsets[last], offsets[last + 1], text, begin, end) > 0:
@@ -190,7 +190,7 @@ def _find(offsets: Array, content: Array, asked: Array, text: Array, found: Arra
                 high = middle
         last = low
         if _compare(content, offsets[low], offsets[low + 1], text, begin, end) == 0:
-            found[number] = low
+            numbers[number] = low
 
 
 @njit(cache=True, nogil=True)
@@ -206,15 +206,15 @@ def _merge(left: Array, content: Array, right: Array, text: Array, offsets: Arra
         else:
             order = _compare(content, left[one], left[one + 1], text, right[other], right[other + 1])
         if order <= 0:
-            for place in range(left[one], left[one + 1]):
-                merged[end] = content[place]
+            for at in range(left[one], left[one + 1]):
+                merged[end] = content[at]
                 end += 1
             one += 1
             if order == 0:
                 other += 1
         else:
-            for place in range(right[other], right[other + 1]):
-                merged[end] = text[place]
+            for at in range(right[other], right[other + 1]):
+                merged[end] = text[at]
                 end += 1
             other += 1
         count += 1

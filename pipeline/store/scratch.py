@@ -2,6 +2,9 @@
 
 A folder is recognised as ours by its name, its user and the lock file in it, which the kernel unlocks when the owner ends.
 Nothing is removed through a link.
+
+A task may run twice at the same time, because a worker that was given up for lost may still be writing when its task runs again
+elsewhere. So each attempt writes under a name of its own.
 """
 
 import fcntl
@@ -13,7 +16,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
+import numpy as np
+
+from kernels.distributed.communicator import Communicator
 from pipeline.signals import cleaned, undisturbed
 
 _NAME = re.compile(r"\.graphmill-[0-9a-f]{16}")
@@ -44,19 +51,19 @@ def scratch(around: Path) -> Iterator[Path]:
 def remove_dead(around: Path) -> None:
     """Remove the folders in `around` whose owners have ended."""
     with suppress(OSError), ExitStack() as opened:
-        place = _open_folder(opened, around)
-        for name in filter(_NAME.fullmatch, _names(place)):
+        parent = _open_folder(opened, around)
+        for name in filter(_NAME.fullmatch, _names(parent)):
             with suppress(OSError, RecursionError), ExitStack() as of_name:  # its owner runs, or it is not ours
-                folder = _open_folder(of_name, name, place)
+                folder = _open_folder(of_name, name, parent)
                 if os.fstat(folder).st_uid != os.geteuid():
                     continue
                 if _LOCK in _names(folder):
                     lock = os.open(_LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
                     of_name.callback(os.close, lock)
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    _remove(name, place, of_name)
+                    _remove(name, parent, of_name)
                 else:
-                    os.rmdir(name, dir_fd=place)  # only if it is empty: its owner was killed before it made the lock
+                    os.rmdir(name, dir_fd=parent)  # only if it is empty: its owner was killed before it made the lock
 
 
 def _release(owner: Path, locks: list[int]) -> None:
@@ -82,9 +89,9 @@ def _owned(folder: Path) -> list[int]:
     return []
 
 
-def _open_folder(opened: ExitStack, path: str | Path, place: int | None = None) -> int:
-    """Open a folder until `opened` exits; in the open folder `place` no link is followed."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | (0 if place is None else os.O_NOFOLLOW), dir_fd=place)
+def _open_folder(opened: ExitStack, path: str | Path, parent: int | None = None) -> int:
+    """Open a folder until `opened` exits; in the open folder `parent` no link is followed."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | (0 if parent is None else os.O_NOFOLLOW), dir_fd=parent)
     opened.callback(os.close, descriptor)
     return descriptor
 
@@ -93,9 +100,9 @@ def _names(folder: int) -> list[str]:
     return [entry.name for entry in os.scandir(folder)]
 
 
-def _remove(name: str, place: int, opened: ExitStack) -> None:
+def _remove(name: str, parent: int, opened: ExitStack) -> None:
     """Remove a folder of ours, its lock last: what cannot be removed now keeps its mark."""
-    folder = _open_folder(opened, name, place)
+    folder = _open_folder(opened, name, parent)
     if _FILES in _names(folder):  # under another name threads of abandoned work open no more files in it
         os.rename(_FILES, _REMOVED, src_dir_fd=folder, dst_dir_fd=folder)
     attempts = 0
@@ -107,7 +114,7 @@ def _remove(name: str, place: int, opened: ExitStack) -> None:
                 raise
     with suppress(FileNotFoundError):
         os.unlink(_LOCK, dir_fd=folder)
-    os.rmdir(name, dir_fd=place)
+    os.rmdir(name, dir_fd=parent)
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -116,3 +123,21 @@ def replace_text(path: Path, text: str) -> None:
         file = unfinished / path.name
         file.write_text(text, encoding="utf-8")
         file.replace(path)
+
+
+def attempts_beside(folder: Path) -> Path:
+    """A new folder for the attempts at the files of a step, next to the unfinished `folder` that the step was given."""
+    attempts = folder.with_name("attempts")
+    attempts.mkdir()
+    return attempts
+
+
+def new_attempt(attempts: Path) -> Path:
+    """A path in `attempts` that no other attempt has."""
+    return attempts / uuid4().hex
+
+
+def shared_attempt(attempts: Path, communicator: Communicator) -> Path:
+    """A path in `attempts` that all ranks of this attempt share and no other attempt has. A collective."""
+    drawn = communicator.gather(np.frombuffer(uuid4().bytes, np.uint8))
+    return attempts / bytes(drawn[0]).hex()

@@ -80,12 +80,12 @@ def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "c
     blocks = dealing.blocks(rank)
     out, into = open_rows(graph, blocks)
     ids = of_blocks(open_vertices(graph)[0], blocks)
-    place = _place(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
+    memory = _memory_of(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
     stored = StoredRows(ids, rows_by_id_in_blocks(graph), out, into, GraphFacts.of(graph).directed)
-    return assemble(rank, dealing, stored, place)
+    return assemble(rank, dealing, stored, memory)
 
 
-def _place(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:
+def _memory_of(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:
     """Whether the arcs of a shard fit into the GPU's memory, or stay in the host's."""
     arrays = [array for csr in parts for array in (csr.indices, csr.weights) if array is not None]
     needed = sum(array.nbytes for array in arrays) * ranks_here

@@ -50,8 +50,8 @@ def open_vertices(folder: Folder) -> tuple[Array, Array, Array, Array]:
 
     Those of a base and changes are computed; those of the last such graph stay in memory, because many steps open them.
     """
-    found = _opened(folder)
-    return *found.ids, *found.degrees
+    vertices = _opened(folder)
+    return *vertices.ids, *vertices.degrees
 
 
 class _Vertices:
@@ -86,10 +86,10 @@ class _Vertices:
 def _opened(folder: Folder) -> _Vertices:
     if not (content := content_of(folder)):
         return _Vertices(folder)
-    found = _computed.get(content) or _Vertices(folder)
+    vertices = _computed.get(content) or _Vertices(folder)
     _computed.clear()
-    _computed[content] = found
-    return found
+    _computed[content] = vertices
+    return vertices
 
 
 _computed: dict[str, _Vertices] = {}
@@ -107,10 +107,10 @@ def rows_by_id_in_blocks(folder: Folder) -> ArrayFile | Array:
     return ArrayFile(folder.path / ROWS_BY_ID, index_dtype(GraphFacts.of(folder).vertices), GraphFacts.of(folder).vertices)
 
 
-def compare_declared(file: str, declared: int | None, found: int) -> None:
-    """Raise BadInput if a file declares fewer vertices than its edges have, `found`; say how many have no edge, and so no id."""
-    if declared is not None and declared < found:
-        raise BadInput(file, f"declares {declared} nodes, but its edges have {found}")
-    if declared is not None and declared > found:
-        more = f"the others, {declared - found}, have no edge and so no id, and are not in the graph"
-        log.warning("%s: declares %s nodes, and its edges have %s: %s", file, declared, found, more)
+def compare_declared(file: str, declared: int | None, present: int) -> None:
+    """Raise BadInput if a file declares fewer vertices than its edges have; say how many have no edge, and so no id."""
+    if declared is not None and declared < present:
+        raise BadInput(file, f"declares {declared} nodes, but its edges have {present}")
+    if declared is not None and declared > present:
+        more = f"the others, {declared - present}, have no edge and so no id, and are not in the graph"
+        log.warning("%s: declares %s nodes, and its edges have %s: %s", file, declared, present, more)

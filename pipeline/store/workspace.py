@@ -1,4 +1,4 @@
-"""An output folder: exclusive use of it by one run, and the link to its newest run.
+"""An output folder: exclusive use of it by one run, the link to its newest run, and the run that a path names.
 
 Only what runs made is replaced or removed; links in the place of its folders and files are refused.
 """
@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from stat import S_ISREG
 
+from pipeline.config.run import output_folder
 from pipeline.errors import BadConfig, Busy, Damaged
 from pipeline.signals import cleaned
 from pipeline.store.manifest import Folder, file_of, link_or_copy, read
@@ -35,7 +36,7 @@ def workspace(output: Path) -> Iterator[Path]:
         BadConfig: The folder cannot be made, something in it that no run made is in the way, or as `require_outside`.
     """
     require_outside(output)
-    steps, runs, found = output / "steps", output / "runs", output.exists()
+    steps, runs, existed = output / "steps", output / "runs", output.exists()
     try:
         steps.mkdir(parents=True, exist_ok=True)
         lock = os.open(output / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
@@ -49,7 +50,7 @@ def workspace(output: Path) -> Iterator[Path]:
             remove_dead(folder)
         require_ours(output / "latest")
         # While this run holds the lock: a refused run must not remove the lock of its holder.
-        with contextlib.nullcontext() if found else cleaned(partial(_remove_empty, output)):
+        with contextlib.nullcontext() if existed else cleaned(partial(_remove_empty, output)):
             yield steps
     finally:
         os.close(lock)
@@ -86,20 +87,20 @@ def require_outside(folder: Path, itself: bool = True) -> None:
     Raises BadConfig for a folder in that of a run or a step, or in `runs` or `steps`; with `itself` also for these themselves.
     """
     resolved = folder.resolve()
-    for place in (*([resolved] if itself else []), *resolved.parents):
-        if made := _made_as(place):
-            where = "is" if place == resolved else f"is inside {place},"
+    for around in (*([resolved] if itself else []), *resolved.parents):
+        if made := _made_as(around):
+            where = "is" if around == resolved else f"is inside {around},"
             raise BadConfig(f"{folder}: {where} {made}, to which nothing may be added; name another folder")
 
 
-def _made_as(place: Path) -> str:
+def _made_as(folder: Path) -> str:
     """What a folder is that a run made; empty for any other."""
     with contextlib.suppress(Damaged):
-        return f"the folder of a {read(place).manifest.step}"
-    if RUN_ID.fullmatch(place.name) and place.parent.name == "runs":
+        return f"the folder of a {read(folder).manifest.step}"
+    if RUN_ID.fullmatch(folder.name) and folder.parent.name == "runs":
         return "the folder of a run"
-    of_output = place.name in ("runs", "steps") and (place.parent / ".lock").is_file()
-    return f"part of the output folder {place.parent}" if of_output else ""
+    of_output = folder.name in ("runs", "steps") and (folder.parent / ".lock").is_file()
+    return f"part of the output folder {folder.parent}" if of_output else ""
 
 
 def require_ours(latest: Path) -> None:
@@ -146,3 +147,34 @@ def _remove_empty(output: Path) -> None:
         (output / "steps").rmdir()
         (output / ".lock").unlink()
         output.rmdir()
+
+
+def linked_run(link: Path) -> Folder:
+    """The run that a link such as `latest`, which may change at any time, names now. Raises Damaged."""
+    return read(Path(os.path.realpath(link)))
+
+
+def find_run(path: Path, beside: Folder | None = None) -> Folder:
+    """Open a published run by its manifest.
+
+    Args:
+        path: An output folder or URL, whose latest run is taken; `OUT/latest`; `OUT/runs/ID`, or `OUT/ID` for short.
+        beside: A run of the output folder to which a path that is only an id belongs.
+
+    Raises:
+        BadConfig: There is no such run.
+        Damaged: Its manifest cannot be read.
+    """
+    path = output_folder(path)
+    folder = path / "latest" if (path / "latest").is_symlink() else path
+    if RUN_ID.fullmatch(path.name) and not path.exists():
+        only_id = beside is not None and path.parent == Path()
+        folder = (beside.path.parent if beside and only_id else path.parent / "runs") / path.name
+    folder = Path(os.path.realpath(folder))
+    if not os.path.lexists(file_of(folder)):
+        why = "; this folder has runs, but no `latest`" if (folder / "runs").is_dir() else ""
+        raise BadConfig(f"{path}: no such run{why}; name an output folder, its `latest`, or a folder in its `runs`")
+    run = read(folder)
+    if run.manifest.step != "run":
+        raise BadConfig(f"{path}: is not a published run, but the folder of step {run.manifest.step}")
+    return run

@@ -1,6 +1,6 @@
-"""The conversion between columns as arrays and the rows of a table."""
+"""The conversion between columns as arrays and the rows of a table, and rows in groups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -11,6 +11,7 @@ from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import fetch
 from pipeline.store.arrays import dtype_of
+from pipeline.tables.files import ROWS_PER_GROUP
 
 NO_ID = -1  # in a column of external ids, or of distances: null
 
@@ -25,6 +26,19 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
         mask = column < 0 if field.nullable else None
         arrays.append(pa.array(column.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def in_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of `ROWS_PER_GROUP`; the last one may have fewer."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        while sum(map(len, waiting)) >= ROWS_PER_GROUP:
+            joined = pa.concat_tables(waiting)
+            yield joined[:ROWS_PER_GROUP]
+            waiting = [joined[ROWS_PER_GROUP:]]
+    if any(map(len, waiting)):
+        yield pa.concat_tables(waiting)
 
 
 def as_arrays(table: pa.Table) -> list[Array]:

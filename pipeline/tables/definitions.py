@@ -2,42 +2,23 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
-from pipeline.tables.points import GEOMETRY
+from pipeline.registry import products
+from pipeline.registry.entries import VERTEX
+from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
-_ROOT = "the vertex is the root of its tree"
-_UNPLACED = "the vertex has no coordinates"
-_NO_FACILITY = "no further facility is connected with the vertex"
-_SOURCE = Column("source", "int64", "external id", key=True)
-_VERTEX = Column("vertex", "int64", "external id", key=True)
-_THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
-_POINT = (
-    Column("x", "float64", "degrees, east", _UNPLACED),
-    Column("y", "float64", "degrees, north", _UNPLACED),
-    Column(GEOMETRY, "binary", "the point (x, y), as WKB", _UNPLACED),
-)
+CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
+UNIT = b"unit"  # in the metadata of a column of such a table
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
-    "forest": (
-        _VERTEX,
-        Column("parent", "int64", "external id", _ROOT),
-        Column("weight", "weight", "the source's own", _ROOT),
-        Column("depth", "int64", "edges from the root"),
-        Column("labels", "int64", "external id, the smallest in the tree, which is its root"),
-    ),
-    "vertices": (
-        _VERTEX,
-        Column("id", "string", "the vertex in the source, whose ids are strings"),
-        Column("out_degree", "int64", "arcs of the stored graph"),
-        Column("in_degree", "int64", "arcs of the stored graph"),
-        Column("component", "int64", "external id, the smallest in the weak component"),
-        *_POINT,
-    ),
+    **{name: table.columns for name, table in DERIVED.items()},
     "reached": (
         Column("src", "int64", "external id"),
         Column("dst", "int64", "external id"),
@@ -51,38 +32,26 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("length", "int64", "arcs"),
         Column("path", LIST, "external ids, from src to dst"),
     ),
-    "matrix": (
-        _SOURCE,
-        Column("target", "int64", "external id", key=True),
-        Column("distance", "distance", "sum of weights", "the source does not reach the target"),
-    ),
-    "nearest": (
-        _VERTEX,
-        Column("rank", "int64", "1 for the nearest", key=True),
-        Column("facility", "int64", "external id", _NO_FACILITY),
-        Column("distance", "distance", "sum of weights", _NO_FACILITY),
-    ),
-    "isochrones": (_SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
-    "isochrone_vertices": (_SOURCE, _VERTEX, Column("distance", "distance", "sum of weights")),
-    "isochrone_polygons": (
-        _SOURCE,
-        _THRESHOLD,
-        Column(GEOMETRY, "binary", "the area within the threshold, as WKB", "no triangle of vertices is within the threshold"),
-    ),
-    "closeness": (
-        _VERTEX,
-        Column("reached", "int64", "vertices that it reaches, itself included"),
-        Column("total", "distance", "sum of the distances to them"),
-        Column("eccentricity", "distance", "sum of weights, the largest distance to one of them"),
-        Column("closeness", "float64", "1 over a sum of weights"),
-    ),
-    "flows": (
-        Column("src", "int64", "external id", key=True),
-        Column("dst", "int64", "external id", key=True),
-        Column("flow", "int64", "paths"),
-    ),
+    **{name: table.columns for name, table in products.TABLES.items()},
     "coordinates": (
-        _VERTEX,
-        *(replace(column, nulls="never") for column in _POINT),
+        VERTEX,
+        *(replace(column, nulls="never") for column in POINT),
     ),
 }
+
+
+def definition_of(table: str, schema: pa.Schema | None = None) -> tuple[Column, ...]:
+    """The columns of a table; those of a user's stage, which has a row for each vertex, are in its `schema`."""
+    if table in TABLES:
+        return TABLES[table]
+    return (VERTEX, *(_described(field) for field in schema or () if field.name != VERTEX.name))
+
+
+def _described(field: pa.Field) -> Column:
+    unit = (field.metadata or {}).get(UNIT, b"as its stage says").decode()
+    return Column(field.name, str(field.type), unit, "it has none" if field.nullable else "never")
+
+
+def geometry_of(table: str) -> str:
+    """The type of the geometries in a table, as GeoParquet calls it."""
+    return products.TABLES[table].geometry if table in products.TABLES else "Point"

@@ -15,10 +15,10 @@ from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
-from pipeline.store.attempts import new_attempt
 from pipeline.store.manifest import Folder
-from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES
-from pipeline.tables.points import GEOMETRY, metadata
+from pipeline.store.scratch import new_attempt
+from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, SUMMED, definition_of, geometry_of
+from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
@@ -28,13 +28,13 @@ UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the
 
 def table_of(step: str) -> str:
     """Name of the table that a step writes."""
-    return BY_NAME[step].table_name if step in BY_NAME else step
+    return BY_NAME[step].table_name if step in BY_NAME else step.removeprefix(CUSTOM)
 
 
-def columns(table: str, dimensions: int = 0) -> list[Column]:
-    """The columns of a table, in their order; a table of labels has `dimensions`."""
-    once = [column for column in TABLES[table] if not column.each]
-    each = [column for column in TABLES[table] if column.each]
+def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None) -> list[Column]:
+    """The columns of a table, in their order; a table of labels has `dimensions`, a user's stage those of its `schema`."""
+    once = [column for column in definition_of(table, schema) if not column.each]
+    each = [column for column in definition_of(table) if column.each]
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
@@ -50,23 +50,23 @@ def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | N
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
         for column in columns(table, dimensions)
     )
-    found = of_fields(fields, "MultiPolygon" if table == "isochrone_polygons" else "Point")
+    arrow_schema = of_fields(fields, geometry_of(table))
     units = {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
     stated = {UNITS: json.dumps(units, ensure_ascii=False).encode()} if units else {}
-    return found.with_metadata({**(found.metadata or {}), **stated}) if stated else found
+    return arrow_schema.with_metadata({**(arrow_schema.metadata or {}), **stated}) if stated else arrow_schema
 
 
 def of_fields(fields: Iterable[pa.Field], geometry: str = "Point") -> pa.Schema:
     """The schema of a table with these columns; with a geometry, of type `geometry`, it has the metadata of GeoParquet."""
-    found = pa.schema(fields)
-    return found.with_metadata(metadata(geometry)) if GEOMETRY in found.names else found
+    columns = pa.schema(fields)
+    return columns.with_metadata(metadata(geometry)) if GEOMETRY in columns.names else columns
 
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
     """The columns of a table for a manifest: name, Arrow type, unit (of weights and sums `measure`, if known), and nulls."""
     known = {
         column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
-        for column in columns(table, dimensions)
+        for column in columns(table, dimensions, types)
     }
     known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
     return [
@@ -88,7 +88,7 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
 
 def keys(table: str) -> list[str]:
     """The columns by which a table is sorted."""
-    return [column.name for column in TABLES[table] if column.key]
+    return [column.name for column in definition_of(table) if column.key]
 
 
 def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:
@@ -218,17 +218,17 @@ def read(folder: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence[str]) -> pa.Table:
     """Read columns of one of the answers in the files of a table as `read` does; each has `rows` rows, at least one."""
-    places = (place_of(answer, rows, group) for group in range(groups_of(rows)))
-    groups = [(files[file], within) for file, within in places]
+    positions = (place_of(answer, rows, group) for group in range(groups_of(rows)))
+    groups = [(files[file], within) for file, within in positions]
     return _read_groups(groups, columns, {path: pq.read_metadata(path) for path in {path for path, _ in groups}})
 
 
 def _read_groups(
     groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, pq.FileMetaData]
 ) -> pa.Table:  # fmt: skip
-    def one(place: tuple[Path, int]) -> pa.Table:
-        with pq.ParquetFile(place[0], metadata=footers[place[0]], page_checksum_verification=True) as file:
-            groups = [place[1]] if file.num_row_groups else []
+    def one(at: tuple[Path, int]) -> pa.Table:
+        with pq.ParquetFile(at[0], metadata=footers[at[0]], page_checksum_verification=True) as file:
+            groups = [at[1]] if file.num_row_groups else []
             return file.read_row_groups(groups, columns, use_threads=False)
 
     return pa.concat_tables(over_items(groups, one, parallel=len(groups) > 1))
@@ -252,3 +252,13 @@ def _encoding(field: pa.Field) -> tuple[str, str]:
         return field.name, "DELTA_BYTE_ARRAY"
     packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32
     return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"
+
+
+def write_coordinates(edges: Folder, above: Path) -> Path | None:
+    """Write table `above/coordinates` from an edge list, and return it; None if it has no coordinates."""
+    if (coordinates := sorted_coordinates(edges)) is None:
+        return None
+    folder = above / "coordinates"
+    folder.mkdir()
+    write(folder, folder.name, None, with_geometry(coordinates).cast(schema(folder.name, None)).to_batches())
+    return folder

@@ -20,12 +20,12 @@ from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.tables.batches import NO_ID, as_batch
-from pipeline.tables.row_lookup import Ids, rows_of
+from pipeline.tables.row_lookup import VertexRows, rows_of
 
 WRONG_VERTICES = "the vertex column is not the graph's vertices, each once, ascending"
 
 
-class Vertices(Protocol):
+class RankVertices(Protocol):
     """The n own rows of a rank, of the graph's V rows. Where there are several ranks, all methods are collectives."""
 
     @property
@@ -54,14 +54,14 @@ class Vertices(Protocol):
 
 
 @dataclass(frozen=True)
-class Form:
+class TableForm:
     """How answers of one form become the rows of a table."""
 
     # `columns(vertices, answer)`: the columns of the table, negative where there is a null.
-    columns: Callable[[Vertices, Any], list[Array]]
+    columns: Callable[[RankVertices, Any], list[Array]]
     # `answer(vertices, columns, source)`: the answer that such columns hold, from the external id of a source or None. Raises
     # ProofFailed where they are not an answer.
-    answer: Callable[[Vertices, Sequence[Array], int | None], Any]
+    answer: Callable[[RankVertices, Sequence[Array], int | None], Any]
     # The arrays of an answer that have an entry for each row of the table, in its order. Empty: a row of the table is a vertex,
     # and columns are in the order of the graph's rows.
     listed: tuple[str, ...] = ()
@@ -74,11 +74,11 @@ class Form:
         """Whether a row of the table is a vertex."""
         return not self.listed
 
-    def rows(self, graph: Ids, answer: Any) -> int:
+    def rows(self, graph: VertexRows, answer: Any) -> int:
         """Number of rows of the table of a whole answer."""
         return len(getattr(answer, self.listed[0])) if self.listed else graph.num_vertices
 
-    def batch(self, graph: Ids, answer: Any, schema: pa.Schema, part: slice) -> pa.RecordBatch:
+    def batch(self, graph: VertexRows, answer: Any, schema: pa.Schema, part: slice) -> pa.RecordBatch:
         """Some of the rows of the table of a whole answer, which is sorted."""
         if self.listed:
             some = {name: getattr(answer, name)[part] for name in self.listed}
@@ -101,15 +101,15 @@ class Form:
                     raise ProofFailed(WRONG_VERTICES)
                 column = elementwise(column.take, graph.positions, dtype=column.dtype)
             read.append(column)
-        return self.answer(AllVertices(graph, weight_type(graph.out)), read, source)
+        return self.answer(AllVertices(graph, dtype_of_weights(graph.out)), read, source)
 
 
 def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
     """An answer, a dataclass or an array, with its arrays converted."""
     if hasattr(answer, "dtype"):
         return convert(answer)
-    found = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return replace(answer, **{name: convert(array) for name, array in found.items() if hasattr(array, "dtype")})
+    parts = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    return replace(answer, **{name: convert(array) for name, array in parts.items() if hasattr(array, "dtype")})
 
 
 def _of_rows(answer: Any, rows: Array) -> Any:
@@ -128,29 +128,29 @@ def require_known(ids: Array, rows: Array) -> None:
 
 
 class AllVertices:
-    """All vertices of a graph that one rank holds, or those of some `rows`; see `Vertices`."""
+    """All vertices of a graph that one rank holds, or those of some `rows`; see `RankVertices`."""
 
     first_row = 0
 
-    def __init__(self, graph: Ids, weight: np.dtype[Any] = ID, rows: Array | None = None) -> None:
+    def __init__(self, graph: VertexRows, weight: np.dtype[Any] = ID, rows: Array | None = None) -> None:
         self._graph = graph
         self.ids, self.weight = graph.ids if rows is None else graph.ids[rows], weight
 
     def ids_of(self, rows: Array) -> Array:
-        """See `Vertices.ids_of`."""
+        """See `RankVertices.ids_of`."""
         ids: Array = self._graph.ids.take(rows)  # the last one for NO_ROW
         ids[rows == NO_ROW] = NO_ID
         return ids
 
     def rows_of(self, ids: Array) -> Array:
-        """See `Vertices.rows_of`."""
+        """See `RankVertices.rows_of`."""
         ids = np.asarray(ids, like=self.ids)  # of a table that is `beside`
         rows = rows_of(self._graph, ids)
         require_known(ids, rows)
         return rows
 
     def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
-        """See `Vertices.labelled`."""
+        """See `RankVertices.labelled`."""
         rows_by_id = self._graph.rows_by_id
         own = np.arange(len(rows_by_id), dtype=rows_by_id.dtype, like=rows_by_id)
         for rows in ends:
@@ -160,7 +160,7 @@ class AllVertices:
         return own
 
 
-def weight_type(csr: Csr) -> np.dtype[Any]:
+def dtype_of_weights(csr: Csr) -> np.dtype[Any]:
     """Type of the weights of arcs; int64 where there are none."""
     stored: np.dtype[Any] = ID if csr.weights is None else csr.weights.dtype
     return stored
@@ -172,25 +172,25 @@ def require_one_label(labels: Array, rows: Array, given: Array) -> None:
         raise ProofFailed("mst: the edges of a tree have different labels")
 
 
-def _path_columns(vertices: Vertices, paths: Paths) -> list[Array]:
+def _path_columns(vertices: RankVertices, paths: Paths) -> list[Array]:
     (source,) = vertices.ids_of(np.array([paths.source], like=vertices.ids)).tolist()
     return [np.full_like(vertices.ids, source), vertices.ids, paths.distance, vertices.ids_of(paths.predecessor)]
 
 
-def _paths(vertices: Vertices, columns: Sequence[Array], source: int | None) -> Paths:
-    asked, _, distance, predecessor = columns
-    if not (asked == source).all():
+def _paths(vertices: RankVertices, columns: Sequence[Array], source: int | None) -> Paths:
+    sources, _, distance, predecessor = columns
+    if not (sources == source).all():
         raise ProofFailed(f"source {source}: rows of another source among its own")
-    row = vertices.rows_of(np.full_like(asked, source, shape=(1,)))
+    row = vertices.rows_of(np.full_like(sources, source, shape=(1,)))
     return Paths(int(row[0]), distance, vertices.rows_of(predecessor))
 
 
-def _forest_columns(vertices: Vertices, forest: Forest) -> list[Array]:
+def _forest_columns(vertices: RankVertices, forest: Forest) -> list[Array]:
     labels = vertices.ids_of(forest.labels[forest.src - vertices.first_row])
     return [vertices.ids_of(forest.src), vertices.ids_of(forest.dst), forest.weights, labels]
 
 
-def _forest(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Forest:
+def _forest(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Forest:
     src, dst, given, tree = columns
     weights = elementwise(lambda given: given.astype(vertices.weight), given, dtype=vertices.weight)
     if not elementwise(np.equal, weights, given, dtype=np.bool_).all():
@@ -199,32 +199,32 @@ def _forest(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Fore
     return Forest(src, dst, weights, vertices.labelled((src, dst), tree))
 
 
-def _component_columns(vertices: Vertices, components: Components) -> list[Array]:
+def _component_columns(vertices: RankVertices, components: Components) -> list[Array]:
     return [vertices.ids, vertices.ids_of(components.labels)]
 
 
-def _components(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Components:
+def _components(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Components:
     return Components(vertices.rows_of(columns[1]))
 
 
-def _pair_columns(vertices: Vertices, closure: Closure) -> list[Array]:
+def _pair_columns(vertices: RankVertices, closure: Closure) -> list[Array]:
     return [vertices.ids_of(closure.vertex), vertices.ids_of(closure.reached)]
 
 
-def _pairs(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Closure:
+def _pairs(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Closure:
     return Closure(*map(vertices.rows_of, columns))
 
 
-def _flow_columns(vertices: Vertices, flows: Flows) -> list[Any]:
+def _flow_columns(vertices: RankVertices, flows: Flows) -> list[Any]:
     begins = pa.array(fetch(flows.cut_begins).astype(np.int32))
     cuts = (pa.ListArray.from_arrays(begins, fetch(vertices.ids_of(rows))) for rows in (flows.cut_src, flows.cut_dst))
     query = np.arange(len(flows.src), dtype=ID)
     return [query, vertices.ids_of(flows.src), vertices.ids_of(flows.dst), flows.value, flows.vertices, *cuts]
 
 
-def _flows(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Flows:
-    query, src, dst, value, count, cut_src, cut_dst, asked, *flow = columns  # in the host's memory
-    if not (np.array_equal(query, np.arange(len(query))) and np.array_equal(np.stack([src, dst]), asked)):
+def _flows(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Flows:
+    query, src, dst, value, count, cut_src, cut_dst, pairs, *flow = columns  # in the host's memory
+    if not (np.array_equal(query, np.arange(len(query))) and np.array_equal(np.stack([src, dst]), pairs)):
         raise ProofFailed("max_flow: the pairs are not those that were asked for, in their order")
     cuts = cut_src, cut_dst
     lengths = [np.array([len(one) for one in lists], np.int64) for lists in cuts]
@@ -237,38 +237,38 @@ def _flows(vertices: Vertices, columns: Sequence[Array], _: int | None) -> Flows
     return Flows(rows[0], rows[1], value, count, begins, rows[2], rows[3], *flow)
 
 
-def _value_columns(vertices: Vertices, values: Any) -> list[Array]:
+def _value_columns(vertices: RankVertices, values: Any) -> list[Array]:
     return [vertices.ids, *(value for value in vars(values).values() if hasattr(value, "dtype"))]
 
 
-def _values(answer: Callable[..., Any], _: Vertices, columns: Sequence[Array], __: int | None) -> Any:
+def _values(answer: Callable[..., Any], _: RankVertices, columns: Sequence[Array], __: int | None) -> Any:
     return answer(*columns[1:])
 
 
-def _label_columns(vertices: Vertices, rows: RowLabels) -> list[Array]:
+def _label_columns(vertices: RankVertices, rows: RowLabels) -> list[Array]:
     intervals = [column for pair in zip(rows.low, rows.post, strict=True) for column in pair]
     return [vertices.ids, vertices.ids_of(rows.labels), rows.level, *intervals]
 
 
-def _row_labels(vertices: Vertices, columns: Sequence[Array], _: int | None) -> RowLabels:
+def _row_labels(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> RowLabels:
     labels = vertices.rows_of(columns[1])
     numbers = [_narrowed(column, labels.dtype) for column in columns[3:]]
     return RowLabels(labels, _narrowed(columns[2], np.int32), np.stack(numbers[::2]), np.stack(numbers[1::2]))
 
 
 def _narrowed(column: Array, dtype: Any) -> Array:
-    found = column.astype(dtype)
-    if not (found == column).all():
+    narrowed = column.astype(dtype)
+    if not (narrowed == column).all():
         raise ProofFailed("reachability: a number in the table is larger than any label")
-    return found
+    return narrowed
 
 
-PATHS = Form(_path_columns, _paths)
-FOREST = Form(_forest_columns, _forest, ("src", "dst", "weights"))
-COMPONENTS = Form(_component_columns, _components)
-PAIRS = Form(_pair_columns, _pairs, ("vertex", "reached"))
-FLOWS = Form(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
-LABELS = Form(_label_columns, _row_labels)
+PATHS = TableForm(_path_columns, _paths)
+FOREST = TableForm(_forest_columns, _forest, ("src", "dst", "weights"))
+COMPONENTS = TableForm(_component_columns, _components)
+PAIRS = TableForm(_pair_columns, _pairs, ("vertex", "reached"))
+FLOWS = TableForm(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
+LABELS = TableForm(_label_columns, _row_labels)
 _FORMS = {
     algorithm.Form.PATHS: PATHS,
     algorithm.Form.FOREST: FOREST,
@@ -279,10 +279,10 @@ _FORMS = {
 }
 
 
-def form_of(stage: algorithm.Algorithm) -> Form:
+def form_of(stage: algorithm.Algorithm) -> TableForm:
     """The form of an algorithm's table."""
     if stage.form is algorithm.Form.VALUES:
-        return Form(_value_columns, partial(_values, stage.resolve("answer")))
+        return TableForm(_value_columns, partial(_values, stage.resolve("answer")))
     return _FORMS[stage.form]
 
 

@@ -24,7 +24,7 @@ from pipeline.store.manifest import Folder
 from pipeline.store.shards import of_blocks
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import LABELS, with_arrays
-from pipeline.tables.over_ranks import OwnVertices
+from pipeline.tables.over_ranks import ShardVertices
 
 _COMPARED = 2**17  # rows at a time, whose columns stay in the processor's caches
 _OTHER_VERTICES = "reachability: the vertices of the index are not the graph's"
@@ -54,7 +54,7 @@ def read_part(index: Folder, dealing: Dealing, shard: Shard, communicator: Commu
     return ShardAnswer(IndexPart(part, nodes, labels_of_rows(owners, part)), owners.supersteps)
 
 
-def proposed_part(index: Folder, shard: Shard, vertices: OwnVertices, columns: Sequence[Array]) -> IndexPart:
+def proposed_part(index: Folder, shard: Shard, vertices: ShardVertices, columns: Sequence[Array]) -> IndexPart:
     """The rank's part of an index, with the labels of its rows as the columns of a table state them. A collective.
 
     Raises ProofFailed where the index has other vertices than the graph, or where an id in the table is not a vertex.

@@ -18,11 +18,11 @@ from pipeline.errors import ProofFailed
 from pipeline.store.shards import DealtRows
 from pipeline.tables import files as tables
 from pipeline.tables.batches import NO_ID, as_arrays
-from pipeline.tables.forms import WRONG_VERTICES, require_known, require_one_label, weight_type
+from pipeline.tables.forms import WRONG_VERTICES, dtype_of_weights, require_known, require_one_label
 
 
-class OwnVertices:
-    """The own rows of a rank; see `pipeline.tables.forms.Vertices`.
+class ShardVertices:
+    """The own rows of a rank; see `pipeline.tables.forms.RankVertices`.
 
     Attributes:
         ids: int64 [n].
@@ -32,7 +32,7 @@ class OwnVertices:
 
     def __init__(self, shard: Shard, communicator: Communicator, rows_by_id: DealtRows) -> None:
         self.ids, self.positions = shard.ids, shard.positions
-        self.weight, self.first_row = weight_type(shard.out), shard.rows.start
+        self.weight, self.first_row = dtype_of_weights(shard.out), shard.rows.start
         self.owners = Owners(shard.bounds, communicator)
         self.rows_by_id = rows_by_id
         self._known: tuple[Array, Array, Array] | None = None
@@ -43,32 +43,32 @@ class OwnVertices:
         return self.owners.communicator
 
     def ids_of(self, rows: Array) -> Array:
-        """See `Vertices.ids_of`."""
+        """See `RankVertices.ids_of`."""
         ids, known = np.full_like(rows, NO_ID, ID), rows != NO_ROW
         (ids[known],) = self.owners.request(rows[known].astype(OFFSET), self.ids)
         return ids
 
     def rows_of(self, ids: Array) -> Array:
-        """See `Vertices.rows_of`. Every rank stores the ids of an even range of positions."""
+        """See `RankVertices.rows_of`. Every rank stores the ids of an even range of positions."""
         first, own_ids, own_rows = self._directory()
-        wanted, place = np.unique(ids, return_inverse=True)
+        wanted, of_wanted = np.unique(ids, return_inverse=True)
         cuts = np.searchsorted(wanted, first[1:]).tolist()
         parts = [wanted[begin:end] for begin, end in pairwise([0, *cuts, len(wanted)])]
         answers = []
-        for asked in self.communicator.exchange(parts):
-            places: Array = np.searchsorted(own_ids, asked)
+        for requested in self.communicator.exchange(parts):
+            places: Array = np.searchsorted(own_ids, requested)
             inside: Array = places < len(own_ids)
-            inside[inside] = own_ids[places[inside]] == asked[inside]
-            rows = np.full_like(asked, NO_ROW, self.positions.dtype)
+            inside[inside] = own_ids[places[inside]] == requested[inside]
+            rows = np.full_like(requested, NO_ROW, self.positions.dtype)
             rows[inside] = own_rows[places[inside]]
             answers.append(rows)
         rows = np.concatenate(self.communicator.exchange(answers))
         require_known(wanted, rows)
-        found: Array = rows[place]
-        return found
+        own: Array = rows[of_wanted]
+        return own
 
     def labelled(self, ends: Sequence[Array], labels: Array) -> Array:
-        """See `Vertices.labelled`."""
+        """See `RankVertices.labelled`."""
         rows, labels = np.concatenate(ends), np.concatenate([labels] * len(ends))
         order = np.argsort(rows, kind="stable")
         here, given = self.owners.send(rows[order].astype(OFFSET), labels[order])
@@ -93,7 +93,7 @@ class OwnVertices:
         return self._known
 
 
-def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
+def edge_places(vertices: ShardVertices, src: Array) -> tuple[Array, int]:
     """Places of the own edges in the table of all ranks' edges, int64, and the number of all edges. A collective.
 
     Args:
@@ -101,18 +101,18 @@ def edge_places(vertices: OwnVertices, src: Array) -> tuple[Array, int]:
             endpoint's id.
     """
     communicator = vertices.communicator
-    places = Owners.evenly(len(vertices.rows_by_id), communicator)
+    owners = Owners.evenly(len(vertices.rows_by_id), communicator)
     ranks = vertices.positions[src - vertices.first_row].astype(OFFSET)
     begins = np.ones_like(ranks, np.bool_)
     begins[1:] = ranks[1:] != ranks[:-1]
     first, of_edge, numbers = np.flatnonzero(begins), np.cumsum(begins) - 1, np.arange(len(src), like=ranks)
     count = np.diff(np.concatenate([first, np.asarray(np.array([len(src)]), like=first)]))
-    here, of_row = places.send(ranks[first], count)
-    edges = np.zeros(len(places.own), OFFSET, like=ranks)
+    here, of_row = owners.send(ranks[first], count)
+    edges = np.zeros(len(owners.own), OFFSET, like=ranks)
     edges[here] = of_row
     totals = np.concatenate(communicator.gather(np.array([int(edges.sum())], OFFSET)))
     before = int(totals[: communicator.rank].sum())
-    (start,) = places.request(ranks[first], np.cumsum(edges) - edges + before)
+    (start,) = owners.request(ranks[first], np.cumsum(edges) - edges + before)
     return (start - first)[of_edge] + numbers, int(totals.sum())
 
 
@@ -167,7 +167,7 @@ def _group(file: int, within: int, total: int) -> range:
     return range(min(begin + within, end), min(begin + within + tables.ROWS_PER_GROUP, end))
 
 
-def _to_owners(vertices: OwnVertices, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
+def _to_owners(vertices: ShardVertices, rows: Array, columns: Sequence[Array]) -> tuple[Array, list[Array]]:
     """Send each row's entry of the columns to the row's owner; entries from one sender keep their order. A collective.
 
     Returns:
@@ -184,12 +184,12 @@ def _to_owners(vertices: OwnVertices, rows: Array, columns: Sequence[Array]) -> 
     return first - owners.start, received
 
 
-def _placed(vertices: OwnVertices, table: pa.Table) -> list[Array]:
+def _placed(vertices: ShardVertices, table: pa.Table) -> list[Array]:
     """The columns of a table where the vertices' arrays are."""
     return [np.asarray(column, like=vertices.ids) for column in as_arrays(table)]
 
 
-def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
+def own_rows(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
     """Columns of a table of vertices, of the own rows in their order. Raises ProofFailed if it has other vertices."""
     columns: list[Array] = []
     for places, table in groups:
@@ -204,7 +204,7 @@ def own_rows(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) ->
     return columns
 
 
-def own_edges(vertices: OwnVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
+def own_edges(vertices: ShardVertices, groups: Iterator[tuple[range, pa.Table]]) -> list[Array]:
     """Columns of a table of edges, of those whose `src` is an own row. Raises ProofFailed unless the table ascends."""
     received: list[list[Array]] = []
     last = (-1, -1)

@@ -15,7 +15,7 @@ _ENTRIES = 4  # at most, for each vertex, of an array from ids to rows
 _FEW = 16  # if there is less than one id per this number of vertices, they are searched for: making the array would take longer
 
 
-class Ids(Protocol):
+class VertexRows(Protocol):
     """The vertices of a graph or of a stored index: `ids` and `rows_by_id` as `Graph` has them."""
 
     @property
@@ -35,7 +35,7 @@ class Ids(Protocol):
         """What was derived from these arrays."""
 
 
-def rows_of(graph: Ids, ids: Array) -> Array:
+def rows_of(graph: VertexRows, ids: Array) -> Array:
     """Rows [n] of external ids, int64 [n], where the graph's arrays are; NO_ROW for an id that the graph does not have."""
     ids = np.asarray(ids, like=graph.ids)
     find = partial(_search, graph) if _FEW * len(ids) < graph.num_vertices else finder(graph)
@@ -48,12 +48,12 @@ def places_in(ascending: Array, values: Array) -> tuple[Array, Array]:
     return places, ascending[places] == values if len(ascending) else np.zeros(len(values), np.bool_)
 
 
-def finder(graph: Ids) -> Callable[[Array], Array]:
+def finder(graph: VertexRows) -> Callable[[Array], Array]:
     """`rows_of` for many ids: by an array from each id in the graph's range to its row, where this stays small."""
     return graph.numbering.get(finder, lambda: _new_finder(graph))
 
 
-def _new_finder(graph: Ids) -> Callable[[Array], Array]:
+def _new_finder(graph: VertexRows) -> Callable[[Array], Array]:
     ids, rows_by_id = graph.ids, graph.rows_by_id
     low, high = (int(ids[rows_by_id[end]]) for end in (0, -1)) if graph.num_vertices else (0, -1)
     if not 0 < high - low + 1 <= _ENTRIES * graph.num_vertices:
@@ -64,22 +64,22 @@ def _new_finder(graph: Ids) -> Callable[[Array], Array]:
 
     def find(ids: Array) -> Array:
         places = np.subtract(ids, low, dtype=np.int64).view(np.uint64)  # below `low`, also where it overflows: at least `last`
-        found: Array = table.take(np.minimum(places, last, out=places).view(np.int64))
-        return found
+        rows: Array = table.take(np.minimum(places, last, out=places).view(np.int64))
+        return rows
 
     return lambda ids: elementwise(find, ids, dtype=table.dtype)
 
 
-def _search(graph: Ids, ids: Array) -> Array:
+def _search(graph: VertexRows, ids: Array) -> Array:
     if not graph.num_vertices:
         return np.full_like(ids, NO_ROW, graph.rows_by_id.dtype)
     order = np.argsort(ids)  # consecutive searches share their path: four times as fast as in any order
     ascending = ids[order]
     places = np.searchsorted(graph.ids, ascending, sorter=graph.rows_by_id)
-    found = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
-    found[graph.ids[found] != ascending] = NO_ROW
-    rows = np.empty_like(found)
-    rows[order] = found
+    nearest_rows = graph.rows_by_id[np.minimum(places, graph.num_vertices - 1)]
+    nearest_rows[graph.ids[nearest_rows] != ascending] = NO_ROW
+    rows = np.empty_like(nearest_rows)
+    rows[order] = nearest_rows
     return rows
 
 

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.one_gpu.table import Row, markdown, merge, read, write
+from benchmarks.one_gpu.table import KernelRow, markdown, merge, read, write
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 WHERE = {"gpu": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cupy": "14.2.0", "cpu_cores": 16, "copy_bandwidth": 4.2e12}
-ROW = Row(
+ROW = KernelRow(
     "New York", "bfs", "", 264_346, 730_100, 5_000_000, **WHERE, cugraph_version="26.10", median=0.99, least=0.9, most=1.2,
     runs=16, teps=7.3e8, necessary_bytes=4_000_000, copy_share=0.013, first=4.0, peak_bytes=5_000_000, kept_bytes=10,
     certificate=0.31, cpu=7.2, pylibcugraph=94.7, pylibcugraph_runs=16, pylibcugraph_note="push", cugraph=121.0, cugraph_runs=2,

@@ -7,14 +7,14 @@ import pytest
 from benchmarks.runs import sources
 from benchmarks.runs.answers import compare
 from benchmarks.runs.bench import markdown, measure, source_of
-from benchmarks.runs.cases import CASES, FOUR, Case
+from benchmarks.runs.cases import CASES, FOUR, RunCase
 from pipeline.config.graph import GraphConfig
 from pipeline.ingest import ingest
 from pipeline.tables import files as tables
 
 
 def test_a_run_is_measured_and_its_tables_equal_the_scripts(tmp_path):
-    row = measure(Case("grid-12", FOUR, 0, script="pyarrow_scipy"), tmp_path)
+    row = measure(RunCase("grid-12", FOUR, 0, script="pyarrow_scipy"), tmp_path)
     assert set(row.compared) == set(FOUR)
     assert set(row.compared.values()) == {"equal"}
     assert set(FOUR) <= set(row.steps) and 0 < row.kernels < row.wall
@@ -32,7 +32,7 @@ def test_wrong_tables_of_a_script_are_found(tmp_path):
 
 
 def test_text_has_the_edges_of_the_parquet_file(tmp_path):
-    source = source_of(Case("kronecker-4:text", FOUR, 0), tmp_path)
+    source = source_of(RunCase("kronecker-4:text", FOUR, 0), tmp_path)
     found = ingest(GraphConfig(source=str(source)), tmp_path / "work")
     edges, arcs = (tables_.to_pylist() for tables_ in (pq.read_table(tmp_path / "kronecker-4.parquet"), tables.read(found.path)))
     both = [(edge["src"] + 1, edge["dst"] + 1, edge["weight"]) for edge in edges]

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 
-from benchmarks.several_gpus.table import OURS, PEER, Row, add, collect, markdown, write
+from benchmarks.several_gpus.table import OURS, PEER, ShardRow, add, collect, markdown, write
 
 WHERE = {"gpu": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cupy": "14.2.0", "cpu_cores": 32}
-ROW = Row(
+ROW = ShardRow(
     "R-MAT 26", "bfs", 2, OURS, version="", **WHERE, vertices=32_000_000, arcs=2_100_000_000, median=11.5, least=10.0, most=13.0,
     runs=8, supersteps=8.0, teps=1.8e11, proof=900.0, check=1.5e8,
 )  # fmt: skip
-PEER = Row("R-MAT 26", "bfs", 2, PEER, version="26.10", **WHERE, median=142.0, runs=8, check=1.5e8)
+PEER = ShardRow("R-MAT 26", "bfs", 2, PEER, version="26.10", **WHERE, median=142.0, runs=8, check=1.5e8)
 
 
 def line_of(rows):
@@ -29,7 +29,7 @@ def test_rows_are_read_as_they_were_added_and_a_later_one_replaces(tmp_path):
 
 def test_the_table_is_written_as_parquet_and_markdown(tmp_path):
     write(tmp_path / "table.parquet", [ROW, PEER])
-    assert [Row(**row) for row in pq.read_table(tmp_path / "table.parquet").to_pylist()] == [ROW, PEER]
+    assert [ShardRow(**row) for row in pq.read_table(tmp_path / "table.parquet").to_pylist()] == [ROW, PEER]
     assert (tmp_path / "table.md").read_text() == markdown([ROW, PEER])
 
 

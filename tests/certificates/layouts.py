@@ -8,9 +8,9 @@ import numpy as np
 
 from kernels.distributed.communicator import SingleRank
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.building import build_csr
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.lay_out import lay_out
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 Arc = tuple[int, int, float]  # rows of tail and head, and the weight, 0 without weights
 WEIGHTS = (None, np.int32, np.int64, np.float32, np.float64)
@@ -21,7 +21,7 @@ class Layout:
     """An edge list and its stored graph, with arcs by rows."""
 
     edges: Edges
-    rules: Rules
+    rules: ArcRules
     graph: Graph
     claim: Claim
 
@@ -42,13 +42,13 @@ def random_layout(rng: np.random.Generator, most_ids: int = 7) -> Layout:
     dtype = WEIGHTS[rng.integers(len(WEIGHTS))]
     edges = Edges(src, dst, None if dtype is None else rng.integers(0, 4, count).astype(dtype))
     declared = range(int(rng.integers(0, 4)), int(rng.integers(4, 8))) if rng.random() < 0.3 else range(0)
-    rules = Rules(declared, *(bool(rng.random() < 0.5) for _ in range(3)))
+    rules = ArcRules(declared, *(bool(rng.random() < 0.5) for _ in range(3)))
     return layout_of(edges, rules, (None, 3, 2**62)[rng.integers(3)])
 
 
-def layout_of(edges: Edges, rules: Rules, window: int | None) -> Layout:
+def layout_of(edges: Edges, rules: ArcRules, window: int | None) -> Layout:
     """The right layout."""
-    part = lay_out(edges, rules, window, SingleRank())
+    part = build_csr(edges, rules, window, SingleRank())
     out = part.take(0, "out")
     graph = Graph(part.ids, part.rows_by_id, out, part.take(0, "in") if "in" in part.directions else out, part.directed)
     count, loops = len(edges.src), int((edges.src == edges.dst).sum())

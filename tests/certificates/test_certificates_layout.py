@@ -11,7 +11,7 @@ from kernels.distributed import Communicator, Shard, SingleRank
 from kernels.distributed.threads import run_ranks
 from kernels.graph import Graph
 from kernels.layout.certificate import RULES, certify_layout
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from tests.certificates.layouts import Layout, layout_of, mutants, random_layout
 from tests.sharded.ranks import DEADLINE, bounds_of
 from tests.sharded.shards import split
@@ -94,7 +94,7 @@ def test_every_wrong_layout_is_refused_over_ranks(count):
 def test_edges_that_a_layout_does_not_have_are_named():
     """The same stored graph for other edges: the message says what is wrong with which vertex or edge."""
     edges = Edges(np.array([5, 7, 7, 9, 3]), np.array([7, 9, 9, 9, 5]), np.array([4, 3, 2, 1, 2], np.int32))
-    rules = Rules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
+    rules = ArcRules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
     layout = layout_of(edges, rules, None)
     assert certify(layout).holds
 
@@ -112,19 +112,19 @@ def test_edges_that_a_layout_does_not_have_are_named():
     assert reason([5, 7, 7, 9, 4], [7, 9, 9, 9, 5], [4, 3, 2, 1, 2]) == "vertex 4 of an edge is not stored"
     assert reason([5, 7, 7, 3], [7, 9, 9, 5], [4, 3, 2, 2]) == "1 dropped self-loops are stated, 0 found"
     assert reason([5, 7, 7, 8, 3], [7, 9, 9, 9, 5], [4, 3, 2, 1, 2]) == "1 dropped self-loops are stated, 0 found"
-    isolated = replace(layout_of(edges, Rules(range(3, 5), True, False, False), None), rules=rules)
+    isolated = replace(layout_of(edges, ArcRules(range(3, 5), True, False, False), None), rules=rules)
     assert certify(isolated).reason == "vertex 4 is neither declared nor in an edge"
 
 
 @pytest.mark.parametrize("weights", [np.array([0.0, -0.0, 1.5]), np.array([0.0, -0.0, 1.5], np.float32), np.array([0, 0, 2**40])])
 def test_minus_zero_is_zero_and_wide_weights_are_compared(weights):
-    layout = layout_of(Edges(np.array([1, 1, 2]), np.array([2, 2, 3]), weights), Rules(range(0), False, False, False), None)
+    layout = layout_of(Edges(np.array([1, 1, 2]), np.array([2, 2, 3]), weights), ArcRules(range(0), False, False, False), None)
     assert certify(layout).holds
 
 
 def test_other_types_of_weights_are_refused():
     edges = Edges(np.array([1, 2]), np.array([2, 3]), np.array([1, 2**31 - 1]))
-    rules = Rules(range(0), False, False, False)
+    rules = ArcRules(range(0), False, False, False)
     narrow = replace(edges, weights=edges.weights.astype(np.int32))
     assert certify(replace(layout_of(narrow, rules, None), edges=edges)).holds
     wide = replace(edges, weights=np.array([1, 2**31 + 1]))
@@ -140,7 +140,7 @@ def test_a_large_layout_on_all_cores_holds_and_loses_no_arc():
     rng = np.random.default_rng(5)
     src, dst = np.minimum(*rng.integers(0, 50_000, (2, 600_000))), rng.integers(0, 50_000, 600_000)
     for both in (True, False):
-        rules = Rules(range(0), both, False, False)
+        rules = ArcRules(range(0), both, False, False)
         layout = layout_of(Edges(src, dst, rng.integers(0, 99, 600_000)), rules, 2**62)
         assert layout.claim.parallel_arcs_dropped
         assert certify(layout).holds

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster.protocol import Cluster, Place
+from pipeline.cluster.protocol import Cluster, TaskContext
 from pipeline.runtime.backend import Backend
 from tests.cluster import tasks as worker_tasks
 
@@ -32,7 +32,7 @@ class DeadlyWrites:
 def results(
     cluster: Cluster, function: Callable[..., Any], tasks: Sequence[Any], backend: str = "cpu", **options: Any
 ) -> list[Any]:
-    """What `function(place, task)` returns for each task, on groups of one rank."""
+    """What `function(context, task)` returns for each task, on groups of one rank."""
     return [result for (result,) in cluster.map(function, tasks, backend, **options)]
 
 
@@ -42,5 +42,5 @@ def on_ranks(cluster: Cluster, function: Callable[..., Any], task: Any, size: in
     return found
 
 
-def _call(function: Callable[..., Any], place: Place, task: Any) -> Any:
-    return function(place.communicator, task)
+def _call(function: Callable[..., Any], context: TaskContext, task: Any) -> Any:
+    return function(context.communicator, task)

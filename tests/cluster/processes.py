@@ -28,7 +28,7 @@ def local_workers() -> list[psutil.Process]:
 def _is_worker(process: psutil.Process) -> bool:
     """Whether it was started by Dask for a GPU, or forked by the fork server."""
     parent = process.parent()
-    forked = parent and all("pipeline.cluster.dask.preloaded" in " ".join(each.cmdline()) for each in (process, parent))
+    forked = parent and all("pipeline.cluster.fork_server.preloaded" in " ".join(each.cmdline()) for each in (process, parent))
     return bool(forked) or "spawn_main" in " ".join(process.cmdline())
 
 

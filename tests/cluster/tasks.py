@@ -22,7 +22,7 @@ from kernels.distributed.communicator import OverExchange
 from kernels.graph import Graph
 from kernels.registry import BY_NAME
 from pipeline.cluster.dask.worker_state import STATE
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadInput
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -35,26 +35,26 @@ TURNS = 20
 SMALL = 100_000, 300_000  # rows of a row group and of a file
 
 
-def where(graph: Folder, place: Place, item: int) -> tuple[int, int, int]:
+def where(graph: Folder, context: TaskContext, item: int) -> tuple[int, int, int]:
     """The item, the process that ran it, and the identity of the graph in that process."""
     time.sleep(0.1)
-    return item, os.getpid(), id(place.whole_graph(graph).graph)
+    return item, os.getpid(), id(context.whole_graph(graph).graph)
 
 
-def where_an_index(index: Folder, place: Place, item: int) -> tuple[int, int, int]:
+def where_an_index(index: Folder, context: TaskContext, item: int) -> tuple[int, int, int]:
     """The same for an index."""
     time.sleep(0.1)
-    return item, os.getpid(), id(place.index(index))
+    return item, os.getpid(), id(context.index(index))
 
 
-def die(place: Place, item: Path) -> None:
+def die(context: TaskContext, item: Path) -> None:
     """Note the process id and kill the process."""
     with item.open("a") as file:
         file.write(f"{os.getpid()}\n")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def take_memory(place: Place, item: int) -> None:
+def take_memory(context: TaskContext, item: int) -> None:
     """Take this number of bytes until the nanny ends the process."""
     taken = np.ones(item, np.uint8)
     time.sleep(10**6)
@@ -68,7 +68,7 @@ def write_at_once(path: Path, text: str) -> None:
     unfinished.replace(path)
 
 
-def sleep_once(place: Place, item: Path) -> int:
+def sleep_once(context: TaskContext, item: Path) -> int:
     """Note the process id and hang the first time; later return at once."""
     if item.exists():
         return os.getpid()
@@ -77,7 +77,7 @@ def sleep_once(place: Place, item: Path) -> int:
     raise AssertionError("this task was not ended")
 
 
-def fail(place: Place, item: int) -> int:
+def fail(context: TaskContext, item: int) -> int:
     """Fail for bad input (item 3) or a full disk (item 4)."""
     if item == 3:
         raise BadInput("graph.csv", "is no graph", line=3)
@@ -109,11 +109,11 @@ class Death:
     marker: Path
 
 
-def mortal(function: Any, deaths: list[Death], place: Place, item: Any) -> Any:
+def mortal(function: Any, deaths: list[Death], context: TaskContext, item: Any) -> Any:
     """Call `function`, with the first death that has not happened yet."""
     due = next((death for death in deaths if not death.marker.exists()), None)
-    ranks = place.communicator
-    return function(replace(place, communicator=Mortal(ranks, due)) if due and due.rank == ranks.rank else place, item)
+    ranks = context.communicator
+    return function(replace(context, communicator=Mortal(ranks, due)) if due and due.rank == ranks.rank else context, item)
 
 
 class Mortal(OverExchange):
@@ -131,7 +131,7 @@ class Mortal(OverExchange):
         return self._ranks.exchange(parts, buffers)
 
 
-def die_writing(function: Any, deaths: Path, place: Place, item: Any) -> Any:
+def die_writing(function: Any, deaths: Path, context: TaskContext, item: Any) -> Any:
     """Call `function`. While there is a file in `deaths`, a process that has written rows removes one, and is killed."""
 
     class Deadly(pq.ParquetWriter):
@@ -143,7 +143,7 @@ def die_writing(function: Any, deaths: Path, place: Place, item: Any) -> Any:
                     os.kill(os.getpid(), signal.SIGKILL)
 
     with mock.patch.object(pq, "ParquetWriter", Deadly):
-        return function(place, item)
+        return function(context, item)
 
 
 def limit_rows(group: int, file: int) -> None:
@@ -151,19 +151,19 @@ def limit_rows(group: int, file: int) -> None:
     tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = group, file
 
 
-def measured(function: Any, notes: Path, place: Place, item: Any) -> Any:
+def measured(function: Any, notes: Path, context: TaskContext, item: Any) -> Any:
     """Call `function` with small row groups, and note by how many bytes this process's peak memory grew."""
     limit_rows(*SMALL)
     with grown() as bytes_grown:
-        result = function(place, item)
-    (notes / f"{place.communicator.rank}").write_text(str(bytes_grown()))
+        result = function(context, item)
+    (notes / f"{context.communicator.rank}").write_text(str(bytes_grown()))
     return result
 
 
-def measured_single_rank(stage: str, folder: Folder, rows: list[int], place: Place, item: int) -> int:
+def measured_single_rank(stage: str, folder: Folder, rows: list[int], context: TaskContext, item: int) -> int:
     """By how many bytes the peak memory grows when a single rank computes a stage and its table."""
     algorithm = BY_NAME[stage]
-    held = place.graph(folder)
+    held = context.graph(folder)
     with grown() as bytes_grown:
         answer = held.solver(algorithm)(*rows).answer
         list(held.batches(form_of(algorithm), answer, tables.schema(stage, "int64"), 0))
@@ -203,7 +203,7 @@ def swap(ranks: Communicator, ending: str) -> int:
     return int(ranks.total(np.array([ranks.rank]))[0])
 
 
-def wait_for(place: Place, folder: Path) -> None:
+def wait_for(context: TaskContext, folder: Path) -> None:
     """Note that the task runs, and return when there is a file `go`."""
     (folder / f"task-{os.getpid()}").touch()
     while not (folder / "go").exists():
@@ -238,7 +238,7 @@ def break_down(ranks: Communicator, notes: Path) -> None:
     ranks.total(np.zeros(1))
 
 
-def run_until_allowed(place: Place, item: Path) -> str:
+def run_until_allowed(context: TaskContext, item: Path) -> str:
     """The name of the folder; each run notes its process in `run-N` there, and ends when `go-N` exists."""
     number = len(list(item.glob("run-*")))
     write_at_once(item / f"run-{number}", str(os.getpid()))
@@ -255,12 +255,12 @@ def add_up(ranks: Communicator, times: int) -> int:
     return found
 
 
-def number(place: Place, item: int) -> int:
+def number(context: TaskContext, item: int) -> int:
     """The item."""
     return item
 
 
-def modules(place: Place, item: None) -> set[str]:
+def modules(context: TaskContext, item: None) -> set[str]:
     """What this process has imported."""
     return set(sys.modules)
 

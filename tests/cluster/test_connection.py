@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kernels.graph import Array
-from pipeline.cluster.dask.connection import Connection, is_own
+from pipeline.cluster.dask.connection import SocketConnection, is_own
 from pipeline.cluster.dask.sockets import BetweenProcesses, on_one_machine
 
 MESSAGES = [np.arange(3), np.zeros(0, np.int32), np.ones((2, 3), np.bool_), np.array(7.5), np.arange(3_000_000)]
@@ -20,13 +20,13 @@ MESSAGES = [np.arange(3), np.zeros(0, np.int32), np.ones((2, 3), np.bool_), np.a
 @pytest.fixture
 def pair():
     with ThreadPoolExecutor(2) as threads:
-        ends = [Connection(end) for end in socket.socketpair()]
+        ends = [SocketConnection(end) for end in socket.socketpair()]
         yield ends, threads
         for end in ends:
             end.close()
 
 
-def exchange(connection: Connection, sent: Array) -> Array:
+def exchange(connection: SocketConnection, sent: Array) -> Array:
     connection.begin(sent)
     while connection.awaited:
         poll = select.poll()
@@ -64,7 +64,7 @@ def test_a_peer_that_ends_early_is_an_error(sent):
     near, far = socket.socketpair()
     far.sendall(bytes([40, 0, 0, 0, 91, 34, 60, 105][:sent]))
     far.shutdown(socket.SHUT_WR)
-    connection = Connection(near)
+    connection = SocketConnection(near)
     with pytest.raises(OSError, match="closed"):
         exchange(connection, np.arange(2))
     connection.close()

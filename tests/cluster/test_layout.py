@@ -20,15 +20,15 @@ class Dying:
     """A cluster where the process of one rank is killed in the first attempt."""
 
     def __init__(self, cluster, note):
-        self.shards, self.cluster, self.note = cluster.shards, cluster, note
+        self.shards, self.open_graphs, self.cluster, self.note = cluster.shards, None, cluster, note
 
     def map(self, function, tasks, backend, ranks=0, one_at_a_time=False, code=None):
         return self.cluster.map(partial(die_once, function, self.note), tasks, backend, ranks, one_at_a_time, code)
 
 
-def die_once(function, note, place, task):
-    result = function(place, task)
-    if place.communicator.rank == 1 and not note.exists():
+def die_once(function, note, context, task):
+    result = function(context, task)
+    if context.communicator.rank == 1 and not note.exists():
         note.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return result

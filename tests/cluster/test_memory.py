@@ -21,7 +21,7 @@ class Measured:
     """A cluster that notes by how much the peak memory of each rank's process grew."""
 
     def __init__(self, cluster, home: Path):
-        self.shards, self.cluster, self.home = cluster.shards, cluster, home
+        self.shards, self.open_graphs, self.cluster, self.home = cluster.shards, None, cluster, home
 
     def map(self, function, tasks, backend, ranks=0, one_at_a_time=False, code=None):
         return self.cluster.map(partial(worker_tasks.measured, function, self.home), tasks, backend, ranks, one_at_a_time, code)

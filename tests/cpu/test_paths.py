@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from benchmarks.graphs import graph_of_arcs, graph_of_edges, grid, new_york, random_digraph, rmat
+from benchmarks.published import argmin
 from kernels.answers import Paths
 from kernels.bfs import bfs
 from kernels.graph import NO_ROW, UNREACHED, Csr, Graph
@@ -270,3 +271,25 @@ def test_more_entries_than_were_allocated_first():
     paths = sssp(arcs(240, triples, np.int32), 0)
     assert (paths.distance[200:] == 199 + 5).all()
     assert (paths.predecessor[200:] == 199).all()
+
+
+class TestArgmin:
+    """Dijkstra's algorithm of a source document, on threads."""
+
+    @pytest.mark.parametrize("threads", [1, 2, 5])
+    def test_like_the_kernel(self, threads):
+        graphs = [graph_of(edges, order=edges.ids[::-1]) for edges in NAMED_GRAPHS if 0 < len(edges.ids) < 300]
+        for graph in (*graphs, random_digraph(300, 3)):
+            if graph.out.weights is not None:
+                for source in range(min(graph.num_vertices, 3)):
+                    found, expected = argmin.search(graph, source, threads), sssp(graph, source)
+                    np.testing.assert_array_equal(found.distance, expected.distance)
+                    np.testing.assert_array_equal(found.predecessor, expected.predecessor)
+
+    def test_it_stops_at_the_target(self):
+        graph = graph_of(FIGURE_1)
+        assert [argmin.length_to(graph, 4, target, 2) for target in range(7)] == [
+            (9, 7), (7, 5), (5, 4), (3, 3), (0, 1), (1, 2), (7, 6),
+        ]  # fmt: skip
+        apart = graph_of(EdgeList("apart", ((0, 1, 2), (2, 3, 2))))
+        assert argmin.length_to(apart, 0, 3, 2) == (UNREACHED, 2)

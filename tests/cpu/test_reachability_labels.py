@@ -14,7 +14,7 @@ from kernels.graph import NO_ROW, Graph
 from kernels.reachability import METHODS, condense, label, reach, reach_by_search, reachability
 from kernels.reachability.labels.dfs import cpu as dfs
 from kernels.reachability.labels.dfs.root_paths import first_parents
-from kernels.reachability.labels.numbering import Rows, extremes, number
+from kernels.reachability.labels.numbering import DagArcs, extremes, number
 from kernels.reachability.order.cpu import sort_by_level
 from tests.answers import uncleaned
 from tests.counts import examples
@@ -94,11 +94,11 @@ class TestTheThesisFigure:
     def order(self) -> np.ndarray:
         return sort_by_level(self.condensation)[2]
 
-    def forest(self, children: Rows) -> tuple[dfs.Sizes, np.ndarray, np.ndarray]:
+    def forest(self, children: DagArcs) -> tuple[dfs.PathCounts, np.ndarray, np.ndarray]:
         sizes = dfs.count_paths(children, self.order)
         return (sizes, *dfs.cheapest_parents(children, self.roots, self.order, sizes))
 
-    def intervals(self, children: Rows) -> tuple[np.ndarray, np.ndarray]:
+    def intervals(self, children: DagArcs) -> tuple[np.ndarray, np.ndarray]:
         numbers = number(children, self.roots, self.forest(children)[1], self.order, None)
         return extremes(children, self.order, numbers.last)
 
@@ -107,10 +107,10 @@ class TestTheThesisFigure:
         inside = np.all([(low[:, None] <= low) & (post <= post[:, None]) for low, post in labels], axis=0)
         return set(zip(*(side.tolist() for side in np.nonzero(inside & ~reach)), strict=True))
 
-    def both_ways(self) -> tuple[Rows, Rows]:
+    def both_ways(self) -> tuple[DagArcs, DagArcs]:
         csr = self.condensation.children
         turned = np.concatenate([csr.indices[begin:end][::-1] for begin, end in zip(csr.offsets, csr.offsets[1:], strict=False)])
-        return Rows(csr.offsets, csr.indices), Rows(csr.offsets, turned)
+        return DagArcs(csr.offsets, csr.indices), DagArcs(csr.offsets, turned)
 
     def test_sizes_costs_and_parents(self):
         sizes, parent, cost = self.forest(self.both_ways()[0])
@@ -158,7 +158,7 @@ class TestDepthFirstPasses:
         src = np.repeat(np.arange(5), [len(row) for row in children])
         condensation = condense(digraph(src, np.concatenate(children).astype(int), 5))
         order = sort_by_level(condensation)[2]
-        out = Rows(condensation.children.offsets, condensation.children.indices)
+        out = DagArcs(condensation.children.offsets, condensation.children.indices)
         _, cost = dfs.cheapest_parents(out, np.zeros(1, np.int32), order, dfs.count_paths(out, order))
         assert cost.tolist() == [pre_order.index(node) for node in range(5)]
 
@@ -169,7 +169,7 @@ class TestDepthFirstPasses:
             ends = np.sort(rng.integers(0, size, (int(size * rng.uniform(0.5, 5)), 2)), axis=1)
             condensation = condense(digraph(*ends.T, size))
             level, _, order = sort_by_level(condensation)
-            out = Rows(condensation.children.offsets, condensation.children.indices)
+            out = DagArcs(condensation.children.offsets, condensation.children.indices)
             roots = np.flatnonzero(level == 0).astype(np.int32)
             compared = first_parents(out, roots, order, int(level.max()) + 1)
             assert compared.tolist() == searched(condensation, 0, 0)[0]

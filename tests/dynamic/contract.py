@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernels.graph import WEIGHTS, Csr
-from kernels.library.dynamic import STRUCTURES, DynamicGraph, Rules
+from kernels.library.dynamic import STRUCTURES, BatchRules, DynamicGraph
 from kernels.library.dynamic.contract import Batch
 from kernels.library.dynamic.searches import bfs, sssp
 from tests.dynamic.cases import host
@@ -26,7 +26,7 @@ def graph_of(like, name: str, dtype: Any) -> DynamicGraph:
     """Five rows and four arcs."""
     weights = None if dtype is None else np.asarray(np.arange(1, 5, dtype=dtype), like=like)
     offsets, heads = np.asarray([0, 2, 2, 4, 4, 4], np.int64, like=like), np.asarray(HEADS, np.int32, like=like)
-    return STRUCTURES[name](Csr(offsets, heads, weights), Rules(unique=True))
+    return STRUCTURES[name](Csr(offsets, heads, weights), BatchRules(unique=True))
 
 
 def state(graph: DynamicGraph) -> list[Any]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from kernels.graph import Csr, Graph
-from kernels.library.dynamic import Rules
+from kernels.library.dynamic import BatchRules
 from kernels.library.dynamic.contract import as_batch
 from kernels.library.dynamic.operators import compute, filtered, intersect
 from kernels.library.dynamic.pages.edits import Editor
@@ -108,7 +108,7 @@ def searches(like, graph: Graph, sources, expected, fill: float = 0.7) -> None:
     """BFS and SSSP of a graph, in pages and by the operators, give the answers of the static kernels."""
     weights = None if graph.out.weights is None else np.asarray(graph.out.weights, like=like)
     csr = Csr(np.asarray(graph.out.offsets, like=like), np.asarray(graph.out.indices, like=like), weights)
-    for changing in (SlottedPages.from_csr(csr, Rules(), 40, fill), Deltas(csr, Rules())):
+    for changing in (SlottedPages.from_csr(csr, BatchRules(), 40, fill), Deltas(csr, BatchRules())):
         for source in sources:
             same(bfs(changing, source), expected[0](graph, source))
             same(sssp(changing, source), expected[1](graph, source))

@@ -5,14 +5,14 @@ import pytest
 
 from kernels.bfs import bfs as static_bfs
 from kernels.graph import Csr, Graph
-from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic import STRUCTURES, BatchRules
 from kernels.library.dynamic.contract import Lists, as_batch
 from kernels.library.dynamic.searches import bfs, sssp
 from kernels.sssp import sssp as static_sssp
 from tests.dynamic.cases import Replay, arcs_of, host, random_arcs
 
 
-def history(like, name: str, rules: Rules, weight=np.int32, vertices: int = 60, first: int = 0) -> Graph:
+def history(like, name: str, rules: BatchRules, weight=np.int32, vertices: int = 60, first: int = 0) -> Graph:
     """Batches and new vertices; the graph that is left, after its searches were compared with those of the static kernels."""
     none = np.zeros(vertices + 1, np.int64, like=like)
     empty = Csr(none, none[:0].astype(np.int32), None if weight is None else none[:0].astype(weight))
@@ -44,7 +44,7 @@ def history(like, name: str, rules: Rules, weight=np.int32, vertices: int = 60, 
     return static
 
 
-def both(src, dst, rules: Rules):
+def both(src, dst, rules: BatchRules):
     """Both arcs of each edge, as the structures order them."""
     if not rules.undirected:
         return src, dst

@@ -5,7 +5,7 @@ import pytest
 
 from kernels.cpu import parallel
 from kernels.graph import Csr
-from kernels.library.dynamic import Rules
+from kernels.library.dynamic import BatchRules
 from kernels.library.dynamic.arrays import keys_of, owners_of
 from kernels.library.dynamic.contract import as_batch
 from kernels.library.dynamic.pages.invariants import require_valid
@@ -34,7 +34,7 @@ def test_b7_large_batches(size):
     number, rows = 10**6 if NIGHTLY else 10**5, 20_000
     random = np.random.default_rng(size)
     none = np.zeros(rows + 1, np.int64)
-    graph = SlottedPages.from_csr(Csr(none, np.empty(0, np.int32), None), Rules(), size)
+    graph = SlottedPages.from_csr(Csr(none, np.empty(0, np.int32), None), BatchRules(), size)
     src, dst = (rows * random.random((2, number)) ** ((3,), (1,))).astype(np.int32)
     assert graph.insert(as_batch(LIKE, src, dst)) == (number, 0, 0)
     require_valid(graph.store)
@@ -47,6 +47,6 @@ def test_b7_large_batches(size):
 
 def test_b7_a_batch_without_weights_is_refused():
     none = np.zeros(2, np.int64)
-    graph = SlottedPages.from_csr(Csr(none, np.empty(0, np.int32), np.empty(0, np.int32)), Rules())
+    graph = SlottedPages.from_csr(Csr(none, np.empty(0, np.int32), np.empty(0, np.int32)), BatchRules())
     with pytest.raises(ValueError, match="arcs without weights for pages with weights"):
         graph.insert(as_batch(LIKE, [0], [0]))

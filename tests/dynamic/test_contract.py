@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernels.graph import Csr
-from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic import STRUCTURES, BatchRules
 from kernels.library.dynamic.operators import filtered
 from kernels.library.dynamic.pages.edits import Editor
 from kernels.library.dynamic.pages.store import PageStore
@@ -35,14 +35,14 @@ def test_what_a_graph_begins_with(name):
         (Csr(offsets, heads, weights[:2]), "2 weights for 3 arcs"),
     ):
         with pytest.raises(ValueError, match=match):
-            STRUCTURES[name](csr, Rules(unique=True))
+            STRUCTURES[name](csr, BatchRules(unique=True))
     descending, repeated = (Csr(offsets, np.array([*row, 0], np.int32), None) for row in ([1, 0], [1, 1]))
     for csr, takes in ((descending, {"pages", "adjacency"}), (repeated, {*STRUCTURES} - {"lsm"})):
         if name in takes:
-            assert STRUCTURES[name](csr, Rules(unique=True)).num_arcs == 3
+            assert STRUCTURES[name](csr, BatchRules(unique=True)).num_arcs == 3
         else:
             with pytest.raises(ValueError, match=r"row 0: head [01] stands behind 1, and the heads of a row must ascend"):
-                STRUCTURES[name](csr, Rules(unique=True))
+                STRUCTURES[name](csr, BatchRules(unique=True))
 
 
 @pytest.mark.parametrize("dtype", contract.GRAPH_TYPES[1:], ids=str)

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.bfs import bfs as static_bfs
 from kernels.graph import Csr
-from kernels.library.dynamic import Rules
+from kernels.library.dynamic import BatchRules
 from kernels.library.dynamic.contract import Lists, as_batch
 from kernels.library.dynamic.operators import compute, intersect
 from kernels.library.dynamic.pages.edits import Editor
@@ -83,9 +83,9 @@ def test_e2_weights_that_are_refused():
     csr = Csr(np.array([0, 1, 2, 2]), np.array([1, 2], np.int32), np.array([2**62, 2**62]))
     for make in (SlottedPages.from_csr, Deltas):
         with pytest.raises(OverflowError, match="exceeds the largest int64"):
-            sssp(make(csr, Rules()), 0)
+            sssp(make(csr, BatchRules()), 0)
         with pytest.raises(ValueError, match="negative"):
-            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), Rules()), 0)
+            sssp(make(Csr(csr.offsets, csr.indices, -csr.weights), BatchRules()), 0)
 
 
 def test_e3_after_updates():
@@ -137,6 +137,6 @@ def test_f1_round_trip(tmp_path):
     again = PageStore.from_lists(ids, Lists(offsets, read["dst"].to_numpy(), read["weight"].to_numpy()), 40)
     for column in ("words", "weights", "slots", "index"):
         np.testing.assert_array_equal(getattr(again, column), getattr(store, column))
-    graph = SlottedPages(store, Rules())
+    graph = SlottedPages(store, BatchRules())
     assert graph.num_rows == 21
     assert int(graph.exists().sum()) == store.num_vertices == 5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernels.library.dynamic.contract import Lists, Rules
+from kernels.library.dynamic.contract import BatchRules, Lists
 from kernels.library.dynamic.pages.edits import Editor, lists_of
 from kernels.library.dynamic.pages.invariants import require_valid
 from kernels.library.dynamic.pages.layout import (
@@ -31,7 +31,7 @@ def checked(editor: Editor, expected: dict[int, list[int]]) -> None:
     np.testing.assert_array_equal(editor.store.index, index_of(editor.store.words, editor.store.slots))
 
 
-def grown(size: int, degrees: list[int], rules: Rules | None = None, weight=np.int32) -> tuple[Editor, dict[int, list[int]]]:
+def grown(size: int, degrees: list[int], rules: BatchRules | None = None, weight=np.int32) -> tuple[Editor, dict[int, list[int]]]:
     """Vertices with arcs to vertex 0, 1, ... in turn; weights are 1000 source + number."""
     editor, lists = Editor(PageStore(size, weight), rules), {}
     for _ in degrees:
@@ -68,7 +68,7 @@ def test_a2_pool(size):
     store.words[first] = first[:, None]
     store.replace_order(first)
     store.set_order(np.delete(store.slots, 1), np.zeros((2, 3), np.int32))
-    store.give_back(first[1:2])
+    store.release(first[1:2])
     more = store.take(5)
     assert len({*store.slots.tolist(), *more.tolist()}) == 7
     store.set_order(np.insert(store.slots, 1, more[0]), np.zeros((3, 3), np.int32))
@@ -161,7 +161,7 @@ def test_b3_duplicates_and_loops():
     assert editor.neighbours(0) == [0, 0]
     assert editor.remove_edge(0, 0)
     assert editor.neighbours(0) == [0]
-    unique, _ = grown(40, [0, 0], Rules(unique=True))
+    unique, _ = grown(40, [0, 0], BatchRules(unique=True))
     assert [unique.add_edge(0, 1), unique.add_edge(0, 1), unique.add_edge(1, 1)] == [True, False, True]
 
 
@@ -228,7 +228,7 @@ def test_b6_edited_edges():
 
 
 def test_b8_undirected_and_weights():
-    editor, _ = grown(40, [0, 0, 0], Rules(undirected=True))
+    editor, _ = grown(40, [0, 0, 0], BatchRules(undirected=True))
     assert editor.add_edge(0, 1, 5)
     assert editor.add_edge(2, 2, 6)
     assert (editor.neighbours(0), editor.neighbours(1), editor.neighbours(2)) == ([1], [0], [2])
@@ -269,7 +269,7 @@ def test_random_edits(size):
 
 def test_b8_parallel_edges_have_the_same_weights_at_both_ends():
     random = np.random.default_rng(8)
-    editor, _ = grown(40, [0] * 5, Rules(undirected=True))
+    editor, _ = grown(40, [0] * 5, BatchRules(undirected=True))
     for _ in range(300):
         src, dst, weight = random.integers(0, 5, 3).tolist()
         if random.random() < 0.6:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from kernels.graph import Csr
-from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic import STRUCTURES, BatchRules
 from kernels.library.dynamic.contract import as_batch
 from tests.counts import NIGHTLY
 from tests.dynamic.structures import history, refuse_batches
 
 LIKE = np.empty(0)
-RULES = [Rules(unique, undirected) for unique in (False, True) for undirected in (False, True)]
+RULES = [BatchRules(unique, undirected) for unique in (False, True) for undirected in (False, True)]
 
 
 @pytest.mark.sampled
@@ -36,7 +36,7 @@ def test_f4_histories(name, rules):
 
 def test_without_weights():
     for name in STRUCTURES:
-        history(LIKE, name, Rules(unique=True), None)
+        history(LIKE, name, BatchRules(unique=True), None)
 
 
 def test_batches_that_are_refused():
@@ -45,7 +45,7 @@ def test_batches_that_are_refused():
 
 def test_lsm_newest_entry_wins():
     none = np.zeros(4, np.int64)
-    tree = STRUCTURES["lsm"](Csr(none, np.empty(0, np.int32), np.empty(0, np.int64)), Rules(unique=True))
+    tree = STRUCTURES["lsm"](Csr(none, np.empty(0, np.int32), np.empty(0, np.int64)), BatchRules(unique=True))
     keys = np.array([1 << 32 | 2])
     for weight in (5, 6):
         assert tree.insert(as_batch(LIKE, [1], [2], [weight], np.int64)) == (1, 0, 0)

@@ -9,7 +9,7 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.generators import grid_edges
-from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, equal, lay_out
+from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, build_out_csr, equal
 from kernels.algorithm import AnswerTooLarge
 from kernels.answers import Closure
 from kernels.betweenness import betweenness
@@ -96,7 +96,7 @@ def test_the_layout(graph, on_device):
     arcs = arcs_of(on_device)
     on_host = [array if array is None else array.get() for array in arcs]
     declared = range(graph.num_vertices)
-    equal(lay_out(on_device, *arcs, declared, False, 64), lay_out(graph, *on_host, declared, False, 64))
+    equal(build_out_csr(on_device, *arcs, declared, False, 64), build_out_csr(graph, *on_host, declared, False, 64))
 
 
 @pytest.mark.parametrize("method", METHODS)

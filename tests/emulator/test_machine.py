@@ -11,7 +11,7 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 from kernels.distributed.gpu.nccl import BetweenGpus, unique_id
 from kernels.distributed.gpu_threads import on_gpus
 from kernels.distributed.threads import run_ranks
-from kernels.gpu import loader
+from kernels.gpu import cupy_internals, loader
 from tests.emulator.machine import architectures
 from tests.emulator.machine import launch as machine
 from tests.emulator.machine.launch import EmulatedFault
@@ -339,7 +339,7 @@ def test_a_kernel_of_which_no_block_fits_is_launched_and_fails():
 
 
 def test_sources_are_compiled_without_cupys_option_to_flush():
-    loader._keep_small_floats()
+    cupy_internals.prepare_compiler()
     compile_source = cupy.cuda.compiler._compile_using_nvrtc_no_warning
     assert compile_source("", (*loader.OPTIONS, "-ftz=true"), "90") == loader.OPTIONS
     assert compile_source("", ("-ftz=true",)) == ("-ftz=true",)

@@ -14,7 +14,7 @@ cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
 from kernels.library.operators import Frontier, UserFunctionError, advance, compute, filter, reduce
-from kernels.library.operators.gpu import arcs, compiled, search
+from kernels.library.operators.gpu import arcs, compiled, groups, search
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
 
@@ -35,6 +35,13 @@ def test_every_operator():
         for each in (to_device(star), star)
     ]
     cases.require_same(*few)
+
+
+def test_lanes_of_short_rows():
+    for graph in (cases.with_limits(np.float32), with_wide_rows(cases.with_limits())):
+        there = to_device(graph)
+        for csr, here in ((there.out, graph.out), (there.into, graph.into)):
+            cases.require_lanes(here, groups.lanes_of(there, csr, id(csr)))
 
 
 def test_many_rows_are_listed_after_they_are_found(monkeypatch):

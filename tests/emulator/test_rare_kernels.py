@@ -27,6 +27,11 @@ from tests.emulator import coverage
 from tests.emulator import test_kernels as on_one
 from tests.emulator.test_kernels import crowd, roads, throng
 from tests.gpu.several.test_sharded_reachability import assert_equals_one_rank
+from tests.gpu.test_published import (  # noqa: F401
+    test_any_number_of_queries,
+    test_exceptions_are_those_that_the_cpu_lists,
+    test_rows_are_in_the_queue_of_their_number_of_arcs_and_once_a_level,
+)
 from tests.graphs import EdgeList, graph_of
 from tests.operators.cases import graph_of_arcs, like
 from tests.sharded.indexes import layered

@@ -85,6 +85,8 @@ CASES = {
     "second pace header": ("auto", gr(b"p tw 3 2", b"1 2", b"p tw 3 2", b"1 3"), 3, "a second header"),
     "pace as dimacs": ("dimacs", b"p tw 3 1\n1 2\n", 1, "p sp"),
     "dimacs as pace": ("pace", b"p sp 3 1\na 1 2 3\n", 1, "p tw"),
+    "edges: no header": ("edges", gr(b"0 1 5", b"1 2 5"), 1, "NUMBER NUMBER"),
+    "edges: negative header": ("edges", gr(b"3 -1"), 1, "'3 -1'"),
     # counts
     "an arc short": ("auto", gr(b"c", b"p sp 3 2", b"a 1 2 3"), 2, "declares 2, but the file has 1"),
     "an arc over": ("auto", gr(b"p sp 3 1", b"a 1 2 3", b"c", b"a 2 3 1"), 4, "more than the 1 that line 1 declares"),
@@ -94,7 +96,10 @@ CASES = {
     "mtx entry over": ("auto", MTX + b"pattern general\n3 3 1\n1 2\n2 3\n", 4, "more than the 1 that line 2 declares"),
     "gra line short": ("auto", b"graph_for_greach\n3\n0: 1 #\n1: #\n", 2, "declares 3, but the file has 2"),
     "gra line over": ("auto", b"graph_for_greach\n1\n0: #\n0: #\n", 4, "more than the 1 that line 2 declares"),
+    "edges: an arc short": ("edges", gr(b"3 2", b"", b"0 1 5"), 1, "declares 2, but the file has 1"),
+    "edges: no order": ("edges", gr(b"3 3", b"0 1 5", b"2 1 5", b"1 0 5"), None, "arc 2, from 0: src 1 comes after 2"),
     # ids
+    "edges: id over": ("edges", gr(b"3 1", b"0 3 5"), 2, "dst '3' is not in 0..2"),
     "id over the count": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 4 3"), 3, "dst '4' is not in 1..3"),
     "id 0": ("auto", gr(b"p sp 3 1", b"a 0 2 3"), 2, "src '0' is not in 1..3"),
     "negative id": ("auto", b"0 1\n1 -5\n", 2, f"dst '-5' is not in 0..{LARGEST}"),
@@ -161,7 +166,7 @@ CASES = {
     "mtx sizes": ("auto", MTX + b"real general\n2 2\n", 2, "expected the header \"NUMBER NUMBER NUMBER\", found '2 2'"),
     "csv delimiter": ("csv", b"src;dst\n1;2\n", 1, "among 'src;dst'; if ';' separates the columns, say so in graph.delimiter or"),
     "csv names": ("csv", b"from,to\n1,2\n", 1, "no column 'src' among 'from', 'to'"),
-    "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, snap"),
+    "csv without header": ("auto", b"1,2\n3,4\n", 1, "the formats are dimacs, arcs, pace, matrix-market, snap"),
     "csv name twice": ("auto", b"src,dst,dst\n1,2,3\n", 1, "2 columns are named 'dst'"),
     "prose": ("auto", b"\nIt was a dark and stormy night;\nthe rain fell in torrents.\n", 2, "the formats are"),
     "json": ("auto", b'{"edges": [[1, 2]]}\n', 1, "the formats are"),

@@ -192,7 +192,7 @@ def run_kernels() -> None:
     """Run and certify every kernel and method on every graph."""
     import cupy
 
-    from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, lay_out
+    from benchmarks.one_gpu.contests import ALGORITHMS, arcs_of, build_out_csr
     from benchmarks.one_gpu.graphs import WINDOW
     from kernels.gpu.transfer import to_device
 
@@ -207,7 +207,7 @@ def run_kernels() -> None:
                     assert certificate.holds, f"{kernel.name} {method}: {certificate.reason}"
                     count += 1
         for both in (False, True):
-            lay_out(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
+            build_out_csr(graph, *arcs_of(graph), range(graph.num_vertices), both, WINDOW)
         count += run_reachability(graph)
     count += run_reachability(to_device(layers(150)))
     count += run_layout_proofs() + run_dynamic()

@@ -8,7 +8,7 @@ cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 
 from kernels.bfs import bfs
 from kernels.graph import Csr
-from kernels.library.dynamic import STRUCTURES, Rules
+from kernels.library.dynamic import STRUCTURES, BatchRules
 from kernels.library.dynamic.pages.kernels import locate
 from kernels.library.dynamic.searches_cuda import have_long_paths
 from kernels.sssp import sssp
@@ -79,7 +79,7 @@ def test_searches_of_pages(edges):
 
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_structures(name):
-    structures.history(cupy.empty(0), name, Rules(unique=True), np.int32, 30)
+    structures.history(cupy.empty(0), name, BatchRules(unique=True), np.int32, 30)
 
 
 @pytest.mark.real_gpu(reason="an emulated launch ends before it returns")

@@ -10,7 +10,7 @@ from examples.paths.top_down import top_down
 from kernels.gpu import loader
 from kernels.gpu.transfer import to_device
 from kernels.library.operators import Frontier, UserFunctionError, advance, filter, reduce, repeat_advance
-from kernels.library.operators.gpu import arcs, constants
+from kernels.library.operators.gpu import arcs, constants, groups
 from tests.operators import cases
 from tests.operators.test_algorithms import GRAPHS, ROWS, answers
 
@@ -38,6 +38,12 @@ def test_segments(graph):
     for segments in (1, 2, 7):
         cases.require_same(cases.in_segments(to_device(graph), segments), expected)
         cases.require_same(cases.in_segments(graph, segments), expected)
+
+
+def test_lanes_of_short_rows(graph):
+    there = to_device(graph)
+    for csr, here in ((there.out, graph.out), (there.into, graph.into)):
+        cases.require_lanes(here, groups.lanes_of(there, csr, id(csr)))
 
 
 @pytest.mark.parametrize("direction", ["out", "in"])

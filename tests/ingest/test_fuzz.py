@@ -39,7 +39,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_judge_finds_a_fault(fault, tmp_path, monkeypatch):
-    right = rows.Rows.read
+    right = rows.LineLayout.read
 
     def wrong(self, data):
         if fault == "wrong rows":
@@ -52,7 +52,7 @@ def test_the_judge_finds_a_fault(fault, tmp_path, monkeypatch):
             return right(self, data) if b"x" * 2**27 else None
         raise ZeroDivisionError
 
-    monkeypatch.setattr(rows.Rows, "read", wrong)
+    monkeypatch.setattr(rows.LineLayout, "read", wrong)
     if fault == "no end":
         monkeypatch.setattr("tests.ingest.fuzz.judge.CPU_SECONDS", CPU_SECONDS / 5)
     monkeypatch.setattr("tests.ingest.fuzz.judge.MEMORY", 2**26)

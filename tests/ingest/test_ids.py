@@ -129,6 +129,7 @@ def test_a_decimal_form_is_refused_and_not_made_a_text(rows, text, tmp_path):
 OF_INTEGERS = {
     "dimacs": "p sp 9 2\na 1 2 3\na 1 {} 4\n",
     "arcs": "a 1 2 3\na {} 2 3\n",
+    "edges": "9 2\n1 2 3\n1 {} 4\n",
     "snap": "1 2\n1 {}\n",
     "konect": "% x\n1 {}\n",
     "matrix-market": "%%MatrixMarket matrix coordinate pattern general\n9 9 2\n1 2\n{} 2\n",

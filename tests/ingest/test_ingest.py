@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from benchmarks.published.edges import convert
 from pipeline.config.graph import Columns, Format, GraphConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.formats import FORMATS
@@ -164,6 +165,18 @@ def test_weights_keep_their_type(name, tmp_path):
     assert table["weight"].to_pylist() == weights
     assert not np.signbit(table["weight"].to_numpy()).any()
     assert list(zip(table["src"].to_pylist(), table["dst"].to_pylist(), strict=True)) == [(1, 2), (2, 3)]
+
+
+def test_a_converted_dimacs_file_has_the_same_arcs(tmp_path):
+    convert(DATA / "rome99.gr.gz", tmp_path / "rome.edges")
+    found = ingest(GraphConfig(source=str(tmp_path / "rome.edges"), format="edges"), tmp_path / "work")
+    direct = ingest(GraphConfig(source=str(DATA / "rome99.gr.gz")), tmp_path / "direct")
+    assert (found.facts["first_id"], found.facts["declared_vertices"]) == (0, direct.facts["declared_vertices"])
+    one, other = read(found).to_pandas(), read(direct).to_pandas()
+    assert one["src"].is_monotonic_increasing
+    order = ["src", "dst", "weight"]
+    shifted = other.assign(src=other["src"] - 1, dst=other["dst"] - 1)
+    assert one.sort_values(order).to_numpy().tolist() == shifted.sort_values(order).to_numpy().tolist()
 
 
 def test_decimals_in_a_late_block_make_all_weights_float64(tmp_path):

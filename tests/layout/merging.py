@@ -46,7 +46,7 @@ def check(like, seed, vertices=60, arcs=400, number=300, weight=np.int32, ordere
     batch = sort_changes(*given, None if weight is None else there(columns[3], weight), ranks)
     places = find_places(csr, batch, ranks)
     exists = np.array(columns[4], bool)
-    np.testing.assert_array_equal(host(places.found), exists[host(batch.order)])
+    np.testing.assert_array_equal(host(places.exist), exists[host(batch.order)])
     made = merge(csr, batch, places, more)
     expected = [dict(row) for row in rows] + [{}, {}]
     for tail, head, kind, value, _ in changes:

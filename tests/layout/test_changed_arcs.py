@@ -45,7 +45,7 @@ def test_merged_rows_are_those_of_a_list_of_arcs(history):
     kinds = (index, index, np.bool_, weight or np.int8)
     columns = [np.array([each[place] for each in listed], kind) for place, kind in enumerate(kinds)]
     changes = newest(PairChanges(columns[0], columns[1], columns[2], None if weight is None else columns[3]), rank)
-    found = find(base, changes.rows, changes.indices, rank).found
+    found = find(base, changes.rows, changes.indices, rank).exist
     assert found.tolist() == [pair in arcs for pair in zip(changes.rows.tolist(), changes.indices.tolist(), strict=True)]
     expected = {pair: list(weights) for pair, weights in arcs.items()}
     for row, head, puts, each in listed:

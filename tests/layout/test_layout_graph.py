@@ -5,10 +5,12 @@ import pyarrow as pa
 import pytest
 
 from kernels.graph import Csr
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
+from pipeline.errors import BadInput
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
+from pipeline.store.graph import open_graph, open_shard, shard_rows
 from tests.counts import in_turn
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -25,7 +27,7 @@ def same(left: Csr, right: Csr) -> bool:
 
 
 def laid_out(edges: EdgeList, work, **layout):
-    return lay_out(edge_folder(work, edges), LayoutConfig(vector_extension=True, **layout), Runtime(work))
+    return lay_out(edge_folder(work, edges), LayoutConfig(**layout), Runtime(work))
 
 
 def arcs_of(folder) -> list[tuple]:
@@ -51,7 +53,7 @@ def test_a_named_graph_under_every_order_and_shard_count(edges, shards, tmp_path
         assert graph.symmetric == expected.symmetric == folder.facts["symmetric"]
         assert (folder.facts["vertices"], folder.facts["arcs"]) == (len(edges.ids), len(edges.arcs()))
         assert len(shard_rows(folder)) == shards
-        assert sum(len(open_extended_shard(folder, number).rows) for number in range(shards)) == len(edges.ids)
+        assert sum(len(open_shard(folder, number).rows) for number in range(shards)) == len(edges.ids)
 
 
 def test_the_four_arrays_of_figure_1(tmp_path):
@@ -97,6 +99,36 @@ def test_a_cleaning_rule_and_its_counts(edges, rules, arcs, counts, tmp_path):
     assert folder.facts["symmetric"] == (arcs not in (CLEANED, [(1, 1, 2), *CLEANED], EVERY_ARC, EVERY_ARC[2:]))
 
 
+class TestParallelArcsThatAreAnError:
+    """Policy `error`: parallel arcs weigh the same, and so do both directions of an undirected edge."""
+
+    @pytest.mark.parametrize("shards", [0, 3])
+    @pytest.mark.parametrize(
+        ("edges", "directed", "named"),
+        [
+            (((1, 2, 5), (2, 3, 4), (1, 2, 7)), True, "edge 1 -> 2 of weight 7"),
+            (((1, 2, 5), (2, 3, 4), (2, 1, 7)), False, "edge 1 - 2 of weight 7"),
+            (((0, 1, 1), (1, 0, 9), (1, 2, 1), (2, 1, 1)), False, "edge 0 - 1 of weight 9"),
+        ],
+    )
+    def test_a_heavier_one_is_named(self, edges, directed, named, shards, tmp_path):
+        folder = edge_folder(tmp_path, EdgeList("heavier", edges, directed))
+        runtime = Runtime(tmp_path, "cpu", LocalThreads(shards))
+        with pytest.raises(BadInput, match="has a parallel one that is lighter") as refused:
+            lay_out(folder, LayoutConfig(parallel_arcs="error", order="source"), runtime)
+        found = str(refused.value).replace("2 - 1", "1 - 2").replace("1 - 0", "0 - 1")
+        assert named in found
+        assert '[layout] parallel_arcs = "error"' in found
+        assert not (tmp_path / "graph").exists()
+        lay_out(folder, LayoutConfig(order="source"), runtime)
+
+    @pytest.mark.parametrize("edges", [MESSY.edges[:2], ((1, 2, 5), (1, 2, 5), (2, 1, 7)), ((1, 2), (1, 2))])
+    def test_equal_ones_and_arcs_of_a_directed_graph_are_accepted(self, edges, tmp_path):
+        folder = edge_folder(tmp_path, EdgeList("alike", edges))
+        found = arcs_of(lay_out(folder, LayoutConfig(parallel_arcs="error"), Runtime(tmp_path)))
+        assert found == arcs_of(lay_out(folder, LayoutConfig(), Runtime(tmp_path / "lightest")))
+
+
 def test_a_directed_graph_with_every_reverse_stores_one_direction(tmp_path):
     folder = laid_out(EdgeList("pairs", ((0, 1, 5), (1, 0, 5), (4, 1, 2), (1, 4, 2))), tmp_path)
     assert folder.facts["directed"]
@@ -118,7 +150,7 @@ def test_a_reverse_that_differs_or_misses_makes_two_directions(edges, tmp_path):
 def test_declared_vertices_exist_without_an_arc(first, declared, ids, tmp_path):
     table = pa.table({"src": [2, 5], "dst": [3, 5]})
     edges = table_folder(tmp_path, table, first_id=first, declared_vertices=declared)
-    graph = open_graph(lay_out(edges, LayoutConfig(vector_extension=True), Runtime(tmp_path)))
+    graph = open_graph(lay_out(edges, LayoutConfig(), Runtime(tmp_path)))
     assert graph.ids[graph.rows_by_id].tolist() == ids
     assert graph.num_arcs == 1
 
@@ -148,7 +180,7 @@ def test_the_width_of_stored_weights(arrow, values, stored, tmp_path):
     weights = pa.array(values, arrow)
     folder = lay_out(
         table_folder(tmp_path, pa.table({"src": [0, 1], "dst": [1, 2], "weight": weights})),
-        LayoutConfig(vector_extension=True),
+        LayoutConfig(),
         Runtime(tmp_path),
     )
     assert folder.facts["weight"] == {"float32": "float", "float64": "double"}.get(arrow, arrow)
@@ -187,6 +219,3 @@ def test_the_facts_of_the_degree_groups(order, tmp_path):
     folder = laid_out(EdgeList("groups", tuple(arcs)), tmp_path, order=order)
     assert folder.facts["out"]["groups"] == [1, 1, 1023]
     assert folder.facts["in"]["groups"] == [0, 0, 1025]
-    out = open_extended_shard(folder, 0).out
-    assert folder.facts["out"]["padding"] == round(1 - 31 / len(out.segment_indices), 6)
-    assert out.first_lane == 2

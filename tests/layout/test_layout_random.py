@@ -5,20 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernels.distributed import partition
 from kernels.graph import Csr, Graph
-from kernels.layout.vect_csr import VectCsr
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
+from pipeline.store.graph import open_graph
 from tests.counts import examples
-from tests.edge_lists import edge_folder, table_folder
-from tests.graphs import NAMED_GRAPHS
+from tests.edge_lists import table_folder
 from tests.stored_graphs import validate
 
 near = st.integers(0, 12)
@@ -50,7 +47,6 @@ layouts = st.builds(
     parallel_arcs=st.sampled_from(["lightest", "keep"]),
     symmetrise=st.booleans(),
     shards=st.integers(1, 5),
-    vector_extension=st.just(True),
 )
 
 
@@ -78,32 +74,9 @@ def arcs_of(graph: Graph, csr: Csr) -> list[tuple]:
     ]
 
 
-def assert_lanes_decode(vect: VectCsr) -> None:
-    """Arc k of lane i lies at `segment + 32 k + i`; the rest is the row itself and weight 0; rows of 32 arcs have no lane."""
-    csr, num_rows = vect.csr, len(vect.csr.offsets) - 1
-    seen = 0
-    for segment, (start, stop) in enumerate(zip(vect.segments[:-1], vect.segments[1:], strict=True)):
-        for lane in range(32):
-            row = vect.first_lane + 32 * segment + lane
-            arcs = slice(csr.offsets[row], csr.offsets[row + 1]) if row < num_rows else slice(0)
-            if arcs.stop - (arcs.start or 0) >= 32:
-                arcs = slice(0)
-            indices = csr.indices[arcs].tolist()
-            padding = (stop - start) // 32 - len(indices)
-            assert vect.segment_indices[start + lane : stop : 32].tolist() == indices + [
-                vect.first_row + min(row, num_rows - 1)
-            ] * int(padding)
-            if csr.weights is not None:
-                assert vect.segment_weights[start + lane : stop : 32].tolist() == csr.weights[arcs].tolist() + [0] * int(padding)
-            seen += len(indices)
-    degrees = np.diff(csr.offsets)
-    assert seen == vect.lane_arcs == degrees[degrees < 32].sum()
-    assert (degrees[: vect.first_lane] >= 32).all()
-
-
 @given(table=edge_tables(), directed=st.booleans(), layout=layouts, declared=st.integers(0, 5))
 @settings(max_examples=examples(120))
-def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared):
+def test_arcs_ids_and_directions_survive(table, directed, layout, declared):
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         edges = table_folder(work, table, directed=directed, first_id=3, declared_vertices=declared)
@@ -116,24 +89,6 @@ def test_arcs_ids_directions_and_lanes_survive(table, directed, layout, declared
         assert arcs_of(graph, graph.out) == arcs
         assert arcs_of(graph, graph.into) == sorted((dst, src, weight) for src, dst, weight in arcs)
         assert graph.symmetric == (arcs == sorted((dst, src, weight) for src, dst, weight in arcs))
-        for number in range(len(shard_rows(folder))):
-            shard = open_extended_shard(folder, number)
-            assert_lanes_decode(shard.out)
-            assert_lanes_decode(shard.into)
-
-
-@pytest.mark.parametrize("edges", [edges for edges in NAMED_GRAPHS if edges.name in {"star", "in_star", "two_hubs"}])
-@pytest.mark.parametrize("shard_count", [1, 3])
-def test_rows_of_32_arcs_have_no_lane(edges, shard_count, tmp_path):
-    for order in ("degree", "windowed", "source"):
-        folder = lay_out(
-            edge_folder(tmp_path, edges), LayoutConfig(order=order, shards=shard_count, vector_extension=True), Runtime(tmp_path)
-        )
-        opened = [open_extended_shard(folder, number) for number in range(shard_count)]
-        directions = [vect for shard in opened for vect in (shard.out, shard.into)]
-        for vect in directions:
-            assert_lanes_decode(vect)
-        assert max(vect.degrees.max(initial=0) for vect in directions) >= 32
 
 
 @given(degrees=st.lists(st.integers(0, 50), max_size=60), number=st.integers(1, 9))

@@ -13,21 +13,17 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
-from pipeline.store.graph import open_extended_shard, open_graph, shard_rows
+from pipeline.store.graph import open_graph, open_shard, shard_rows
 from tests.edge_lists import edge_folder
 from tests.graphs import EdgeList
 from tests.stored_graphs import validate
 
-# Two directions, weights, a row without a lane in each direction, segments of several rows.
+# Two directions, weights, a row of 32 arcs or more in each direction.
 EDGES = EdgeList(
     "two_ways",
     tuple((0, v, v) for v in range(1, 50)) + tuple((v, 2, 1) for v in range(5, 45)) + ((3, 4, 2), (3, 5, 2), (4, 3, 9)),
 )
-FILES = [
-    f"{direction}-{name}"
-    for direction in ("out", "in")
-    for name in ("offsets", "indices", "weights", "segments", "segment-indices", "segment-weights")
-]
+FILES = [f"{direction}-{name}" for direction in ("out", "in") for name in ("offsets", "indices", "weights")]
 
 
 @pytest.fixture
@@ -37,7 +33,7 @@ def edges(tmp_path):
 
 @pytest.fixture
 def stored(edges, tmp_path):
-    return lay_out(edges, LayoutConfig(vector_extension=True), Runtime(tmp_path))
+    return lay_out(edges, LayoutConfig(), Runtime(tmp_path))
 
 
 def mapped_file(array: np.ndarray) -> Path:
@@ -52,12 +48,10 @@ def mapped_file(array: np.ndarray) -> Path:
 
 def test_one_shard_opens_as_read_only_maps_of_its_files(stored):
     allocated = pa.total_allocated_bytes()
-    graph, shard = open_graph(stored), open_extended_shard(stored, 0)
+    graph = open_graph(stored)
     assert pa.total_allocated_bytes() <= allocated  # a thread of Arrow may have freed something meanwhile
-    for direction, csr, vect in (("out", graph.out, shard.out), ("in", graph.into, shard.into)):
-        arrays = (
-            csr.offsets, csr.indices, csr.weights, vect.segments, vect.segment_indices, vect.segment_weights,
-        )  # fmt: skip
+    for direction, csr in (("out", graph.out), ("in", graph.into)):
+        arrays = (csr.offsets, csr.indices, csr.weights)
         names = [name for name in FILES if name.startswith(direction)]
         for array, name in zip(arrays, names, strict=True):
             assert mapped_file(array) == (stored.path / "shard-00000" / f"{name}.npy").resolve()
@@ -70,27 +64,27 @@ def test_one_shard_opens_as_read_only_maps_of_its_files(stored):
 def test_shards_put_together_are_the_graph_of_one(edges, stored, tmp_path):
     one = open_graph(stored)
     arrays = [array.copy() for array in (one.ids, one.out.offsets, one.into.indices, one.into.weights)]
-    many = open_graph(lay_out(edges, LayoutConfig(vector_extension=True, shards=4), Runtime(tmp_path)))
+    many = open_graph(lay_out(edges, LayoutConfig(shards=4), Runtime(tmp_path)))
     for left, right in zip(arrays, (many.ids, many.out.offsets, many.into.indices, many.into.weights), strict=True):
         assert np.array_equal(left, right)
         assert left.dtype == right.dtype
 
 
 def test_a_whole_graph_is_reused_and_a_damaged_file_made_again(edges, stored, tmp_path):
-    assert lay_out(edges, LayoutConfig(vector_extension=True), Runtime(tmp_path)).reused
+    assert lay_out(edges, LayoutConfig(), Runtime(tmp_path)).reused
     path = stored.path / "shard-00000" / "out-weights.npy"
     whole = path.read_bytes()
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert not lay_out(edges, LayoutConfig(vector_extension=True), Runtime(tmp_path)).reused
+    assert not lay_out(edges, LayoutConfig(), Runtime(tmp_path)).reused
     assert path.read_bytes() == whole
 
 
 def test_another_configuration_makes_it_again(edges, stored, tmp_path):
-    assert not lay_out(edges, LayoutConfig(vector_extension=True, order="source"), Runtime(tmp_path)).reused
+    assert not lay_out(edges, LayoutConfig(order="source"), Runtime(tmp_path)).reused
 
 
 def test_equal_input_gives_equal_bytes(edges, stored, tmp_path):
-    again = lay_out(edges, LayoutConfig(vector_extension=True), Runtime(tmp_path / "again"))
+    again = lay_out(edges, LayoutConfig(), Runtime(tmp_path / "again"))
     assert again.manifest.files == stored.manifest.files
 
 
@@ -101,13 +95,13 @@ def test_a_missing_short_or_retyped_array_is_refused_when_opened(stored, name):
     for broken in (array[:-1], array.astype(np.uint8)):
         np.save(path, broken)
         with pytest.raises(Damaged, match=name):
-            open_extended_shard(stored, 0)
+            open_shard(stored, 0)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(Damaged, match=name):
-        open_extended_shard(stored, 0)
+        open_shard(stored, 0)
     path.unlink()
     with pytest.raises(Damaged, match=name):
-        open_extended_shard(stored, 0)
+        open_shard(stored, 0)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -170,7 +164,7 @@ def test_an_edge_list_that_changed_on_the_disk_never_becomes_another_graph(edges
         work = tmp_path / f"flipped-{position}"
         try:
             assert (
-                lay_out(edges, LayoutConfig(vector_extension=True), Runtime(work)).manifest.files == stored.manifest.files
+                lay_out(edges, LayoutConfig(), Runtime(work)).manifest.files == stored.manifest.files
             )  # a byte that says nothing
         except Damaged:
             refused += 1
@@ -182,13 +176,4 @@ def test_an_edge_list_with_fewer_rows_than_its_manifest_states_is_refused(edges,
     facts = edges.facts | {"edges": edges.facts["edges"] + 1}
     wrong = dataclasses.replace(edges, manifest=dataclasses.replace(edges.manifest, facts=facts))
     with pytest.raises(Damaged, match="the manifest says"):
-        lay_out(wrong, LayoutConfig(vector_extension=True), Runtime(tmp_path))
-
-
-def test_the_vector_extension_is_stored_on_request_only(edges, stored, tmp_path):
-    plain = lay_out(edges, LayoutConfig(), Runtime(tmp_path / "plain"))
-    assert plain.manifest.files == {name: entry for name, entry in stored.manifest.files.items() if "segment" not in name}
-    validate(plain)
-    assert "padding" not in plain.facts["out"] and plain.facts["out"]["groups"] == stored.facts["out"]["groups"]
-    with pytest.raises(Damaged, match="without a vector extension"):
-        open_extended_shard(plain, 0)
+        lay_out(wrong, LayoutConfig(), Runtime(tmp_path))

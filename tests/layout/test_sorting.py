@@ -8,7 +8,7 @@ from kernels.cpu.radix_sort import sort_by_digits
 from kernels.layout import sorting
 from kernels.layout.numbering import number
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def test_sorted_arcs_equal_those_of_a_stable_sort(both, keep, vertices):
     random = np.random.default_rng(vertices)
     src, dst = (np.minimum(random.integers(vertices, size=2000), random.integers(vertices, size=2000)) for _ in range(2))
     src, dst, weights = src.astype(np.int32), dst.astype(np.int32), random.integers(9, size=2000).astype(np.int32)
-    rules, dropped = Rules(range(0), both, keep, keep), []
+    rules, dropped = ArcRules(range(0), both, keep, keep), []
     found = sorting.sort_arcs(vertices, src, dst, weights, rules, dropped)
     tails, heads, expected = _expected(src, dst, weights, rules)
     np.testing.assert_array_equal(found.offsets, np.searchsorted(tails, np.arange(vertices + 1)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import kernels.layout.lay_out
+import kernels.layout.building
 import kernels.layout.sharded.cleaning
 from kernels.graph import Csr
 from pipeline.config.cluster import ClusterConfig
@@ -53,13 +53,13 @@ def attempt(tmp_path, shards: int) -> None:
 @pytest.mark.parametrize("shards", [0, 3])
 @pytest.mark.parametrize("fault", [losing_an_edge, doubling_a_weight])
 def test_a_wrong_layout_fails_the_run(fault: Callable[[Csr], Csr], shards, tmp_path, monkeypatch):
-    real = kernels.layout.lay_out.clean
+    real = kernels.layout.building.clean
 
     def faulty(*arguments):
         ids, arcs, loops = real(*arguments)
         return ids, fault(arcs), loops
 
-    monkeypatch.setattr(kernels.layout.lay_out, "clean", faulty)
+    monkeypatch.setattr(kernels.layout.building, "clean", faulty)
     monkeypatch.setattr(kernels.layout.sharded.cleaning, "clean", faulty)
     with pytest.raises(ProofFailed, match=r"^layout: .*"):
         attempt(tmp_path, shards)
@@ -70,10 +70,10 @@ def test_a_wrong_layout_fails_the_run(fault: Callable[[Csr], Csr], shards, tmp_p
 def test_what_is_proved_are_the_files(tmp_path, monkeypatch):
     real = step.save_direction
 
-    def faulty(folder, number, direction, part, *options):
-        weights = part.csr.weights.copy()
+    def faulty(folder, number, direction, csr, save):
+        weights = csr.weights.copy()
         weights[0] += 1
-        return real(folder, number, direction, replace(part, csr=replace(part.csr, weights=weights)), *options)
+        return real(folder, number, direction, replace(csr, weights=weights), save)
 
     monkeypatch.setattr(step, "save_direction", faulty)
     with pytest.raises(ProofFailed, match="layout: "):

@@ -1,5 +1,6 @@
 """Graphs with rows of every group of degrees, and what operators compute on them: on any backend, and by plain Python."""
 
+import itertools
 import math
 import sys
 from collections.abc import Callable
@@ -62,6 +63,26 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "star": lambda: graph_of_arcs([(0, i) for i in range(1, 1100)] + [(i, 0) for i in range(1, 50)], 1100, np.float32),
     "limits": lambda: with_limits(np.float32),
 }
+
+
+def require_lanes(csr: Csr, lanes: tuple[Any, ...]) -> None:
+    """Entry 32 k + i of a segment is arc k of row i, or the row itself and weight 0; rows of 32 arcs or more have no entries."""
+    segments, indices, weights, first = (host(array) for array in lanes)
+    degrees = np.diff(csr.offsets)
+    assert (degrees[:first] >= 32).all() and (degrees[first : first + 1] < 32).all()
+    assert len(segments) == 1 + -(-(len(degrees) - first) // 32) and len(indices) == segments[-1]
+    for number, (begin, end) in enumerate(itertools.pairwise(segments)):
+        rows = first + 32 * number + np.arange(32)
+        short = [int(degrees[row]) if row < len(degrees) and degrees[row] < 32 else 0 for row in rows]
+        assert end - begin == 32 * max(short)
+        for lane, (row, degree) in enumerate(zip(rows, short, strict=True)):
+            begun = csr.offsets[row] if degree else 0
+            rest = max(short) - degree
+            expected = [*csr.indices[begun : begun + degree], *[min(row, len(degrees) - 1)] * rest]
+            assert indices[begin + lane : end : 32].tolist() == expected
+            if csr.weights is not None:
+                expected = [*csr.weights[begun : begun + degree], *[0] * rest]
+                assert weights[begin + lane : end : 32].tolist() == expected
 
 
 def like(graph: Graph, values: Any) -> Any:

@@ -17,7 +17,7 @@ from kernels.library.operators import (
     atomic_or,
     reduce,
 )
-from kernels.library.operators.gpu.tiles.constants import TILE_ROUND
+from kernels.library.operators.gpu.constants import TILE_ROUND
 from tests.operators.cases import host, like, thirds
 
 AT_ONCE = Rules(tiled_after=0)

@@ -7,10 +7,10 @@ from kernels.gpu import devices
 from kernels.gpu.devices import device_count
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig
-from pipeline.report.machine import machine
 from pipeline.run import run
 from pipeline.runtime.backend import choose, wait_for
 from pipeline.runtime.threads import map_in_order
+from pipeline.steps.publication.facts import described_machine
 from pipeline.store import manifest
 from pipeline.store.graph import open_graph
 from tests.graphs import FIGURE_1
@@ -68,7 +68,7 @@ def test_every_step_and_the_run_record_their_backend(tmp_path):
     assert all(proof["backend"] == "cpu" for proof in facts["proofs"].values())
     assert "Backend: cpu." in (published.path / "report.html").read_text(encoding="utf-8")
     assert not {"gpu"} & set(facts["machine"]) and not {"cupy", "cuda", "driver"} & set(facts["versions"])
-    assert "GPU" not in machine("cpu")
+    assert "GPU" not in described_machine("cpu")
 
 
 def test_the_cpu_opens_a_graph_as_numpy_arrays(tmp_path):

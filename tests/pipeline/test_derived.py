@@ -155,7 +155,7 @@ def test_a_forest_table_that_is_not_that_of_the_edges_is_not_kept(tmp_path, monk
 
     monkeypatch.setattr(forest_step, "_write_files", wrong)
     with pytest.raises(ProofFailed, match="the row of vertex"):
-        forest_step.root(graph, mst, Runtime(tmp_path))
+        forest_step.root(graph, graph, mst, Runtime(tmp_path))
     assert not (tmp_path / "forest").exists()
 
 

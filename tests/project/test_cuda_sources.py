@@ -6,6 +6,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,10 +17,15 @@ from kernels.gpu.loader import C_NAMES, ROOT, options
 from kernels.graph import distance_dtype
 from tests.kept import CACHE, kept
 
-PUBLISHED = (f"{SOURCES_TO_COMPARE}{path.name}" for path in (ROOT / SOURCES_TO_COMPARE).glob("*.cu"))
+TO_COMPARE = ROOT / SOURCES_TO_COMPARE
+PUBLISHED = (f"{SOURCES_TO_COMPARE}{path.relative_to(TO_COMPARE)}" for path in TO_COMPARE.rglob("*.cu"))
 SOURCES = sorted([*(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.cu")), *PUBLISHED])
 # What launchers of published methods give as macros.
-PUBLISHED_SIZES = {"bfs.cu": {"THREADS": 256}, "wcc.cu": {"THREADS": 512, "WARP_ROW": 32}}
+PUBLISHED_SIZES: dict[str, dict[str, Any]] = {
+    "bfs.cu": {"THREADS": 256},
+    "grail/three_queues.cu": {"THREADS": 256, "LANES": 32, "STATUS": np.dtype(np.int64)},
+    "wcc.cu": {"THREADS": 512, "WARP_ROW": 32},
+}
 RMAT = Path(__file__).parents[1] / "gpu" / "rmat.cu"
 # Of each architecture the sizes that launchers derive from it (kernels/gpu/teams.py, paths/team.py, pagerank/tiles.py,
 # library/dynamic/pages/batches/cuda.py), or from it and the free memory (betweenness/certificate/cuda.py).
@@ -76,7 +82,7 @@ def covers(types: dict[str, np.dtype]) -> bool:
 
 
 @cache
-def sizes_of(source: str, architecture: str) -> dict[str, int]:
+def sizes_of(source: str, architecture: str) -> dict[str, Any]:
     """The sizes that a source needs as macros."""
     if source.startswith(SOURCES_TO_COMPARE):
         return PUBLISHED_SIZES.get(source.removeprefix(SOURCES_TO_COMPARE), {})

@@ -29,14 +29,14 @@ FORBIDDEN = {
 # Packages of algorithms, and what all of them may use. The rest of kernels/ (registry, oracle, __main__) uses algorithms.
 ALGORITHM_PACKAGES = {algorithm.solver.partition(":")[0].split(".")[1] for algorithm in ALGORITHMS}
 SHARED = {
-    "graph", "answers", "arrays", "derived", "algorithm", "preparing",
+    "graph", "answers", "arrays", "derived", "algorithm",
     "cpu", "gpu", "distributed", "certificate", "paths", "components", "layout", "hierarchy",
 }  # fmt: skip
 # An algorithm may import from another one what these packages export.
 CONTRACTS = ("", ".sharded", ".certificate", ".certificate.sharded")
 # A package of pipeline/ imports from those above it only; a package of one line may import from its line.
 LAYERS = (
-    {"markdown", "numerals", "redaction", "signals", "strict_json", "suggestions", "units"},
+    {"markdown", "numerals", "redaction", "registry", "signals", "strict_json", "suggestions", "units"},
     {"progress"},
     {"errors"},
     {"config", "texts"},
@@ -45,12 +45,14 @@ LAYERS = (
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "inspection"},
+    {"run", "reading", "inspection"},
     {"changes"},
     {"cli"},
 )
 MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6
 MOST_IGNORES = 30  # exclusive
+# Its entries name functions of all layers, which whoever reads an entry imports.
+REGISTRY = "pipeline.registry."
 MODULE = re.compile(r"(?:flows|pipeline|kernels|benchmarks|examples|tests)(?:\.\w+)+")
 
 
@@ -94,7 +96,7 @@ def _imports(path: Path) -> Iterator[Import]:
             for alias in node.names:
                 inside = f"{node.module}.{alias.name}"
                 yield Import(inside, None) if inside in modules() else Import(node.module, alias.name)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not module_of(path).startswith(REGISTRY):
             module, colon, name = node.value.partition(":")
             if MODULE.fullmatch(module) and colon and name.isidentifier():
                 yield Import(module, name)
@@ -117,7 +119,7 @@ def test_packages_import_in_one_direction(package):
 
 def test_no_import_cycles():
     graph = networkx.DiGraph()
-    for path in files(*PACKAGES):
+    for path in files(*PACKAGES, "benchmarks"):
         graph.add_edges_from((module_of(path), module) for module, _ in imports_of(path) if module in modules())
     graph.remove_edges_from(list(networkx.selfloop_edges(graph)))
     cycles = [sorted(part) for part in networkx.strongly_connected_components(graph) if len(part) > 1]
@@ -147,6 +149,14 @@ def test_stages_do_not_import_the_library_for_programs():
         path for suffix in ("cu", "cuh") for path in (ROOT / "kernels").rglob(f"*.{suffix}") if library not in path.parents
     ]
     assert not [path for path in sources if '"library/' in path.read_text(encoding="utf-8")]
+
+
+def test_packages_of_kernels_say_which_module_to_read_first():
+    packages = [path for path in files("kernels") if path.name == "__init__.py" and len(path.relative_to(ROOT).parts) == 3]
+    packages += (ROOT / "kernels" / "library").glob("*/__init__.py")
+    first = {path: re.search(r"^Read `([\w/]+\.py)`", ast.get_docstring(tree_of(path)) or "", re.MULTILINE) for path in packages}
+    named = {path: path.parent / match[1] for path, match in first.items() if match}
+    assert not [str(path) for path in packages if path not in named or not named[path].exists()]
 
 
 def test_an_algorithm_imports_only_the_contract_of_another():
@@ -236,7 +246,7 @@ def test_folders_have_few_files():
     counts: dict[Path, int] = {}
     for folder in (*PACKAGES, "benchmarks", "tests"):
         for path in (ROOT / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts:
+            if path.is_file() and not {"__pycache__", "results"} & {*path.parts}:  # measured tables are no code
                 counts[path.parent] = counts.get(path.parent, 0) + 1
     assert not {str(folder.relative_to(ROOT)): count for folder, count in counts.items() if count > MOST_FILES}
 

@@ -10,7 +10,7 @@ from kernels.distributed.dealing import Dealing, deal
 from kernels.distributed.shard import ShardAnswer
 from kernels.distributed.threads import run_ranks
 from kernels.graph import OFFSET, Array, Graph
-from kernels.layout.rows import take_rows
+from kernels.layout.laid_out import take_rows
 from tests.counts import of_the_day
 from tests.sharded.shards import cut_of, even_bounds, split
 

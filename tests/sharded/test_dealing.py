@@ -14,8 +14,8 @@ from kernels.bfs.sharded import bfs
 from kernels.distributed.dealing import BLOCKS_PER_RANK, Dealing, deal
 from kernels.forest.sharded import minimum_spanning_forest
 from kernels.graph import NO_ROW, OFFSET, Array, Graph
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
 from kernels.pagerank.sharded import pagerank
 from kernels.reachability import reachability
 from kernels.reachability.sharded import reachability as reachability_over_shards

@@ -14,8 +14,8 @@ from kernels.distributed import Shard, SingleRank
 from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
-from kernels.layout.lay_out import lay_out
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.building import build_csr
+from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sharded import shard_of
 from kernels.layout.sharded.cleaning import clean_arcs
 from pipeline.cluster.threads import LocalThreads
@@ -46,9 +46,9 @@ def edges_of(edges: EdgeList, dtype: type = np.int64) -> Edges:
     return Edges(src, dst, np.array([row[2] for row in rows], dtype) if edges.weighted else None)
 
 
-def on_one_rank(edges: Edges, rules: Rules, window: int | None) -> Graph:
+def on_one_rank(edges: Edges, rules: ArcRules, window: int | None) -> Graph:
     """The graph that a single rank lays out."""
-    found = lay_out(edges, rules, window, SingleRank())
+    found = build_csr(edges, rules, window, SingleRank())
     out = found.take(0, "out")
     return Graph(found.ids, found.rows_by_id, out, found.take(0, "in") if "in" in found.directions else out, found.directed)
 
@@ -69,7 +69,12 @@ def same_shard(one: Shard, other: Shard) -> bool:
 
 
 def check(
-    edges: Edges, rules: Rules, window: int | None, size: int, bring: Callable[[Array], Array] = np.asarray, deals: bool = False
+    edges: Edges,
+    rules: ArcRules,
+    window: int | None,
+    size: int,
+    bring: Callable[[Array], Array] = np.asarray,
+    deals: bool = False,
 ) -> None:
     expected = on_one_rank(edges, rules, window)
     bounds = even_bounds(expected, size)
@@ -78,7 +83,7 @@ def check(
         expected, bounds = dealt(expected, dealing), dealing.bounds
 
     def work(communicator):
-        part = lay_out(part_of(edges, communicator.rank, size, bring), rules, window, communicator, deals=deals)
+        part = build_csr(part_of(edges, communicator.rank, size, bring), rules, window, communicator, deals=deals)
         return shard_of(part, communicator), part.first_position, to_host(part.rows_by_id)
 
     found = run_ranks(size, work, DEADLINE)
@@ -89,8 +94,8 @@ def check(
         assert same_shard(shard, other)
 
 
-UNDIRECTED = Rules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
-DIRECTED = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
+UNDIRECTED = ArcRules(range(0), both=True, keep_self_loops=False, keep_parallel=False)
+DIRECTED = ArcRules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
 
 
 @pytest.mark.parametrize("size", SOME_SIZES)
@@ -123,7 +128,7 @@ def random_edges(draw):
 )
 def test_random_edges_have_the_expected_shards_under_every_rule(edges, declared, rules, window, size):
     for deals in (False, True):
-        check(edges, Rules(declared, *rules), window, size, deals=deals)
+        check(edges, ArcRules(declared, *rules), window, size, deals=deals)
 
 
 @pytest.mark.parametrize("size", [2, 3, 8])
@@ -183,7 +188,7 @@ def content(folder) -> tuple:
 )
 def test_the_stored_graph_equals_that_of_a_single_rank(name, layout, size, tmp_path):
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
-    layout = LayoutConfig(**layout, shards=size, vector_extension=True)
+    layout = LayoutConfig(**layout, shards=size)
     one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"))
     many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", cluster=LocalThreads(size)))
     assert content(many) == content(one)
@@ -197,7 +202,7 @@ def test_the_stored_graph_equals_that_of_a_single_rank_for_every_weight_type(wei
     table = pa.table(columns | {"weight": pa.array(random.integers(0, 99, 2000)).cast(weight)})
     edges = table_folder(tmp_path, table, directed=directed, first_id=1, declared_vertices=400)
     for number in (2, 5):
-        layout = LayoutConfig(shards=number, order="windowed", window=64, vector_extension=True)
+        layout = LayoutConfig(shards=number, order="windowed", window=64)
         one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"one {number}"))
         many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / f"many {number}", cluster=LocalThreads(number)))
         assert content(many) == content(one)
@@ -223,7 +228,7 @@ def test_many_ranks_together_need_little_more_memory_than_two():
         def work(communicator):
             mine = slice(*cuts[communicator.rank : communicator.rank + 2])
             part = Edges(edges.src[mine], edges.dst[mine], None)
-            return shard_of(lay_out(part, UNDIRECTED, 4096, communicator), communicator)
+            return shard_of(build_csr(part, UNDIRECTED, 4096, communicator), communicator)
 
         tracemalloc.start()
         try:

@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.one_gpu.peers import Peer, same_distances, same_parts, same_ranks, same_weight
 from kernels.cpu.parallel import inverse
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
 
 HERE = Path(__file__).parent
 SOURCES = (

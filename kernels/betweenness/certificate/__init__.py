@@ -21,7 +21,7 @@ import numpy as np
 
 from kernels.answers import Betweenness, Certificate
 from kernels.arrays import frozen, is_cupy
-from kernels.betweenness.parameters import Parameters, Scale, checked, rows_of, scale
+from kernels.betweenness.parameters import BetweennessParameters, DependencyUnits, checked, rows_of, scale
 from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
 from kernels.certificate.rules import Broken, at, name_of, require_form
@@ -53,14 +53,14 @@ def certify_betweenness(graph: Graph, answer: Betweenness, **options: Any) -> Ce
         return Certificate(False, str(broken), RULES)
 
 
-class Found(NamedTuple):
+class PathWeights(NamedTuple):
     """What the paths from some sources weigh, and a bound on the relative error of that."""
 
     weight: float
     error: float
 
 
-def _check(graph: Graph, answer: Betweenness, parameters: Parameters) -> Certificate:
+def _check(graph: Graph, answer: Betweenness, parameters: BetweennessParameters) -> Certificate:
     num_rows, kind = graph.num_vertices, type(graph.ids) if is_cupy(graph) else np.ndarray
     stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64), kind)
     sources = rows_of(parameters, graph.ids)
@@ -68,23 +68,23 @@ def _check(graph: Graph, answer: Betweenness, parameters: Parameters) -> Certifi
     dependencies = in_units(graph, stated, units) * 2.0**-units.bits
     drawn = weights_of(dependencies)
     if is_cupy(graph):
-        found = _on_gpu(graph, parameters.weights, sources, drawn)
+        weighed = _on_gpu(graph, parameters.weights, sources, drawn)
     else:
         parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
-        found = combined(over_items(parts, lambda part: of_sources(graph, parameters.weights, part, drawn)))
-    least = compared(drawn, dependencies, len(sources), units, found)
+        weighed = combined(over_items(parts, lambda part: of_sources(graph, parameters.weights, part, drawn)))
+    least = compared(drawn, dependencies, len(sources), units, weighed)
     return Certificate(True, "", (*RULES, f"{least}; {parameters.stated(num_rows)}"))
 
 
-def _on_gpu(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Found:
+def _on_gpu(graph: Graph, weights: bool, sources: Array, drawn: Array) -> PathWeights:
     from kernels.betweenness.certificate.cuda import paths_from
 
     weight, rounds, logarithm = paths_from(graph, weights, sources, drawn)
     terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
-    return Found(weight, relative_error(rounds, terms, logarithm))
+    return PathWeights(weight, relative_error(rounds, terms, logarithm))
 
 
-def in_units(graph: Any, stated: Array, units: Scale) -> Array:
+def in_units(graph: Any, stated: Array, units: DependencyUnits) -> Array:
     """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so."""
     dependencies = np.rint(stated / units.factor)
     exact = (dependencies * units.factor == stated) | (dependencies > _EXACT)
@@ -103,22 +103,22 @@ def weights_of(dependencies: Array) -> Array:
     return drawn
 
 
-def combined(found: Sequence[Found]) -> Found:
+def combined(parts: Sequence[PathWeights]) -> PathWeights:
     """What the paths from all sources weigh."""
-    return Found(math.fsum(of.weight for of in found), max(of.error for of in found))
+    return PathWeights(math.fsum(of.weight for of in parts), max(of.error for of in parts))
 
 
-def compared(drawn: Array, dependencies: Array, sources: int, units: Scale, found: Found) -> str:
+def compared(drawn: Array, dependencies: Array, sources: int, units: DependencyUnits, paths: PathWeights) -> str:
     """Compare the weighted sum of the stated `dependencies` with what paths weigh; say which wrong values would be seen."""
     stated = float((drawn * dependencies).sum())
-    tolerance = (2 * found.error + EPS * LAMBDA * math.sqrt(len(drawn))) * max(stated, found.weight)
+    tolerance = (2 * paths.error + EPS * LAMBDA * math.sqrt(len(drawn))) * max(stated, paths.weight)
     tolerance += LAMBDA * math.sqrt(sources) * float(np.sqrt((drawn**2).sum())) * 2.0**-units.bits
-    if not abs(stated - found.weight) <= tolerance:
-        raise Broken(f"the weighted sum of all values is {stated:.15g}, but paths weigh {found.weight:.15g}")
+    if not abs(stated - paths.weight) <= tolerance:
+        raise Broken(f"the weighted sum of all values is {stated:.15g}, but paths weigh {paths.weight:.15g}")
     return f"one wrong value is seen if the sum of its dependencies, plus 1, is wrong by {2 * tolerance:.0e} of that"
 
 
-def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Found:
+def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> PathWeights:
     """What the paths from some sources weigh; Broken where a distance is wrong."""
     search, certify = (sssp, certify_sssp) if weights and graph.out.weights is not None else (bfs, certify_bfs)
     lengths = graph.into.weights if search is sssp and graph.into.weights is not None else np.empty(0, np.int64)
@@ -135,7 +135,7 @@ def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Fou
         depth, terms = follow(arcs, source, paths.distance, order, drawn, (logarithms, means))
         weight.append(float(means.sum()))
         error = max(error, relative_error(depth, terms, float(logarithms[order].max())))
-    return Found(math.fsum(weight), error)
+    return PathWeights(math.fsum(weight), error)
 
 
 def relative_error(depth: int, terms: int, logarithm: float) -> float:
@@ -145,14 +145,14 @@ def relative_error(depth: int, terms: int, logarithm: float) -> float:
 
 @njit(cache=True, nogil=True)
 def follow(
-    into: tuple[Array, Array, Array], source: int, distance: Array, order: Array, drawn: Array, found: tuple[Array, Array]
+    into: tuple[Array, Array, Array], source: int, distance: Array, order: Array, drawn: Array, results: tuple[Array, Array]
 ) -> tuple[int, int]:
     """Set the logarithm of the number of paths, and the mean weight of their inner vertices, of rows in order of distance.
 
     Returns the largest number of different distances on a path, at most that of all, and the most arcs of a row.
     """
     offsets, indices, lengths = into
-    logarithms, means = found
+    logarithms, means = results
     depth, terms, last = 0, 1, distance[source]
     logarithms[source] = 0.0
     for row in order:

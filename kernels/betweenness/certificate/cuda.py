@@ -5,7 +5,8 @@ import math
 import cupy
 import numpy as np
 
-from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, MOST_THREADS, THREADS, WORDS
+from kernels.betweenness.certificate.constants import BLOCK, DEEP, LONG_ROW, WORDS
+from kernels.betweenness.constants import DEEP_THREADS, MOST_THREADS
 from kernels.bfs import bfs
 from kernels.certificate.rules import Broken, name_of
 from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer
@@ -36,8 +37,8 @@ def paths_from(graph: Graph, weights: bool, sources: Array, drawn: Array) -> tup
     groups = at_once("the proof of betweenness from one source", of_groups[width])
     step = width * min(groups, max(1, _MOST_BYTES // max(of_groups[width], 1)))
     parts = (starting[begin : begin + step] for begin in range(0, len(starting), step))
-    found = [_follow(graph, weighted, some, drawn, num_rows, width) for some in parts]
-    sums, rounds, logarithms = zip((0.0, 0, 0.0), *found, strict=True)
+    followed = [_follow(graph, weighted, some, drawn, num_rows, width) for some in parts]
+    sums, rounds, logarithms = zip((0.0, 0, 0.0), *followed, strict=True)
     return math.fsum(sums), max(rounds), max(logarithms)
 
 
@@ -49,9 +50,9 @@ def _follow_by_blocks(graph: Graph, sources: Array, drawn: Array) -> tuple[float
     weights, logarithms, levels = cupy.empty(count), cupy.empty(count), cupy.empty(count, np.int64)
     arcs = graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices
     memory = cupy.empty((blocks, num_rows, 4)), cupy.empty((blocks, num_rows), row)
-    asked = drawn, sources, np.int64(count), np.int64(num_rows), *memory, weights, logarithms, levels
-    source, threads = "betweenness/certificate/follow_deep.cu", THREADS if blocks > processors else MOST_THREADS
-    launch(source, "follow_from_each", threads, None, *arcs, *asked, blocks=blocks, plain=True, ROW=row)
+    inputs = drawn, sources, np.int64(count), np.int64(num_rows), *memory, weights, logarithms, levels
+    source, threads = "betweenness/certificate/follow_deep.cu", DEEP_THREADS if blocks > processors else MOST_THREADS
+    launch(source, "follow_from_each", threads, None, *arcs, *inputs, blocks=blocks, plain=True, ROW=row)
     return float(weights.sum()), int(levels.max()), float(logarithms.max())
 
 
@@ -62,14 +63,14 @@ def _follow(graph: Graph, weighted: bool, sources: Array, drawn: Array, num_rows
     paths, masks = cupy.empty((places, width, 2)), cupy.empty((3, places), np.uint32)
     weight = into.weights.dtype if weighted and into.weights is not None else np.dtype(np.int32)
     arcs = into.offsets, into.indices, pointer(into.weights if weighted else None), long_rows, np.int64(len(long_rows))
-    asked = drawn, sources, np.int64(len(sources)), np.int64(num_rows), np.int64(places), pointer(distances)
+    inputs = drawn, sources, np.int64(len(sources)), np.int64(num_rows), np.int64(places), pointer(distances)
     types = {"ROW": row, "WEIGHT": weight, "SUM": distance_dtype(into.weights if weighted else None)}
     modern = int(cupy.cuda.Device().compute_capability) >= 90  # needs fewer registers
     sizes = {"WIDTH": width, "GROUP_BLOCKS": 2 if width < _WIDTHS[0] else 4 if modern else 3}
     for name in ("follow",) * (not weighted) + ("follow_logarithms",):
         control = cupy.zeros(WORDS, np.float64)
         state = paths, masks[:1], masks[1:], control
-        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *asked, *state, **sizes, **types)
+        launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *inputs, *state, **sizes, **types)
         words = control.get()
         if not words.view(np.uint32)[_FAILED]:
             break

@@ -25,18 +25,18 @@ from kernels.paths.team import MOST_ROWS
 _SOURCE = "bfs/sharded/bfs.cu"
 _PUSHED_SHARE = 128  # push a frontier with at most 1/128 of the unseen arcs, because marking an arc costs more than reading one
 _FEW_ARCS = 1 << 24  # unseen arcs per rank up to which reading all of them is faster than a push with its exchange
-_FOUND = slice(2, 4)  # words of Control (bottom_up.cuh): rows and arcs found in the first level
+_REACHED = slice(2, 4)  # words of Control (bottom_up.cuh): rows and arcs found in the first level
 
 
 def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAnswer[Paths]:
     """Answer `kernels.bfs.sharded.bfs` on CuPy arrays."""
     halo = Halo(shard, communicator)
-    totals, found = totals_of(shard, communicator), None
+    totals, counted = totals_of(shard, communicator), None
     if totals.long_paths:
-        found = count_hops(halo, shard.local_out, shard.local_into, shard.own_numbers(source_row), MOST_ROWS)
-        if found is None:
+        counted = count_hops(halo, shard.local_out, shard.local_into, shard.own_numbers(source_row), MOST_ROWS)
+        if counted is None:
             note_many_rows(shard)
-    distance, predecessor, supersteps = found or _search_levels(halo, source_row, totals.num_arcs)
+    distance, predecessor, supersteps = counted or _search_levels(halo, source_row, totals.num_arcs)
     to_global_rows(shard, predecessor)
     return ShardAnswer(Paths(source_row, distance, predecessor), supersteps)
 
@@ -64,7 +64,7 @@ class _Levels:
         self._bits, self._out, self._into, self._row = HaloBits(halo), shard.local_out, shard.local_into, shard.ghosts.dtype
         self._size, self._control = np.int64(num_own), cupy.empty(CONTROL_WORDS, np.uint64)
         self._visited, self._skipped = cupy.empty_like(closed), cupy.empty_like(closed)
-        self._frontier, self._found, self._marks = (self._bits.empty() for _ in range(3))
+        self._frontier, self._next_frontier, self._marks = (self._bits.empty() for _ in range(3))
         self.distance, self.predecessor = cupy.empty(num_own, np.int64), cupy.empty(num_own, self._row)
         for name in ("push", "pull"):  # loaded here, because no kernel may be loaded during an exchange (`exchange_then`)
             cooperative(_SOURCE, name, THREADS, cupy.cuda.Device().id, 0, ROW=self._row)
@@ -86,12 +86,12 @@ class _Levels:
         return rows, arcs
 
     def _pull(self, level: int, pushed: bool) -> list[int]:
-        bitmaps = self._frontier, self._visited, self._marks, self._skipped, self._found
+        bitmaps = self._frontier, self._visited, self._marks, self._skipped, self._next_frontier
         launch(_SOURCE, "pull", THREADS, None, self._into.offsets, self._into.indices, self._out.offsets, self._size,
                np.int64(self._bits.words), np.bool_(pushed), *bitmaps, self.distance, self.predecessor, *self._lists,
                np.int64(level), self._control, ROW=self._row)  # fmt: skip
-        self._frontier, self._found = self._found, self._frontier
-        return self._bits.refresh(self._frontier, self._control[_FOUND])
+        self._frontier, self._next_frontier = self._next_frontier, self._frontier
+        return self._bits.refresh(self._frontier, self._control[_REACHED])
 
 
 def _list(csr: Csr, arcs: int, shard: Shard) -> Array:

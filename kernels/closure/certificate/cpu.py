@@ -36,7 +36,7 @@ def check(graph: Graph, closure: Closure) -> None:
         raise Broken(f"for vertices that reach each other: {broken}") from None
     of_rows = labels, positions
     different = over_items(ranges_of_rows(begins), lambda part: _different(part, pairs, rows, of_rows))
-    if differing := [found for found in different if found >= 0]:
+    if differing := [place for place in different if place >= 0]:
         names = name_of(graph, differing[0]), name_of(graph, labels[differing[0]])
         raise Broken(f"vertices {names[0]} and {names[1]} reach each other, but not the same vertices")
     behind = np.zeros(length, np.bool_)

@@ -7,7 +7,7 @@ from kernels.answers import Closure, Components
 from kernels.certificate.launches import require_device_form, require_held
 from kernels.certificate.rules import out_of_order
 from kernels.closure.certificate import cpu
-from kernels.closure.certificate.constants import THREADS
+from kernels.closure.constants import THREADS
 from kernels.gpu.loader import launch
 from kernels.graph import Graph
 from kernels.scc.certificate import check_scc

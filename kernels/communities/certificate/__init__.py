@@ -69,8 +69,8 @@ def _require_preferred(graph: Graph, labels: Array) -> None:
     cuts = np.unique(np.minimum(np.searchsorted(ends, marks), graph.num_vertices)).tolist()
     blocks = [slice(*pair) for pair in pairwise(cuts)]
     parallel = len(blocks) > 1 and not is_cupy(graph)
-    found = over_items(blocks, lambda block: _astray(graph, labels, block), parallel=parallel)
-    for row, votes, other, more in (reason for reason in found if reason):
+    reasons = over_items(blocks, lambda block: _astray(graph, labels, block), parallel=parallel)
+    for row, votes, other, more in (reason for reason in reasons if reason):
         raise Broken(
             f"vertex {name_of(graph, row)}: {votes} arcs within its community {name_of(graph, labels[row])}, "
             f"but {more} to community {name_of(graph, other)}"

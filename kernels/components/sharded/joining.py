@@ -21,7 +21,7 @@ from kernels.graph import OFFSET, Array
 GATHERED = 1 << 16  # edges of all ranks together that every rank may hold: 3 MiB
 
 
-class Edges(NamedTuple):
+class RankedEdges(NamedTuple):
     """Edges of a rank, ordered by (weight, low, high), in which only parallel edges are equal.
 
     All arrays are NumPy's or all are CuPy's, the same on all ranks.
@@ -35,12 +35,12 @@ class Edges(NamedTuple):
     low: Array
     high: Array
 
-    def take(self, places: Array) -> "Edges":
+    def take(self, places: Array) -> "RankedEdges":
         """The edges at these indices."""
-        return Edges(*(column[places] for column in self))
+        return RankedEdges(*(column[places] for column in self))
 
 
-def join(owners: Owners, edges: Edges, gathered: int) -> tuple[Array, Array]:
+def join(owners: Owners, edges: RankedEdges, gathered: int) -> tuple[Array, Array]:
     """Find the forest of least weight. A collective.
 
     Args:
@@ -77,12 +77,12 @@ def _order(*keys: Array) -> Array:
     return np.lexsort(keys[::-1])
 
 
-def _needed(edges: Edges) -> Array:
+def _needed(edges: RankedEdges) -> Array:
     """Which edges may be in the forest; a GPU keeps those that close cycles until their endpoints are in one tree."""
     return edges.near != edges.far if is_cupy_array(edges.near) else _span(edges.near, edges.far)[0]
 
 
-def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Array]:
+def _round(owners: Owners, edges: RankedEdges, root: Array) -> tuple[RankedEdges, Array, Array]:
     """Join each tree by its lightest edge; return the edges left, indices of those taken here, and indices of those left."""
     ends = np.stack([edges.near, edges.far], axis=1).ravel()
     trees, first, tree = np.unique(ends, return_index=True, return_inverse=True)
@@ -96,7 +96,7 @@ def _round(owners: Owners, edges: Edges, root: Array) -> tuple[Edges, Array, Arr
     return edges._replace(near=near, far=far).take(left), best[won == rank], left
 
 
-def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: Edges, rank: Array) -> Array:
+def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: RankedEdges, rank: Array) -> Array:
     """Let the root of each tree be the tree that its lightest edge leads to; return the rank that has this edge."""
     here, other, *key, source = owners.send(trees, others, best.weight, best.low, best.high, rank)
     weight, low, high = key
@@ -123,12 +123,12 @@ def _jump(owners: Owners, root: Array) -> None:
         root[below] = above
 
 
-def _finish(owners: Owners, edges: Edges, root: Array) -> Array:
+def _finish(owners: Owners, edges: RankedEdges, root: Array) -> Array:
     """Gather the edges of all ranks and join their endpoints; return indices of this rank's edges that were taken."""
     owners.supersteps += 1
     communicator = owners.communicator
     parts = [communicator.gather(to_host(column)) for column in edges]
-    gathered = Edges(*(np.concatenate(part) for part in parts))
+    gathered = RankedEdges(*(np.concatenate(part) for part in parts))
     order = _order(gathered.weight, gathered.low, gathered.high)
     needed, ends, top = _span(gathered.near[order], gathered.far[order])
     if len(ends):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kernels.components.sharded.joining import GATHERED, Edges, join, unite_all
+from kernels.components.sharded.joining import GATHERED, RankedEdges, join, unite_all
 from kernels.distributed.columns import lower_at
 from kernels.distributed.owners import Owners
 from kernels.graph import NO_ROW, OFFSET, Array
@@ -35,7 +35,7 @@ def join_and_name(owners: Owners, near: Array, far: Array, positions: Array, row
 
 def name_by_rounds(owners: Owners, near: Array, far: Array, positions: Array, rows: Array, gathered: int) -> Array:
     """As `join_and_name`, also on GPUs; no rank ever holds all numbers."""
-    edges = Edges(near, far, np.zeros_like(near), np.minimum(near, far), np.maximum(near, far))
+    edges = RankedEdges(near, far, np.zeros_like(near), np.minimum(near, far), np.maximum(near, far))
     return smallest_ids(owners, join(owners, edges, min(gathered, GATHERED))[0], positions, rows)
 
 

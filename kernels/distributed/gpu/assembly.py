@@ -9,7 +9,7 @@ import cupy
 from kernels.arrays import ArcMemory
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu.memory import put
-from kernels.distributed.gpu.numbering import Numbering, local_arcs
+from kernels.distributed.gpu.numbering import GhostNumbering, local_arcs
 from kernels.distributed.shard import LocalArcs, Shard, StoredRows
 from kernels.graph import Csr
 
@@ -18,7 +18,7 @@ def assemble(rank: int, dealing: Dealing, stored: StoredRows, memory: ArcMemory)
     """Answer `kernels.distributed.assembly.assemble`; the given arrays may be NumPy's, also memory maps, or CuPy's."""
     bounds, directions = dealing.bounds, stored.directions
     rows, num_vertices = range(int(bounds[rank]), int(bounds[rank + 1])), int(bounds[-1])
-    numbering = Numbering(rows, num_vertices, stored.out[0].indices.dtype)
+    numbering = GhostNumbering(rows, num_vertices, stored.out[0].indices.dtype)
     neighbours = [put([csr.indices for csr in blocks], memory) for blocks in directions]
     for indices in neighbours:
         dealing.dealt(indices, indices)

@@ -3,7 +3,7 @@
    The messages to or from all peers are in one buffer: that of peer p has the words words[p] <= w < words[p + 1], and its last
    BITS_SUM_WORDS words are two 64-bit numbers that all ranks add up. Bit i of an earlier word is for entry bounds[p] +
    32 (w - words[p]) + i of a list of rows, if that is below bounds[p + 1]. The list has one peer's rows after the other's:
-     asked    own rows, by local rows, that the peer has as ghosts;
+     mirrored    own rows, by local rows, that the peer has as ghosts;
      ghosts   the ghosts that the peer owns, which have the local rows from num_own on.
    In a bitmap by local rows, bit (row mod 32) of word row / 32 stands for a row; it has one word more than it needs.
    If a peer is lost, these kernels still run, on undefined messages: bits without a list entry are never used.
@@ -25,18 +25,18 @@ __device__ __forceinline__ Word word_of(const int64_t* words, const int64_t* bou
     return Word{first, bounds[peer + 1] - first, word - words[peer + 1] + BITS_SUM_WORDS};
 }
 
-/* Pack the bits of the rows that others asked for, followed by the words of `sums`. A warp packs BITS_BATCH words at a time to
-   hide the latency of two dependent loads, of a row and then of its bit. */
-extern "C" __global__ void pack_asked(
-    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* bits, const uint32_t* sums,
-    uint32_t* message) {
+/* Pack the bits of the rows that others have as ghosts, followed by the words of `sums`. A warp packs BITS_BATCH words at a time,
+   which hides the latency of two dependent loads, of a row and then of its bit. */
+extern "C" __global__ void pack_mirrored(
+    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* mirrored, const uint32_t* bits,
+    const uint32_t* sums, uint32_t* message) {
     const int lane = threadIdx.x & 31;
     for (int64_t at = global_thread() / 32 * BITS_BATCH; at < num_words; at += num_threads() / 32 * BITS_BATCH) {
         ROW rows[BITS_BATCH];
         uint32_t near[BITS_BATCH], own = 0;
         for (int k = 0; k < BITS_BATCH; ++k) {
             const Word word = word_of(words, bounds, min(at + k, num_words - 1));
-            rows[k] = lane < word.count ? asked[word.first + lane] : -1;
+            rows[k] = lane < word.count ? mirrored[word.first + lane] : -1;
         }
         for (int k = 0; k < BITS_BATCH; ++k) {
             near[k] = rows[k] < 0 ? 0 : bits[rows[k] >> 5];
@@ -53,13 +53,14 @@ extern "C" __global__ void pack_asked(
 }
 
 /* Set the bits of the own rows whose bits were received. */
-extern "C" __global__ void mark_asked(
-    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* asked, const uint32_t* message, uint32_t* bits) {
+extern "C" __global__ void mark_mirrored(
+    const int64_t* words, const int64_t* bounds, int64_t num_words, const ROW* mirrored, const uint32_t* message,
+    uint32_t* bits) {
     for (int64_t place = global_thread(); place < num_words * 32; place += num_threads()) {
         if (message[place >> 5] >> (place & 31) & 1) {
             const Word word = word_of(words, bounds, place >> 5);
             if ((place & 31) < word.count) {
-                const ROW row = asked[word.first + (place & 31)];
+                const ROW row = mirrored[word.first + (place & 31)];
                 atomicOr(bits + (row >> 5), 1u << (row & 31));
             }
         }

@@ -26,7 +26,7 @@ class _Layout(NamedTuple):
     on_device: tuple[Array, ...]  # `words` and `bounds` of bits.cu
 
 
-class _Messages:
+class _BitMessages:
     """The buffer of messages to or from all ranks, uint32, and each rank's part of it."""
 
     def __init__(self, layout: _Layout):
@@ -45,8 +45,8 @@ class HaloBits:
         shard = halo.shard
         self._halo, self._num_own, self._row = halo, np.int64(len(shard.ids)), shard.ghosts.dtype
         self.words = words_of(len(shard.ids) + shard.num_ghosts) + 1
-        asked, ghosts = halo.derived.get(_layouts, lambda: _layouts(halo))
-        self._asked, self._ghosts = _Messages(asked), _Messages(ghosts)
+        mirrored, ghosts = halo.derived.get(_layouts, lambda: _layouts(halo))
+        self._mirrored, self._ghosts = _BitMessages(mirrored), _BitMessages(ghosts)
         self._sums = empty_pinned(BITS_SUM_WORDS // 2, np.uint64)
 
     def empty(self) -> Any:
@@ -63,30 +63,30 @@ class HaloBits:
         Returns:
             The sums.
         """
-        asked, ghosts = self._asked, self._ghosts
+        mirrored, ghosts = self._mirrored, self._ghosts
         sums = cupy.zeros(BITS_SUM_WORDS // 2, np.uint64) if sums is None else sums
-        self._launch("pack_asked", asked, _WORD / BITS_BATCH, self._halo.all_asked, bits, sums, asked.buffer)
+        self._launch("pack_mirrored", mirrored, _WORD / BITS_BATCH, self._halo.all_mirrored, bits, sums, mirrored.buffer)
 
         def put() -> None:
             self._launch("put_ghosts", ghosts, 1, self._num_own, ghosts.buffer, bits, sums)
             sums.get(out=self._sums, blocking=False)
 
-        self._halo.communicator.exchange_then(asked.parts, ghosts.parts, put)
+        self._halo.communicator.exchange_then(mirrored.parts, ghosts.parts, put)
         totals: list[int] = self._sums.tolist()
         return totals
 
     def mark_owners(self, bits: Array, then: Callable[[], Any] = lambda: None) -> Any:
         """Set the bits of own rows that are set for ghosts on other ranks; a collective. `then` as in `exchange_then`."""
-        asked, ghosts = self._asked, self._ghosts
+        mirrored, ghosts = self._mirrored, self._ghosts
         self._launch("pack_ghosts", ghosts, 1, self._num_own, bits, ghosts.buffer)
 
         def mark() -> Any:
-            self._launch("mark_asked", asked, _WORD, self._halo.all_asked, asked.buffer, bits)
+            self._launch("mark_mirrored", mirrored, _WORD, self._halo.all_mirrored, mirrored.buffer, bits)
             return then()
 
-        return self._halo.communicator.exchange_then(ghosts.parts, asked.parts, mark)
+        return self._halo.communicator.exchange_then(ghosts.parts, mirrored.parts, mark)
 
-    def _launch(self, name: str, messages: _Messages, threads_per_word: float, *arguments: Any) -> None:
+    def _launch(self, name: str, messages: _BitMessages, threads_per_word: float, *arguments: Any) -> None:
         words = len(messages.buffer)
         if words:
             layout = *messages.layout, np.int64(words)
@@ -99,15 +99,15 @@ def words_of(bits: int) -> int:
 
 
 def _layouts(halo: Halo) -> tuple[_Layout, _Layout]:
-    """Layouts of the messages about own rows that others asked for, and about the ghosts.
+    """Layouts of the messages about own rows that others have as ghosts, and about the ghosts.
 
     It also loads the kernels, which `exchange_then` must not do later.
     """
     device = cupy.cuda.Device().id
-    for name in ("pack_asked", "put_ghosts", "pack_ghosts", "mark_asked"):
+    for name in ("pack_mirrored", "put_ghosts", "pack_ghosts", "mark_mirrored"):
         cuda.cooperative(_SOURCE, name, _THREADS, device, 0, ROW=halo.shard.ghosts.dtype)
     rank = halo.shard.rank
-    return _layout([len(rows) for rows in halo.asked], rank), _layout(np.diff(halo.shard.ghost_bounds).tolist(), rank)
+    return _layout([len(rows) for rows in halo.mirrored], rank), _layout(np.diff(halo.shard.ghost_bounds).tolist(), rank)
 
 
 def _layout(counts: list[int], rank: int) -> _Layout:

@@ -44,7 +44,7 @@ def library() -> Any:
     return nccl
 
 
-class Connection:
+class NcclConnection:
     """One rank's end, on the current GPU.
 
     Args:

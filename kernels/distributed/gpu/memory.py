@@ -53,8 +53,8 @@ class Staging(local):
 def fetch_all(array: cupy.ndarray) -> Array:
     """Copy a CuPy array to a new NumPy array, on several threads if it is large."""
     if array.nbytes < _STAGED:
-        found: Array = array.get()
-        return found
+        fetched: Array = array.get()
+        return fetched
     flat, staging, step = array.reshape(-1), Staging(array.device), STAGED_BYTES // array.itemsize
     there = np.empty(array.size, array.dtype)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.distributed.communicator import Communicator, Result, put
-from kernels.distributed.gpu.connection import Connection, library
+from kernels.distributed.gpu.connection import NcclConnection, library
 from kernels.distributed.threads import DEADLINE
 from kernels.gpu.transfer import empty_pinned
 from kernels.graph import Array
@@ -50,7 +50,7 @@ class BetweenGpus(Communicator):
         self, unique_id: bytes, rank: int, size: int, deadline: float = DEADLINE, check_peers: Callable[[], None] = lambda: None
     ) -> None:
         self.rank, self.size, self.unique_id = rank, size, unique_id
-        self._there = Connection(unique_id, rank, size, deadline, check_peers)
+        self._there = NcclConnection(unique_id, rank, size, deadline, check_peers)
         self._bytes = self._there.library.NCCL_UINT8
         self._announcement, self._announcements = _pinned((size, 2), np.int64), _pinned((size, size, 2), np.int64)
 
@@ -68,11 +68,11 @@ class BetweenGpus(Communicator):
         self._there.check_peers = check_peers
 
     def close(self) -> None:
-        """See `Connection.close`."""
+        """See `NcclConnection.close`."""
         self._there.close()
 
     def abort(self) -> None:
-        """See `Connection.abort`."""
+        """See `NcclConnection.abort`."""
         self._there.abort()
 
     def exchange(self, parts: Sequence[Array], buffers: Sequence[Array] | None = None) -> list[Array]:
@@ -126,14 +126,14 @@ class BetweenGpus(Communicator):
         with self._there.finishing() as stream:
             pointers = _address(sent), _address(received)
             self._there.nccl.allReduce(*pointers, sent.size, of_type, getattr(numbers, operation), stream)
-        return _own(received)
+        return _unpinned(received)
 
     def _all_gather(self, sent: Array) -> list[Array]:
         """Gather `_ready` arrays of one shape and type."""
         received = _empty_like(sent, (self.size, *sent.shape))
         with self._there.finishing() as stream:
             self._there.nccl.allGather(_address(sent), _address(received), sent.nbytes, self._bytes, stream)
-        received = _own(received)
+        received = _unpinned(received)
         return [received[rank, ...] for rank in range(self.size)]
 
     def _announce(self, parts: Sequence[Array]) -> Array:
@@ -220,7 +220,7 @@ def _ready(array: Array) -> Array:
     return array if _address(array) % _ALIGNED == 0 else array.copy()
 
 
-def _own(array: Array) -> Array:
+def _unpinned(array: Array) -> Array:
     """The same CuPy array, or a NumPy copy that does not hold pinned memory."""
     return array if is_cupy_array(array) else array.copy()
 

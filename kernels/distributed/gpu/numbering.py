@@ -6,7 +6,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.arrays import ArcMemory, Column
+from kernels.arrays import ArcMemory, ArrayOrFile
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.gpu.memory import put
 from kernels.gpu.loader import launch
@@ -18,7 +18,7 @@ _BLOCK = 1 << 24  # rows of `rows_by_id` that are on the device at a time
 
 def local_arcs(rows: range, num_vertices: int, ghosts: Array, csr: Csr, memory: ArcMemory = "device") -> Csr:
     """The arcs of `rows` by local rows, on the device; the given arrays may be NumPy's or CuPy's."""
-    numbering = Numbering(rows, num_vertices, ghosts.dtype)
+    numbering = GhostNumbering(rows, num_vertices, ghosts.dtype)
     numbering.find([cupy.asarray(ghosts)])
     return numbering.number([csr], put([csr.indices], memory), len(ghosts), memory)
 
@@ -26,10 +26,10 @@ def local_arcs(rows: range, num_vertices: int, ghosts: Array, csr: Csr, memory: 
 def ghosts_of(rows: range, neighbours: list[Array]) -> Array:
     """Answer `kernels.distributed.assembly.ghosts_of`."""
     greatest = max((int(part.max()) for part in neighbours if len(part)), default=0)
-    return Numbering(rows, greatest + 1, neighbours[0].dtype).find(neighbours)
+    return GhostNumbering(rows, greatest + 1, neighbours[0].dtype).find(neighbours)
 
 
-class Numbering:
+class GhostNumbering:
     """Which rows are ghosts, one bit each, and how many ghosts precede every 32nd row.
 
     Args:
@@ -64,7 +64,7 @@ class Numbering:
         weights = [block.weights for block in blocks if block.weights is not None]
         return Csr(offsets, neighbours, put(weights, memory) if weights else None)
 
-    def positions(self, rows_by_id: Column, dealing: Dealing, num_ghosts: int) -> tuple[Array, Array]:
+    def positions(self, rows_by_id: ArrayOrFile, dealing: Dealing, num_ghosts: int) -> tuple[Array, Array]:
         """Positions in the order of external ids, of the own rows and of the ghosts; `rows_by_id` are stored rows."""
         positions, ghost_positions = cupy.empty(len(self._rows), self._row), cupy.empty(num_ghosts, self._row)
         given = self._marks, self._before, positions, ghost_positions

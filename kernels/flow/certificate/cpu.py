@@ -32,10 +32,10 @@ def check(graph: Graph, flows: Flows) -> None:
     def check_some(part: range) -> tuple[int, int, int]:
         scratch = np.zeros(graph.num_vertices, np.int64), np.empty(graph.num_arcs, np.int64)
         for pair in part:
-            asked = int(flows.src[pair]), int(flows.dst[pair]), int(flows.vertices[pair])
+            terminals = int(flows.src[pair]), int(flows.dst[pair]), int(flows.vertices[pair])
             carried, cut = slice(*flows.flow_begins[pair : pair + 2]), slice(*flows.cut_begins[pair : pair + 2])
             flow = flows.flow_arcs[carried], flows.amounts[carried], flows.cut_src[cut], flows.cut_dst[cut]
-            wrong, where, sent[pair] = _check_pair(arcs, rows, asked, flow, scratch)
+            wrong, where, sent[pair] = _check_pair(arcs, rows, terminals, flow, scratch)
             if wrong:
                 return int(wrong), int(where), pair
         return 0, 0, 0
@@ -60,11 +60,11 @@ def _reason(graph: Graph, wrong: int, where: int) -> str:
 
 
 @njit(cache=True, nogil=True)
-def _check_pair(arcs: Arcs, rows: Rows, asked: Pair, flow: Flow, scratch: tuple[Array, Array]) -> tuple[int, int, int]:
+def _check_pair(arcs: Arcs, rows: Rows, terminals: Pair, flow: Flow, scratch: tuple[Array, Array]) -> tuple[int, int, int]:
     """What is wrong with a pair, or 0; where; and what the source sends."""
     balance, carried = scratch
-    source, target, stated = asked
-    wrong, where = _carry(arcs, asked, flow, balance, carried)
+    source, target, stated = terminals
+    wrong, where = _carry(arcs, terminals, flow, balance, carried)
     sent = balance[source]
     if wrong:
         return wrong, where, sent
@@ -80,7 +80,7 @@ def _check_pair(arcs: Arcs, rows: Rows, asked: Pair, flow: Flow, scratch: tuple[
 
 
 @njit(cache=True, nogil=True)
-def _carry(arcs: Arcs, asked: Pair, flow: Flow, balance: Array, carried: Array) -> tuple[int, int]:
+def _carry(arcs: Arcs, terminals: Pair, flow: Flow, balance: Array, carried: Array) -> tuple[int, int]:
     """Write what arcs carry, and what rows send more than they receive; return what is wrong, and where."""
     tails, heads, capacity = arcs
     carriers, amounts, _, _ = flow
@@ -92,7 +92,7 @@ def _carry(arcs: Arcs, asked: Pair, flow: Flow, balance: Array, carried: Array) 
         balance[tails[arc]] += amounts[number]
         balance[heads[arc]] -= amounts[number]
     for row in range(len(balance)):
-        if balance[row] != 0 and row not in asked[:2]:
+        if balance[row] != 0 and row not in terminals[:2]:
             return _KEPT, row
     return 0, 0
 

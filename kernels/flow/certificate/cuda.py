@@ -8,7 +8,7 @@ from kernels.certificate.launches import require_device_form, require_held
 from kernels.certificate.rules import differing
 from kernels.flow.capacities import as_weights, capacities
 from kernels.flow.certificate import cpu
-from kernels.flow.certificate.constants import THREADS
+from kernels.flow.constants import PROOF_THREADS
 from kernels.gpu.loader import at_once, launch
 from kernels.graph import OFFSET, Graph, distance_dtype
 
@@ -41,7 +41,7 @@ def _holds(graph: Graph, flows: Flows) -> bool:
         )
         slots = cupy.empty((count, arcs), np.int64), cupy.empty((count, rows), np.int64), cupy.empty((count, rows), row)
         arguments = (*held, *ends, *lists, *slots, sent[some], broken)
-        launch("flow/certificate/flows.cu", "check_flows", THREADS, None, *arguments, blocks=count, plain=True, ROW=row)
+        launch("flow/certificate/flows.cu", "check_flows", PROOF_THREADS, None, *arguments, blocks=count, plain=True, ROW=row)
     return not broken[0] and not differing(flows.value, as_weights(graph, sent)).any()
 
 

@@ -67,7 +67,7 @@ __device__ bool misplaced(const Graph& graph, const Cut& cut, const int64_t* rea
     return entries != arcs || !reached[src] || reached[dst];
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 2)
+extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 2)
 check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity, const ROW* positions, int64_t num_rows,
             int64_t num_arcs, const ROW* src, const ROW* dst, const int64_t* vertices, const int64_t* flow_begins,
             const ROW* tails, const int64_t* flow_arcs, const int64_t* amounts, const int64_t* cut_begins, const ROW* cut_src,
@@ -80,14 +80,14 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
     ROW* queue = queues + slot * num_rows;
     const ROW source = src[slot], target = dst[slot];
     bool wrong = false;
-    for (int64_t arc = threadIdx.x; arc < num_arcs; arc += THREADS) {
+    for (int64_t arc = threadIdx.x; arc < num_arcs; arc += PROOF_THREADS) {
         carried[arc] = 0;
     }
-    for (int64_t row = threadIdx.x; row < num_rows; row += THREADS) {
+    for (int64_t row = threadIdx.x; row < num_rows; row += PROOF_THREADS) {
         balance[row] = 0;
     }
     __syncthreads();
-    for (int64_t entry = begin + threadIdx.x; entry < end; entry += THREADS) {
+    for (int64_t entry = begin + threadIdx.x; entry < end; entry += PROOF_THREADS) {
         const int64_t arc = flow_arcs[entry], amount = amounts[entry];
         wrong |= amount <= 0 || amount > capacity[arc] || (entry > begin && flow_arcs[entry - 1] >= arc);
         carried[arc] = amount;
@@ -96,11 +96,11 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
     }
     __syncthreads();
     const int64_t value = balance[source];
-    for (int64_t row = threadIdx.x; row < num_rows; row += THREADS) {
+    for (int64_t row = threadIdx.x; row < num_rows; row += PROOF_THREADS) {
         wrong |= balance[row] != 0 && row != source && row != target;
     }
     __syncthreads();
-    for (int64_t row = threadIdx.x; row < num_rows; row += THREADS) {
+    for (int64_t row = threadIdx.x; row < num_rows; row += PROOF_THREADS) {
         balance[row] = row == source;
     }
     if (threadIdx.x == 0) {
@@ -110,7 +110,7 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
     }
     __syncthreads();
     for (int64_t head = 0, stop = 1; head < stop;) {
-        for (int64_t place = head + (threadIdx.x >> 3); place < stop; place += THREADS >> 3) {  // eight lanes for a row
+        for (int64_t place = head + (threadIdx.x >> 3); place < stop; place += PROOF_THREADS >> 3) {  // eight lanes for a row
             const ROW row = queue[place];
             for (int64_t arc = offsets[row] + (threadIdx.x & 7); arc < offsets[row + 1]; arc += 8) {
                 if (carried[arc] < capacity[arc] && swap_if(balance + indices[arc], (int64_t)0, (int64_t)1) == 0) {
@@ -118,7 +118,7 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
                 }
             }
         }
-        for (int64_t entry = begin + threadIdx.x; entry < end; entry += THREADS) {
+        for (int64_t entry = begin + threadIdx.x; entry < end; entry += PROOF_THREADS) {
             if (balance[indices[flow_arcs[entry]]] && swap_if(balance + tails[entry], (int64_t)0, (int64_t)1) == 0) {
                 queue[atomicAdd(&tail, 1u)] = tails[entry];
             }
@@ -130,7 +130,7 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
     }
     wrong |= balance[target] != 0 || (int64_t)tail != vertices[slot];
     int64_t crossing = 0, across = 0;
-    for (int64_t place = threadIdx.x; place < (int64_t)tail; place += THREADS) {
+    for (int64_t place = threadIdx.x; place < (int64_t)tail; place += PROOF_THREADS) {
         const ROW row = queue[place];
         for (int64_t arc = offsets[row]; arc < offsets[row + 1]; ++arc) {
             if (!balance[indices[arc]]) {
@@ -142,7 +142,7 @@ check_flows(const int64_t* offsets, const ROW* indices, const int64_t* capacity,
     const Cut cut = {cut_src, cut_dst, cut_begins[slot], cut_begins[slot + 1]};
     wrong |= sum_of_block(crossing, &total) != cut.end - cut.begin;
     wrong |= sum_of_block(across, &total) != value;
-    for (int64_t entry = cut.begin + threadIdx.x; entry < cut.end; entry += THREADS) {
+    for (int64_t entry = cut.begin + threadIdx.x; entry < cut.end; entry += PROOF_THREADS) {
         wrong |= misplaced(graph, cut, balance, entry);
     }
     if (wrong) {

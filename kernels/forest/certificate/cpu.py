@@ -16,11 +16,11 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
-from kernels.forest.certificate.hierarchy import Hierarchy
+from kernels.forest.certificate.hierarchy import OwnPathsUp
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 if TYPE_CHECKING:
-    from kernels.forest.certificate.joining import Paths
+    from kernels.forest.certificate.joining import PathsUp
 
 
 def check(graph: Graph, forest: Forest) -> None:
@@ -65,8 +65,8 @@ def _falls(low: Array, low_before: Array, high: Array, high_before: Array) -> Ar
     return falls
 
 
-def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: Array, paths: "Paths") -> None:
-    found = np.zeros(len(src), np.bool_)
+def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: Array, paths: "PathsUp") -> None:
+    are_arcs = np.zeros(len(src), np.bool_)
     arcs = frozen(graph.out.offsets), frozen(graph.out.indices)
     arc_weights = None if graph.out.weights is None else frozen(graph.out.weights)
     tops = paths.top[: graph.num_vertices if len(src) else 0]  # without edges none is read
@@ -82,7 +82,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: A
         paths.edge,
         paths.root,
         greatest_above,
-        found,
+        are_arcs,
     )
     for arc, greatest in over_rows(graph.out, lambda begin, end: _first_contradiction(*sides, begin, end)):
         if arc >= 0 and greatest < 0:
@@ -90,7 +90,7 @@ def _require_least(graph: Graph, src: Array, dst: Array, weights: Array, keys: A
         if arc >= 0:
             weight = arc_weight(graph.out.weights, arc)
             raise Broken(reasons.lighter(graph, arc_ends(graph, arc), weight, (src, dst, weights), greatest))
-    if (missing := _least(~found, keys)) >= 0:
+    if (missing := _least(~are_arcs, keys)) >= 0:
         raise Broken(reasons.no_arc(graph, src, dst, weights, missing))
 
 
@@ -111,11 +111,12 @@ def _require_tree_labels(graph: Graph, src: Array, dst: Array, keys: Array, labe
 @njit(cache=True, nogil=True)
 def _first_contradiction(
     offsets: Array, indices: Array, arc_weights: Array | None, positions: Array, symmetric: bool, src: Array, dst: Array,
-    weights: Array, keys: Array, parent: Array, edges: Array, root: Array, tops: Array, found: Array, begin: int, end: int,
+    weights: Array, keys: Array, parent: Array, edges: Array, root: Array, tops: Array, are_arcs: Array, begin: int, end: int,
 ) -> tuple[int, int]:  # fmt: skip
     """First arc of rows `begin:end` that the greatest edge between its endpoints contradicts, and this edge (-1 if none).
 
-    (-1, -1) if there is no such arc. `found` marks the edges that equal an arc to the bit of the weight; threads only set marks.
+    (-1, -1) if there is no such arc. `are_arcs` marks the edges that equal an arc to the bit of the weight; threads only set
+    marks.
     """
     for u in range(begin, end):
         for arc in range(offsets[u], offsets[u + 1]):
@@ -136,7 +137,7 @@ def _first_contradiction(
             low, high = (u, v) if positions[u] < positions[v] else (v, u)
             if src[greatest] == low and dst[greatest] == high:
                 if weight == weights[greatest] and np.signbit(float(weight)) == np.signbit(float(weights[greatest])):
-                    found[greatest] = True
+                    are_arcs[greatest] = True
             elif weight == weights[greatest] and (
                 (positions[low], positions[high]) < (positions[src[greatest]], positions[dst[greatest]])
             ):
@@ -144,7 +145,7 @@ def _first_contradiction(
     return -1, -1
 
 
-def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: OwnPathsUp, greatest: Array) -> tuple[int, int]:
     """The first out-arc (of own rows) that the greatest edge between its endpoints contradicts, and the time of that edge.
 
     (-1, -1) if there is none; the time is -1 where no edges connect the endpoints. `positions` [n + g] are places in the order of
@@ -152,8 +153,8 @@ def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: Hiera
     """
     arcs = frozen(out.offsets), frozen(out.indices), None if out.weights is None else frozen(out.weights)
     paths = tree.parent, tree.time, tree.root, tree.top, greatest, tree.edges.low, tree.edges.high
-    found = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), symmetric, *map(frozen, paths)))
-    return next((pair for pair in found if pair[0] >= 0), (-1, -1))
+    pairs = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), symmetric, *map(frozen, paths)))
+    return next((pair for pair in pairs if pair[0] >= 0), (-1, -1))
 
 
 @njit(cache=True, nogil=True)

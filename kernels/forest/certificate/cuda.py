@@ -8,7 +8,7 @@ import numpy as np
 from kernels.answers import Forest
 from kernels.certificate.launches import launch, require_device_form, require_held, work_of
 from kernels.forest.certificate import cpu
-from kernels.forest.certificate.hierarchy import Hierarchy
+from kernels.forest.certificate.hierarchy import OwnPathsUp
 from kernels.gpu.loader import pointer, to_host
 from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
@@ -17,7 +17,7 @@ _ITEM = 3  # nodes in an Item of hierarchy.cuh
 _FLAGS, _CLASSES, _WORDS = slice(1, 5), 4, 5  # of Control in forest.cu: 32-bit words, a 64-bit word, and the number of these
 
 
-class _Edges(NamedTuple):
+class _TimedEdges(NamedTuple):
     """Ends and weights of edges, and how they are ordered by (weight, ends): the edge of each time, and the time of each edge."""
 
     src: Array
@@ -36,15 +36,15 @@ def _holds(graph: Graph, forest: Forest) -> bool:
     control = cupy.zeros(_WORDS, np.uint64)
     edges = _ordered(graph, forest, control)
     labels = require_device_form("labels", forest.labels, graph.num_vertices, graph.rows_by_id.dtype)
-    found = _check_arcs(graph, edges, control)
+    are_arcs = _check_arcs(graph, edges, control)
     sizes = np.int64(len(edges.src)), np.int64(graph.num_vertices)
-    rest = (edges.src, edges.dst, edges.times, sizes[0], found, labels, graph.positions, sizes[1], control)
+    rest = (edges.src, edges.dst, edges.times, sizes[0], are_arcs, labels, graph.positions, sizes[1], control)
     _launch(graph, "check_rest", graph.num_vertices, rest)
     words = to_host(control)
     return not words.view(np.uint32)[_FLAGS].any() and words[_CLASSES] == graph.num_vertices - len(edges.src)
 
 
-def _ordered(graph: Graph, forest: Forest, control: Array) -> _Edges:
+def _ordered(graph: Graph, forest: Forest, control: Array) -> _TimedEdges:
     """Check the edges and order them. More than V edges close a cycle; the first V of them also do, and only these are kept."""
     length = len(forest.src) if isinstance(forest.src, cupy.ndarray) and forest.src.ndim else 0
     row = graph.rows_by_id.dtype
@@ -60,10 +60,10 @@ def _ordered(graph: Graph, forest: Forest, control: Array) -> _Edges:
         order = cupy.argsort(keys[kept])
     times = cupy.empty(len(order), _node(graph))
     times[order] = cupy.arange(len(order), dtype=times.dtype)
-    return _Edges(*stated, order, times)
+    return _TimedEdges(*stated, order, times)
 
 
-def _check_arcs(graph: Graph, edges: _Edges, control: Array) -> Array:
+def _check_arcs(graph: Graph, edges: _TimedEdges, control: Array) -> Array:
     """Join the edges, and look up for every arc the edge that joined its endpoints; return which edges, by time, are arcs."""
     num_rows, num_edges, count = np.int64(graph.num_vertices), np.int64(len(edges.src)), graph.num_vertices
     parent, time, hook = (cupy.empty(2 * count, _node(graph)) for _ in range(3))
@@ -73,11 +73,11 @@ def _check_arcs(graph: Graph, edges: _Edges, control: Array) -> Array:
     del hook, items
     tops, tree = cupy.empty(count, np.uint16), (num_edges, parent, time)
     _launch(graph, "climb", count, (edges.weights, edges.order, num_rows, *tree, tops, control))
-    found: Array = cupy.zeros(len(edges.src), np.uint8)
+    are_arcs: Array = cupy.zeros(len(edges.src), np.uint8)
     out = graph.out
     arcs = (out.offsets, out.indices, pointer(out.weights), np.bool_(graph.symmetric), graph.positions, num_rows)
-    _launch(graph, "check_arcs", graph.num_arcs, (*arcs, *edges[:4], *tree, tops, found, control))
-    return found
+    _launch(graph, "check_arcs", graph.num_arcs, (*arcs, *edges[:4], *tree, tops, are_arcs, control))
+    return are_arcs
 
 
 def _weight(graph: Graph) -> np.dtype[Any]:
@@ -93,7 +93,7 @@ def _launch(graph: Graph, name: str, work: int, arguments: tuple[Any, ...]) -> N
     launch("forest/certificate/forest.cu", name, work, arguments, **types)
 
 
-def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: Hierarchy, greatest: Array) -> tuple[int, int]:
+def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: OwnPathsUp, greatest: Array) -> tuple[int, int]:
     """As `cpu.first_contradiction`."""
     contradicted = cupy.zeros(1, np.uint32)
     heaviest = greatest[tree.top] if len(greatest) else cupy.zeros(len(positions), greatest.dtype)

@@ -13,7 +13,7 @@ from kernels.forest.certificate import reasons
 from kernels.graph import OFFSET, Array
 
 
-class Edges(NamedTuple):
+class OwnEdges(NamedTuple):
     """Own edges in ascending order."""
 
     # src, dst: index width [E]: rows of the whole graph; `src` are own rows.
@@ -25,12 +25,12 @@ class Edges(NamedTuple):
     low: Array
     high: Array
 
-    def take(self, places: Array) -> "Edges":
+    def take(self, places: Array) -> "OwnEdges":
         """The edges at these places."""
-        return Edges(*(column[places] for column in self))
+        return OwnEdges(*(column[places] for column in self))
 
 
-def require_edges(view: GlobalView, forest: Forest) -> Edges:
+def require_edges(view: GlobalView, forest: Forest) -> OwnEdges:
     """Return the own edges in order; raise Broken unless they are distinct, ascend, and join rows in the right order."""
     shard, weights = view.shard, view.shard.out.weights
     length = len(forest.src) if isinstance(forest.src, type(shard.ghosts)) and forest.src.ndim else 0
@@ -41,22 +41,22 @@ def require_edges(view: GlobalView, forest: Forest) -> Edges:
     view.require(outside("src", src[foreign], 0, shard.rows.stop, shard.rows.start) if len(foreign) else "")
     low = shard.positions[src - shard.rows.start].astype(OFFSET)
     (position,) = view.rows.request(dst, shard.positions)
-    edges = Edges(src, dst, stated, keys_of(stated), low, position.astype(OFFSET))
+    edges = OwnEdges(src, dst, stated, keys_of(stated), low, position.astype(OFFSET))
     _require(view, edges, edges.low >= edges.high, 1, reasons.wrong_end)
     _require(view, edges, out_of_order(edges.low, edges.high), 2, reasons.not_ascending)
     return edges.take(np.argsort(edges.heavy, kind="stable"))  # stable: they ascend by ends already
 
 
-def require_none(view: GlobalView, edges: Edges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
+def require_none(view: GlobalView, edges: OwnEdges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
     """Raise Broken for the first edge of all ranks where `wrong`, bool [E], is true: `reason(view, src, dst, *more, 0)`."""
     first = edges.take(np.flatnonzero(wrong)[:1])
-    found = view.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
-    if found:
-        src, dst, weights = found
+    contradiction = view.first(first.src, first.dst, first.weights, key=np.concatenate([first.heavy, first.low, first.high]))
+    if contradiction:
+        src, dst, weights = contradiction
         raise Broken(reason(view, src, dst, *(more or (weights,)), 0))
 
 
-def _require(view: GlobalView, edges: Edges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
+def _require(view: GlobalView, edges: OwnEdges, wrong: Array, shown: int, reason: Callable[..., str]) -> None:
     """Raise Broken for the least of the ranks' first wrong edges, by its endpoints; the reason shows `shown` edges."""
     place = np.flatnonzero(wrong)[:1]
     places = np.concatenate([place + step for step in range(shown)])

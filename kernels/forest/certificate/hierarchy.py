@@ -14,21 +14,21 @@ import numpy as np
 from kernels.certificate.global_view import GlobalView
 from kernels.distributed.columns import lower_at
 from kernels.distributed.owners import Owners
-from kernels.forest.certificate.edges import Edges
+from kernels.forest.certificate.edges import OwnEdges
 from kernels.graph import OFFSET, Array
 
 _NONE = -1  # the parent of a root
 
 
 class Keys(NamedTuple):
-    """The keys that order edges: int64 columns as in `Edges`."""
+    """The keys that order edges: int64 columns as in `OwnEdges`."""
 
     heavy: Array
     low: Array
     high: Array
 
 
-class Hierarchy(NamedTuple):
+class OwnPathsUp(NamedTuple):
     """The paths up from a rank's local rows."""
 
     parent: Array  # int64 [N]: the node that a node became part of; the first n + g nodes are the local rows. -1 for a root.
@@ -39,7 +39,7 @@ class Hierarchy(NamedTuple):
     top: Array
 
 
-def build(view: GlobalView, edges: Edges) -> tuple[Hierarchy, Array]:
+def build(view: GlobalView, edges: OwnEdges) -> tuple[OwnPathsUp, Array]:
     """Join the edges of all ranks; return the hierarchy, and which own edges joined two nodes, bool [E].
 
     An edge that did not is the greatest on a cycle of edges.
@@ -138,7 +138,7 @@ def _jump_here(rows: Owners, above: Array, moving: Array) -> None:
         above[moving] = further
 
 
-def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierarchy:
+def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> OwnPathsUp:
     """Number the nodes of all levels in turn, and their edges in order; find roots and greatest times from the top level down."""
     sizes = [len(parent) for parent, _ in levels] + [last]
     starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
@@ -158,4 +158,4 @@ def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> Hierar
         top, top_below = np.full_like(like, _NONE, OFFSET, shape=(len(own),)), top
         root[climbs] = root_below[below]
         top[climbs] = np.maximum(time[starts[level] + climbs], top_below[below])
-    return Hierarchy(parent, time, Keys(*(column[order] for column in columns)), root, top)
+    return OwnPathsUp(parent, time, Keys(*(column[order] for column in columns)), root, top)

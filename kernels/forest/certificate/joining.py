@@ -22,7 +22,7 @@ from kernels.graph import Array, index_dtype
 _NONE = -1
 
 
-class Paths(NamedTuple):
+class PathsUp(NamedTuple):
     """The paths up from the rows.
 
     Attributes:
@@ -39,7 +39,7 @@ class Paths(NamedTuple):
     joined: Array
 
 
-def join(num_vertices: int, src: Array, dst: Array, keys: Array) -> Paths:
+def join(num_vertices: int, src: Array, dst: Array, keys: Array) -> PathsUp:
     """Join rows by edges, ordered by (keys, index).
 
     Args:
@@ -57,7 +57,7 @@ def join(num_vertices: int, src: Array, dst: Array, keys: Array) -> Paths:
     root, top = np.empty_like(parent), np.empty_like(edge)
     for first, after in reversed(list(pairwise(starts))):
         over_items(ranges(after - first), partial(_look_up, parent, edge, keys, root, top, first))
-    return Paths(parent, edge, frozen(root), frozen(top), joined)
+    return PathsUp(parent, edge, frozen(root), frozen(top), joined)
 
 
 _Edges = tuple[Array, Array, Array]  # nodes at both ends, and indices

@@ -12,8 +12,8 @@ from kernels.certificate.global_view import GlobalView, evidence, local_rows_of
 from kernels.certificate.rules import Broken, at, verdict
 from kernels.distributed import Communicator, Halo, Shard
 from kernels.forest.certificate import RULES, backend_of, reasons
-from kernels.forest.certificate.edges import Edges, require_edges, require_none, weights_of
-from kernels.forest.certificate.hierarchy import Hierarchy, build
+from kernels.forest.certificate.edges import OwnEdges, require_edges, require_none, weights_of
+from kernels.forest.certificate.hierarchy import OwnPathsUp, build
 from kernels.graph import Array, Csr
 
 
@@ -47,17 +47,17 @@ def _check(shard: Shard, communicator: Communicator, answer: Forest) -> None:
         raise Broken(reasons.too_few_labels(classes, trees))
 
 
-def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, positions: Array) -> None:
+def _require_least(view: GlobalView, edges: OwnEdges, tree: OwnPathsUp, positions: Array) -> None:
     shard = view.shard
     weights = shard.out.weights
     greatest = weights_of(tree.edges.heavy, edges.weights.dtype)
     out = shard.local_out.first_rows(len(shard.ids))
     arc, time = backend_of(out).first_contradiction(out, shard.symmetric, positions, tree, greatest)
     joining = np.array([time] if arc >= 0 and time >= 0 else [], np.int64, like=tree.time)
-    found = view.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
-    if not found:
+    contradiction = view.first(*evidence(shard, weights, arc), tree.edges.low[joining], tree.edges.high[joining])
+    if not contradiction:
         return
-    src, dst, weight, low, high = found
+    src, dst, weight, low, high = contradiction
     ends = int(src[0]), int(dst[0])
     if not len(low):
         raise Broken(reasons.two_trees(view, ends))
@@ -67,13 +67,13 @@ def _require_least(view: GlobalView, edges: Edges, tree: Hierarchy, positions: A
     raise Broken(reasons.lighter(view, ends, lightest, (edge[0], edge[1], edge[2]), 0))
 
 
-def _are_arcs(shard: Shard, edges: Edges, positions: Array, near: Array, far: Array) -> Array:
+def _are_arcs(shard: Shard, edges: OwnEdges, positions: Array, near: Array, far: Array) -> Array:
     """Whether each own edge is an own out-arc or in-arc with the same bits of weight: bool [E]."""
-    found = _among(shard.local_out, shard.out.weights, edges, positions, near, far)
-    return found if shard.symmetric else found | _among(shard.local_into, shard.into.weights, edges, positions, near, far)
+    among_out = _among(shard.local_out, shard.out.weights, edges, positions, near, far)
+    return among_out if shard.symmetric else among_out | _among(shard.local_into, shard.into.weights, edges, positions, near, far)
 
 
-def _among(csr: Csr, weights: Array | None, edges: Edges, positions: Array, near: Array, far: Array) -> Array:
+def _among(csr: Csr, weights: Array | None, edges: OwnEdges, positions: Array, near: Array, far: Array) -> Array:
     """Whether a row has an arc to the edge's other endpoint with its weight: by bisection, since heads ascend by external id."""
     place, end = csr.offsets[near], csr.offsets[near + 1]
     stop = end.copy()
@@ -82,15 +82,15 @@ def _among(csr: Csr, weights: Array | None, edges: Edges, positions: Array, near
         middle = np.where(open_, (place + stop) // 2, 0)
         before = open_ & (positions[csr.indices[middle]] < edges.high)
         place, stop = np.where(before, middle + 1, place), np.where(open_ & ~before, middle, stop)
-    found = np.zeros(len(near), np.bool_, like=near)
+    are_arcs = np.zeros(len(near), np.bool_, like=near)
     pending = np.flatnonzero(place < end)
     while len(pending):  # parallel arcs are adjacent
         at_arc = place[pending]
         equal = csr.indices[at_arc] == far[pending]
-        found[pending] |= equal & _same(1 if weights is None else weights[at_arc], edges.weights[pending])
+        are_arcs[pending] |= equal & _same(1 if weights is None else weights[at_arc], edges.weights[pending])
         place[pending] += 1
         pending = pending[equal & (place[pending] < end[pending])]
-    return found
+    return are_arcs
 
 
 def _same(weights: Array | int, stated: Array) -> Array:

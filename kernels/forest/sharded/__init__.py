@@ -10,7 +10,7 @@ import numpy as np
 
 from kernels.answers import Forest
 from kernels.arrays import on_gpu
-from kernels.components.sharded.joining import GATHERED, Edges, join
+from kernels.components.sharded.joining import GATHERED, RankedEdges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.components.union_find import number_trees, root_of
 from kernels.cpu.compiled import njit
@@ -43,12 +43,12 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
     halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
     is_shared = np.zeros(trees, np.bool_)
-    is_shared[tree[np.concatenate(halo.asked)]] = True
+    is_shared[tree[np.concatenate(halo.mirrored)]] = True
     owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = halo.extended(number[tree])
     places = np.flatnonzero(left)
     src, dst = known.src[places], known.dst[places]
-    edges = Edges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
+    edges = RankedEdges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
     root, chosen = join(owners, edges, gathered)
     taken[places[chosen]] = True
     least, names = least_of_groups(tree, trees, shard.positions, rows[:num_own])

@@ -4,8 +4,8 @@ import cupy
 import numpy as np
 
 from kernels.answers import Forest
-from kernels.components.sharded.cuda_naming import name_own
-from kernels.components.sharded.joining import Edges, join
+from kernels.components.sharded.joining import RankedEdges, join
+from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
 from kernels.forest import minimum_spanning_forest
 from kernels.gpu.loader import launch, to_host
@@ -26,14 +26,14 @@ def span(shard: Shard, communicator: Communicator, gathered: int, few: int = _FE
     order = cupy.argsort(known.weights + known.weights.dtype.type(0))  # the edges ascend by ends already; -0 becomes 0
     near, far, parent, taken = _take_safe(known.src[order], known.dst[order], num_own)
     is_shared = cupy.zeros(num_own, np.bool_)
-    is_shared[parent[cupy.concatenate(halo.asked)]] = True
+    is_shared[parent[cupy.concatenate(halo.mirrored)]] = True
     owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = halo.extended(number[parent])
     places = cupy.flatnonzero((near != far) & (near < num_own))
     src, dst = known.src[order[places]], known.dst[order[places]]
-    edges = Edges(number[src], number[dst], known.weights[order[places]], graph.ids[src], graph.ids[dst])
+    edges = RankedEdges(number[src], number[dst], known.weights[order[places]], graph.ids[src], graph.ids[dst])
     if communicator.sum(len(places)) <= few:
-        edges = Edges(*map(to_host, edges))
+        edges = RankedEdges(*map(to_host, edges))
     root, chosen = join(owners, edges, gathered)
     taken[places[cupy.asarray(chosen)]] = True
     labels = name_own(shard, parent, shard.positions.copy(), shared, root, owners)

@@ -8,8 +8,6 @@
    (from `num_own` on); they are equal if the edge is inside a tree. `best[t]` is the lightest edge of tree t. */
 #include "gpu/union_find.cuh"
 
-#define THREADS 512
-
 struct Control {
     uint32_t barrier;
     uint32_t joined[3];

@@ -5,9 +5,9 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.gpu.constants import TILE_CHUNK_ARCS
 from kernels.gpu.loader import launch, pointer
 from kernels.gpu.radix_sort import KEY, sort
-from kernels.gpu.tiles.constants import CHUNK_ARCS
 from kernels.graph import Array, Csr
 
 ALIGNED = 8  # arcs of a load: those of a tile and band begin at a multiple of it
@@ -80,7 +80,7 @@ class Band:
 
         The first segment of the band gets the number `first_segment`.
         """
-        num_tasks = -(-cupy.diff(self._starts) // CHUNK_ARCS)
+        num_tasks = -(-cupy.diff(self._starts) // TILE_CHUNK_ARCS)
         tasks = cupy.empty((int(num_tasks.sum()), 4), np.int64)
         self.items = cupy.empty(self.num_segments, np.int64)
         first_arcs = first_arc + cupy.cumsum(self._lengths) - self._lengths

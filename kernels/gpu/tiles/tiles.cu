@@ -21,7 +21,7 @@ extern "C" __global__ void mark_ends(
     const int64_t* keys, int64_t num_arcs, int32_t row_bits, int32_t tile_bits, const int64_t* starts, uint8_t* ends) {
     for (int64_t arc = global_thread(); arc < num_arcs; arc += num_threads()) {
         const int64_t segment = keys[arc] >> tile_bits, after = arc - starts[segment >> row_bits] + 1;
-        ends[arc] = after % CHUNK_ARCS == 0 || arc + 1 == num_arcs || keys[arc + 1] >> tile_bits != segment;
+        ends[arc] = after % TILE_CHUNK_ARCS == 0 || arc + 1 == num_arcs || keys[arc + 1] >> tile_bits != segment;
     }
 }
 
@@ -39,9 +39,9 @@ extern "C" __global__ void write_arcs(
         if (ends[arc]) {
             items[ordinals[arc] - 1] = row << 32 | ordinals[arc];
         }
-        if (from % CHUNK_ARCS == 0) {
-            const int64_t count = min((int64_t)CHUNK_ARCS, starts[tile + 1] - arc), before = ordinals[arc] - ends[arc];
-            tasks[first_tasks[tile] + from / CHUNK_ARCS] = Task{
+        if (from % TILE_CHUNK_ARCS == 0) {
+            const int64_t count = min((int64_t)TILE_CHUNK_ARCS, starts[tile + 1] - arc), before = ordinals[arc] - ends[arc];
+            tasks[first_tasks[tile] + from / TILE_CHUNK_ARCS] = Task{
                 tile, first_arcs[tile] + from, (int32_t)count, (int32_t)(ordinals[arc + count - 1] - before),
                 first_segment + before};
         }

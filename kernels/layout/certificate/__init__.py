@@ -23,9 +23,9 @@ from kernels.answers import Certificate
 from kernels.certificate.rules import verdict
 from kernels.distributed import Communicator, Shard
 from kernels.graph import Graph
-from kernels.layout.certificate.check import check
+from kernels.layout.certificate.check import check, check_weights
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 RULES = (
     "vertices are the ids that are declared or in an edge, each once, in ascending order",
@@ -36,7 +36,7 @@ RULES = (
 )
 
 
-def certify_layout(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
+def certify_layout(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
     """Prove that `graph` is the layout of the edges of all ranks, and that its facts are true. Collective.
 
     Args:
@@ -50,3 +50,8 @@ def certify_layout(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shar
     O(V + A + E) time, and for each dropped parallel edge a search in the row of one end.
     """
     return verdict(RULES, check, edges, rules, claim, graph, communicator)
+
+
+def certify_weights(dropped: Edges, rules: ArcRules, graph: Graph | Shard, communicator: Communicator) -> Certificate:
+    """Whether every edge that the layout dropped weighs as much as its stored arc; the graph is proved. Collective."""
+    return verdict(("parallel arcs weigh the same",), check_weights, dropped, rules, graph, communicator)

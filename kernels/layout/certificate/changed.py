@@ -15,8 +15,8 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Graph, index_dtype
 from kernels.layout.certificate.check import Proof, malformed
 from kernels.layout.certificate.constants import BOTH, FORWARD, TURNED
-from kernels.layout.certificate.vertices import Vertices, held_rows, require
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.certificate.vertices import ClaimedVertices, held_rows, require
+from kernels.layout.rules import ArcRules, Edges
 
 RULES = (
     "vertices are those of the previous graph and the new ones, each once, in ascending order",
@@ -27,7 +27,7 @@ RULES = (
 
 
 def certify_changes(
-    graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Array, stated: tuple[Rules, Array, Array]
+    graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Array, stated: tuple[ArcRules, Array, Array]
 ) -> Certificate:
     """Prove that `graph` is `before` after changes.
 
@@ -43,7 +43,9 @@ def certify_changes(
     return verdict(RULES, _check, graph, before, removed, put, new_ids, stated)
 
 
-def _check(graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Array, stated: tuple[Rules, Array, Array]) -> None:
+def _check(
+    graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Array, stated: tuple[ArcRules, Array, Array]
+) -> None:
     rules, *degrees = stated
     ranks = SingleRank()
     held = held_rows(graph, ranks)
@@ -51,7 +53,7 @@ def _check(graph: Graph, before: Graph, removed: Edges, put: Edges, new_ids: Arr
         require(ranks, malformed(name, csr, held, index_dtype(graph.num_vertices)))
         same = np.array_equal(to_host(held.degrees(csr)), of_rows)
         require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
-    vertices = Vertices(graph, held, ranks)
+    vertices = ClaimedVertices(graph, held, ranks)
     proof = Proof(rules, vertices, held, ranks)
     _require_vertices(vertices.ids, before, new_ids)
     old, role = held_rows(before, ranks), TURNED if rules.both else FORWARD
@@ -66,9 +68,9 @@ def _require_vertices(ids: Array, before: Graph, new_ids: Array) -> None:
     ranks, known = SingleRank(), elementwise(lambda rows: before.ids[rows], before.rows_by_id, dtype=ID)
     added = np.asarray(new_ids, like=ids)
     places = np.searchsorted(ids, added)
-    found = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
+    are_there = bool((ids[np.minimum(places, max(len(ids) - 1, 0))] == added).all()) if len(added) else True
     kept = np.ones_like(ids, np.bool_)
-    if found and len(added):
+    if are_there and len(added):
         kept[places] = False
-    same = found and np.array_equal(ids[kept], known)
+    same = are_there and np.array_equal(ids[kept], known)
     require(ranks, "" if same else "the vertices are not those of the previous graph and the new ones")

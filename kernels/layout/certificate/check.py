@@ -11,11 +11,11 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout.certificate.claim import Claim
 from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, TURNED
-from kernels.layout.certificate.vertices import HeldRows, Vertices, backend_of, held_rows, require
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.certificate.vertices import ClaimedVertices, HeldRows, backend_of, held_rows, require
+from kernels.layout.rules import ArcRules, Edges
 
 
-def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
+def check(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
     """Raise Broken, on all ranks, at the first rule that the stored graph breaks."""
     held = held_rows(graph, ranks)
     for name, csr, stated in (("out", held.out, claim.out_degrees), ("in", held.into, claim.in_degrees)):
@@ -24,7 +24,7 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
             degrees = to_host(held.degrees(csr))
         same = len(degrees) == len(stated) and elementwise(np.equal, degrees, to_host(stated), dtype=np.bool_).all()
         require(ranks, "" if same else f"the stored {name}-degrees are not those of the rows")
-    vertices = Vertices(graph, held, ranks)
+    vertices = ClaimedVertices(graph, held, ranks)
     require(ranks, _differs("vertices", claim.vertices, int(held.bounds[-1])))
     require(ranks, _differs("declared vertices", len(rules.declared), vertices.count_of(rules.declared)))
     proof = Proof(rules, vertices, held, ranks)
@@ -37,10 +37,19 @@ def check(edges: Edges, rules: Rules, claim: Claim, graph: Graph | Shard, ranks:
     require(ranks, f"vertex {unnamed} is neither declared nor in an edge" if unnamed >= 0 else "")
 
 
+def check_weights(dropped: Edges, rules: ArcRules, graph: Graph | Shard, ranks: Communicator) -> None:
+    """Raise Broken, on all ranks, at the first dropped edge that is heavier than the stored arc. The graph is proved."""
+    held = held_rows(graph, ranks)
+    proof = Proof(rules, ClaimedVertices(graph, held, ranks), held, ranks)
+    proof.require_stored(proof.typed(dropped), alike=True)
+
+
 class Proof:
     """What is proved of a rank's edges and rows. Methods are collective and raise Broken."""
 
-    def __init__(self, rules: Rules, vertices: Vertices, held: HeldRows, ranks: Communicator, keys: Array | None = None):
+    def __init__(
+        self, rules: ArcRules, vertices: ClaimedVertices, held: HeldRows, ranks: Communicator, keys: Array | None = None
+    ):
         self._rules, self._vertices, self._held, self._ranks = rules, vertices, held, ranks
         self._backend = backend_of(held.ids)
         drawn = np.random.default_rng().integers(1 << 64, size=5, dtype=np.uint64)
@@ -63,13 +72,13 @@ class Proof:
         dropped = 0 if self._rules.keep_self_loops else loops
         added = edges - loops if self._rules.both else 0
         parallel = edges - dropped + added - arcs
-        for name, stated, found in (
+        for name, stated, counted in (
             ("arcs", claim.arcs, arcs),
             ("dropped self-loops", claim.self_loops_dropped, dropped),
             ("added arcs", claim.arcs_added, added),
             ("dropped parallel arcs", claim.parallel_arcs_dropped, parallel),
         ):
-            require(self._ranks, _differs(name, stated, found))
+            require(self._ranks, _differs(name, stated, counted))
         kept = self._rules.keep_parallel and parallel
         require(self._ranks, f"{parallel} parallel arcs are dropped, which the rules keep" if kept else "")
 
@@ -99,10 +108,11 @@ class Proof:
         rules = role, self._rules.keep_self_loops
         return self._ranks.total(self._backend.edge_sums(edges.src, edges.dst, edges.weights, rules, self.keys))
 
-    def require_stored(self, edges: Edges) -> None:
-        """Require that every edge has a stored arc that is no heavier; each is looked up at the end with the greater row.
+    def require_stored(self, edges: Edges, alike: bool = False) -> None:
+        """Require that every edge has a stored arc that is no heavier, or weighs the same if `alike`.
 
-        That end has fewer arcs, if rows are ordered by degree. Edges of a directed graph are looked up at their tail.
+        Each is looked up at the end with the greater row, which has fewer arcs if rows are ordered by degree. Edges of a directed
+        graph are looked up at their tail.
         """
         columns = [edges.src.astype(ID, copy=False), edges.dst.astype(ID, copy=False)]
         columns += [] if edges.weights is None else [edges.weights]
@@ -121,12 +131,13 @@ class Proof:
             sent = Owners(self._held.bounds, self._ranks).send(rows[order], *(column[order] for column in (dst, *weights)))
             rows, dst, *weights = sent[0].astype(rows.dtype), *sent[1:]
         held, weight = self._held, weights[0] if weights else None
-        missing = self._backend.first_not_stored(rows, dst, weight, held.out, held.ids)
+        missing = self._backend.first_not_stored(rows, dst, weight, held.out, held.ids, alike=alike)
         reason = ""
         if missing >= 0:
             arc = f"{int(held.ids[int(rows[missing])])} {'-' if self._rules.both else '->'} {int(dst[missing])}"
             of_weight = "" if weight is None else f" of weight {weight[missing]}"
-            reason = f"edge {arc}{of_weight} has no stored arc that is no heavier"
+            fault = "a parallel one that is lighter" if alike else "no stored arc that is no heavier"
+            reason = f"edge {arc}{of_weight} has {fault}"
         require(self._ranks, reason)
 
     def arc_sums(self, csr: Csr, role: int) -> Array:
@@ -159,5 +170,5 @@ def malformed(name: str, csr: Csr, held: HeldRows, index: np.dtype[Any]) -> str:
     return "" if same else f"{name}-weights are {len(csr.weights)} of type {csr.weights.dtype} for {arcs} arcs"
 
 
-def _differs(name: str, stated: int, found: int) -> str:
-    return "" if stated == found else f"{stated} {name} are stated, {found} found"
+def _differs(name: str, stated: int, counted: int) -> str:
+    return "" if stated == counted else f"{stated} {name} are stated, {counted} found"

@@ -54,8 +54,8 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
         sums = np.zeros(4, np.uint64)
         return sums, _read_arcs(*arrays, begin, end, role, distinct, keys, sums)
 
-    found = over_rows(csr, read)
-    return _added([sums for sums, _ in found]), next((arc for _, arc in found if arc >= 0), -1)
+    parts = over_rows(csr, read)
+    return _added([sums for sums, _ in parts]), next((arc for _, arc in parts if arc >= 0), -1)
 
 
 def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:
@@ -70,15 +70,15 @@ def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, b
     return _added(over_items(ranges(len(src)), read))
 
 
-def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array) -> int:
+def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array, *, alike: bool = False) -> int:
     """The first of arcs, given by row and the neighbour's id, without a stored one that is no heavier; -1 if all have one.
 
-    `csr` and `ids` are those that `arc_sums` accepted.
+    If `alike`, the lightest stored one has to weigh the same. `csr` and `ids` are those that `arc_sums` accepted.
     """
     arrays = frozen(csr.offsets), unsigned(csr.indices), words_of(csr.weights), unsigned(ids)
     wanted = unsigned(rows), unsigned(neighbours), words_of(weights)
-    found = over_items(ranges(len(rows)), lambda part: int(_look_up(*wanted, *arrays, *part)))
-    return next((place for place in found if place >= 0), -1)
+    places = over_items(ranges(len(rows)), lambda part: int(_look_up(*wanted, *arrays, alike, *part)))
+    return next((place for place in places if place >= 0), -1)
 
 
 def words_of(weights: Array | None) -> Array | None:
@@ -199,7 +199,7 @@ def _add_fingerprints(
 @njit(cache=True, nogil=True)
 def _look_up(
     rows: Array, neighbours: Array, weights: Array | None, offsets: Array, indices: Array, words: Array | None, ids: Array,
-    begin: int, end: int,
+    alike: bool, begin: int, end: int,
 ) -> int:  # fmt: skip
     for item in range(begin, end):
         first, last = offsets[rows[item]], offsets[rows[item] + np.uint64(1)]
@@ -210,6 +210,9 @@ def _look_up(
                 first = middle + 1
             else:
                 last = middle
-        if first == stop or ids[indices[first]] != neighbours[item] or _word_at(words, first) > _word_at(weights, item):
+        if first == stop or ids[indices[first]] != neighbours[item]:
+            return item
+        stored, own = _word_at(words, first), _word_at(weights, item)
+        if stored > own or (alike and stored != own):
             return item
     return -1

@@ -23,11 +23,11 @@ class Directory:
 
     def places(self, wanted: Array) -> Array:
         """As `cpu.Directory.places`."""
-        found: Array = cupy.full(len(wanted), -1, OFFSET)
+        positions: Array = cupy.full(len(wanted), -1, OFFSET)
         if len(self._ids):
             places = cupy.minimum(cupy.searchsorted(self._ids, wanted), len(self._ids) - 1)
-            found = cupy.where(self._ids[places] == wanted, places, found)
-        return found
+            positions = cupy.where(self._ids[places] == wanted, places, positions)
+        return positions
 
 
 def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tuple[Array, int]:
@@ -36,8 +36,8 @@ def arc_sums(csr: Csr, ids: Array, role: int, distinct: bool, keys: Array) -> tu
     arcs = (csr.offsets, csr.indices, *_words(csr.weights), np.int64(len(csr.offsets) - 1))
     rules = (ids, np.int64(len(ids)), np.int32(role), np.bool_(distinct), cupy.asarray(keys))
     launch(_SOURCE, "arc_sums", work_of(csr), (*arcs, *rules, sums, sums[4:]), ROW=csr.indices.dtype, EDGE=ids.dtype)
-    found = sums.get()
-    return cpu.arc_sums(on_host(csr), on_host(ids), role, distinct, keys) if found[4] else (found[:4], -1)
+    words = sums.get()
+    return cpu.arc_sums(on_host(csr), on_host(ids), role, distinct, keys) if words[4] else (words[:4], -1)
 
 
 def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, bool], keys: Array) -> Array:
@@ -46,17 +46,17 @@ def edge_sums(src: Array, dst: Array, weights: Array | None, rules: tuple[int, b
     edges = (src, dst, *_words(weights), np.int64(len(src)))
     arguments = (*edges, np.int32(rules[0]), np.bool_(rules[1]), cupy.asarray(keys), sums)
     launch(_SOURCE, "edge_sums", max(len(src), 1), arguments, ROW=np.int32, EDGE=src.dtype)
-    found: Array = sums.get()
-    return found
+    words: Array = sums.get()
+    return words
 
 
-def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array) -> int:
+def first_not_stored(rows: Array, neighbours: Array, weights: Array | None, csr: Csr, ids: Array, *, alike: bool = False) -> int:
     """As `cpu.first_not_stored`."""
     missing, count = cupy.zeros(1, np.uint64), len(rows)
-    asked = (rows, neighbours, pointer(weights), np.int64(count))
-    arguments = (*asked, csr.offsets, csr.indices, *_words(csr.weights), ids, missing)
+    inputs = (rows, neighbours, pointer(weights), np.int64(count))
+    arguments = (*inputs, csr.offsets, csr.indices, *_words(csr.weights), ids, np.bool_(alike), missing)
     launch(_SOURCE, "all_stored", max(count, 1), arguments, ROW=csr.indices.dtype, EDGE=ids.dtype)
-    return cpu.first_not_stored(*map(on_host, (rows, neighbours, weights, csr, ids))) if int(missing[0]) else -1
+    return cpu.first_not_stored(*map(on_host, (rows, neighbours, weights, csr, ids)), alike=alike) if int(missing[0]) else -1
 
 
 def _words(weights: Array | None) -> tuple[Array | np.uint64, np.int32]:

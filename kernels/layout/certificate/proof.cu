@@ -2,7 +2,7 @@
 
    arc_sums    the fingerprint of the arcs of rows, and whether one is out of order
    edge_sums   the fingerprint of edges
-   all_stored  whether an arc is without a stored one that is no heavier, by a binary search in its row
+   all_stored  whether an arc is without a stored one that is no heavier, or weighs the same, by a binary search in its row
 
    Encodings: a fingerprint is two words, each the sum of a keyed mix (SplitMix64's finalizer) of tail, head and weight, by
    external ids. `keys` are two words for tails, two for heads, one for weights. Weights are never negative, so that they order as
@@ -133,7 +133,8 @@ edge_sums(const EDGE* __restrict__ src, const EDGE* __restrict__ dst, const void
 
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 all_stored(const ROW* rows, const int64_t* neighbours, const void* asked, int64_t count, const int64_t* offsets,
-                 const ROW* indices, const void* weights, int weight_bytes, const int64_t* ids, unsigned long long* missing) {
+                 const ROW* indices, const void* weights, int weight_bytes, const int64_t* ids, bool alike,
+                 unsigned long long* missing) {
     for (int64_t item = global_thread(); item < count; item += num_threads()) {
         const int64_t wanted = neighbours[item], end = offsets[rows[item] + 1];
         int64_t first = offsets[rows[item]], last = end;
@@ -146,7 +147,8 @@ all_stored(const ROW* rows, const int64_t* neighbours, const void* asked, int64_
             }
         }
         const bool found = first < end && ids[indices[first]] == wanted;
-        if (!found || word_at(weights, weight_bytes, first) > word_at(asked, weight_bytes, item)) {
+        const uint64_t stored = found ? word_at(weights, weight_bytes, first) : 0, own = word_at(asked, weight_bytes, item);
+        if (!found || stored > own || (alike && stored != own)) {
             *missing = 1;
         }
     }

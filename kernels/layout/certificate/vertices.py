@@ -37,7 +37,7 @@ def held_rows(graph: Graph | Shard, ranks: Communicator) -> HeldRows:
     return HeldRows(graph.bounds, len(graph.ids), ids, graph.local_out, graph.local_into, graph.directed)
 
 
-class Vertices:
+class ClaimedVertices:
     """The vertices at this rank's positions: all, or a slice of them. The constructor and the methods are collective.
 
     Attributes:
@@ -80,8 +80,8 @@ class Vertices:
         """The rows of ids in any order; -1 where an id is not a vertex's."""
         if self._ranks.size == 1:
             return self._rows_of(ids)
-        order, asked = self._exchanged(ids)
-        replies = self._ranks.exchange([self._rows_of(part) for part in asked])
+        order, requests = self._exchanged(ids)
+        replies = self._ranks.exchange([self._rows_of(part) for part in requests])
         rows = np.empty(len(ids), self.rows.dtype, like=ids)
         rows[order] = np.concatenate(replies)
         return rows
@@ -93,8 +93,8 @@ class Vertices:
             if len(part):
                 places = self._directory.places(part)
                 named[places[places >= 0]] = True
-        found = np.concatenate(self._ranks.gather(self.ids[np.flatnonzero(~named)[:1]]))
-        return int(found[0]) if len(found) else -1
+        unnamed = np.concatenate(self._ranks.gather(self.ids[np.flatnonzero(~named)[:1]]))
+        return int(unnamed[0]) if len(unnamed) else -1
 
     def _rows_of(self, ids: Array) -> Array:
         """The rows of ids of this slice; -1 where an id is not a vertex's."""
@@ -153,6 +153,6 @@ def require(ranks: Communicator, reason: str) -> None:
 
 def _taken(column: Array, places: Array) -> Array:
     """The entries at these places; -1 where the place is -1."""
-    found = column[np.maximum(places, 0)] if len(column) else np.empty(len(places), column.dtype, like=column)
-    found[places < 0] = -1
-    return found
+    taken = column[np.maximum(places, 0)] if len(column) else np.empty(len(places), column.dtype, like=column)
+    taken[places < 0] = -1
+    return taken

@@ -42,10 +42,10 @@ def sort_changes(rows: Array, heads: Array, kinds: Array, weights: Array | None,
 
 def find_places(csr: Csr, changes: Changes, positions: Array | None = None) -> Places:
     """Find the place of each change; a row behind the CSR's last one has no arcs, and its place is behind the last arc."""
-    places, found = (np.empty(len(changes), kind, like=changes.rows) for kind in (OFFSET, np.dtype(np.bool_)))
+    places, exist = (np.empty(len(changes), kind, like=changes.rows) for kind in (OFFSET, np.dtype(np.bool_)))
     if len(changes):
-        backend_of(changes.rows).search(csr, changes, positions, places, found)
-    return Places(places, found)
+        backend_of(changes.rows).search(csr, changes, positions, places, exist)
+    return Places(places, exist)
 
 
 def merge(csr: Csr, changes: Changes, places: Places, num_rows: int | None = None) -> Csr:
@@ -61,7 +61,7 @@ def merge(csr: Csr, changes: Changes, places: Places, num_rows: int | None = Non
         ValueError: An arc that is to be deleted or updated does not exist. Filter changes and places by `found` before. Or
             insertions and updates have no weights, and the CSR has.
     """
-    if bool(((changes.kinds != INSERT) & ~places.found).any()):
+    if bool(((changes.kinds != INSERT) & ~places.exist).any()):
         raise ValueError("merge: a change deletes or updates an arc that does not exist")
     before = np.zeros(len(changes) + 1, OFFSET, like=csr.offsets)
     before[1:] = np.cumsum(changes.kinds, dtype=OFFSET)

@@ -35,8 +35,8 @@ class Places:
     """Where changes belong among the arcs of a CSR."""
 
     places: Array  # int64 [C], ascending: the arc that is deleted or updated, or before which one is inserted
-    found: Array  # bool [C]: whether the CSR has the arc; the k-th deletion of parallel arcs finds the k-th of them
+    exist: Array  # bool [C]: whether the CSR has the arc; the k-th deletion of parallel arcs finds the k-th of them
 
     def __getitem__(self, kept: Any) -> "Places":
         """The places of the same changes."""
-        return Places(self.places[kept], self.found[kept])
+        return Places(self.places[kept], self.exist[kept])

@@ -31,26 +31,26 @@ def effective(
     csr: Csr, rows: Array, indices: Array, puts: Array, weights: Array | None, positions: Array
 ) -> tuple[Changes, Array, Array]:
     """The changes of pairs that do something, their places, and how many arcs the changes before each one add."""
-    places, found = np.empty(len(rows), OFFSET), np.empty(len(rows), np.bool_)
-    search(csr, Changes(rows, indices, np.full_like(rows, DELETE, KIND), None, rows), positions, places, found)
-    kinds = np.where(puts, np.where(found, UPDATE, INSERT), DELETE).astype(KIND)
+    places, exist = np.empty(len(rows), OFFSET), np.empty(len(rows), np.bool_)
+    search(csr, Changes(rows, indices, np.full_like(rows, DELETE, KIND), None, rows), positions, places, exist)
+    kinds = np.where(puts, np.where(exist, UPDATE, INSERT), DELETE).astype(KIND)
     changes = Changes(rows, indices, kinds, weights, rows)
-    if not (does := puts | found).all():
+    if not (does := puts | exist).all():
         kept = np.flatnonzero(does)
         changes, places = changes[kept], places[kept]
     return changes, places, np.concatenate([[0], np.cumsum(changes.kinds, dtype=OFFSET)])
 
 
-def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, found: Array) -> None:
-    """As `find_places`, into `places` and `found`."""
+def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, exist: Array) -> None:
+    """As `find_places`, into `places` and `exist`."""
     ranks = np.empty(0, csr.indices.dtype) if positions is None else positions
     arrays = [frozen(each) for each in (csr.offsets, csr.indices, ranks, changes.rows, changes.heads, changes.kinds)]
-    over_items(ranges(len(changes)), lambda part: _search(*arrays, places, found, *part))
+    over_items(ranges(len(changes)), lambda part: _search(*arrays, places, exist, *part))
 
 
 @njit(cache=True, nogil=True)
 def _search(
-    offsets: Array, indices: Array, ranks: Array, rows: Array, heads: Array, kinds: Array, places: Array, found: Array,
+    offsets: Array, indices: Array, ranks: Array, rows: Array, heads: Array, kinds: Array, places: Array, exist: Array,
     begin: int, end: int,
 ) -> None:  # fmt: skip
     for change in range(begin, end):
@@ -68,13 +68,13 @@ def _search(
             else:
                 high = middle
         if inserts:
-            found[change] = low > first and indices[low - 1] == head
+            exist[change] = low > first and indices[low - 1] == head
         else:
             same = change  # the k-th deletion of an arc takes the k-th of its parallel arcs
             while same > 0 and rows[same - 1] == row and heads[same - 1] == head and kinds[same - 1] == kinds[change]:
                 same -= 1
             low = min(low + change - same, last)
-            found[change] = low < last and indices[low] == head
+            exist[change] = low < last and indices[low] == head
         places[change] = low
 
 

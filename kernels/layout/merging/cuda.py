@@ -32,7 +32,7 @@ def sort_by_arc(rows: Array, ranks: Array, kinds: Array) -> tuple[Array, Array, 
     return sorted_columns[0], sorted_columns[1].astype(ranks.dtype, copy=False), sorted_columns[2], sorted_order
 
 
-def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, found: Array) -> None:
+def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, exist: Array) -> None:
     """As `cpu.search`."""
     rows = csr.offsets, np.int64(len(csr.offsets) - 1), csr.indices, pointer(positions)
     given = (
@@ -40,7 +40,7 @@ def search(csr: Csr, changes: Changes, positions: Array | None, places: Array, f
         changes.kinds,
         np.int64(len(changes)),
     )
-    launch(_SOURCE, "find_places", MERGE_THREADS, len(changes), *rows, *given, places, found, ROW=csr.indices.dtype)
+    launch(_SOURCE, "find_places", MERGE_THREADS, len(changes), *rows, *given, places, exist, ROW=csr.indices.dtype)
 
 
 def newest(rows: Array, indices: Array, puts: Array, weights: Array | None, positions: Array) -> tuple[Any, ...]:
@@ -54,11 +54,11 @@ def newest(rows: Array, indices: Array, puts: Array, weights: Array | None, posi
     _by_blocks("count_newest", length, width, keys, np.int64(length), counts)
     cupy.cumsum(counts, out=counts)
     kept = int(counts[-1])
-    found = cupy.empty(kept, width), cupy.empty(kept, width), cupy.empty(kept, np.bool_)
+    outputs = cupy.empty(kept, width), cupy.empty(kept, width), cupy.empty(kept, np.bool_)
     of_weights = None if weights is None else cupy.empty(kept, weights.dtype)
-    given = counts, bits, inverse(positions), pointer(order), pointer(weights), _bytes(weights), *found, pointer(of_weights)
+    given = counts, bits, inverse(positions), pointer(order), pointer(weights), _bytes(weights), *outputs, pointer(of_weights)
     _by_blocks("take_newest", length, width, keys, np.int64(length), *given)
-    return *found, of_weights
+    return *outputs, of_weights
 
 
 def effective(

@@ -58,9 +58,9 @@ def repeated(src: Array, dst: Array, both: bool) -> Array:
     low, high = (np.minimum(src, dst), np.maximum(src, dst)) if both else (src, dst)
     most = 1 + int(max(low.max(), high.max())) if len(src) else 1
     places, keys = _sorted(low.astype(np.int64) * most + high, most)
-    found = np.zeros_like(keys, np.bool_)
-    found[places[1:][keys[1:] == keys[:-1]]] = True
-    return found
+    repeats = np.zeros_like(keys, np.bool_)
+    repeats[places[1:][keys[1:] == keys[:-1]]] = True
+    return repeats
 
 
 def sorted_pairs(src: Array, dst: Array, numbers: int) -> Array:

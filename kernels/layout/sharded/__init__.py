@@ -15,15 +15,16 @@ from kernels.distributed import Communicator, Halo, Owners, Shard
 from kernels.distributed.assembly import ghosts_of, to_device
 from kernels.distributed.dealing import Dealing, deal
 from kernels.graph import OFFSET, Array, Csr, index_dtype
-from kernels.layout.laid_out import LaidOut
-from kernels.layout.rows import take_rows
-from kernels.layout.rules import Edges, Rules
-from kernels.layout.sharded.cleaning import OwnArcs, OwnVertices, clean_arcs
+from kernels.layout.laid_out import LaidOut, take_rows
+from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.sharded.cleaning import ArcsToIds, VerticesOfRange, clean_arcs
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
 
-def lay_out(edges: Edges, rules: Rules, window: int | None, communicator: Communicator, deals: bool = False) -> LaidOut:
-    """Answer `kernels.layout.lay_out.lay_out`, over any number of ranks. Collective."""
+def build_csr_over_ranks(
+    edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, deals: bool = False
+) -> LaidOut:
+    """Answer `kernels.layout.building.build_csr`, over any number of ranks. Collective."""
     owned = clean_arcs(edges, rules, communicator)
     self_loops = communicator.sum(owned.self_loops)
     owners = Owners.of_counts(len(owned.ids), communicator)
@@ -69,7 +70,7 @@ def shard_of(part: LaidOut, communicator: Communicator) -> Shard:
     return replace(shard, ghost_positions=Halo(shard, communicator).refresh(part.positions))
 
 
-def _by_row(arcs: OwnArcs, order: Array, row_of_own: Array, owned: OwnVertices, communicator: Communicator) -> Csr:
+def _by_row(arcs: ArcsToIds, order: Array, row_of_own: Array, owned: VerticesOfRange, communicator: Communicator) -> Csr:
     """The arcs of the own vertices in the order of their rows, with rows as indices. Collective."""
     return take_rows(arcs.csr, order, owned.request(arcs.heads, row_of_own, communicator))
 

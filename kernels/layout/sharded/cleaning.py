@@ -15,13 +15,13 @@ from kernels.distributed.communicator import Communicator
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, OFFSET, Array, Csr
 from kernels.layout.cleaning import clean
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 
 _SAMPLES = 1 << 14  # edges whose endpoints are sampled: the ranks' shares differ by about 1 %
 
 
 @dataclass(frozen=True)
-class OwnArcs:
+class ArcsToIds:
     """Clean arcs of a rank's own vertices in one direction."""
 
     csr: Csr  # a row for each own vertex, ascending by external id; an index is an index into `heads`
@@ -29,13 +29,13 @@ class OwnArcs:
 
 
 @dataclass(frozen=True)
-class OwnVertices:
+class VerticesOfRange:
     """The vertices in a rank's range of external ids, and their arcs."""
 
     cuts: Array  # int64 [size - 1]: a NumPy array: rank r owns the ids below `cuts[r]` that no lower rank owns
     ids: Array  # int64 [n]: the own vertices, ascending; may be empty
-    out: OwnArcs
-    into: OwnArcs | None  # None if every arc is stored with its reverse, so that both directions are equal
+    out: ArcsToIds
+    into: ArcsToIds | None  # None if every arc is stored with its reverse, so that both directions are equal
     self_loops: int  # number of edges that are self-loops of own vertices
     dropped: list[Edges]  # edges from own vertices that were dropped because a parallel one is no heavier
 
@@ -45,7 +45,7 @@ class OwnVertices:
         return np.concatenate(communicator.exchange([values[np.searchsorted(self.ids, part)] for part in requested]))
 
 
-def clean_arcs(edges: Edges, rules: Rules, communicator: Communicator) -> OwnVertices:
+def clean_arcs(edges: Edges, rules: ArcRules, communicator: Communicator) -> VerticesOfRange:
     """Send the arcs of all ranks' edges to the owners of their vertices and clean them there. Collective."""
     src, dst, weights = edges.src, edges.dst, edges.weights
     cuts = _cuts(src, dst, rules.declared, communicator)
@@ -59,12 +59,12 @@ def clean_arcs(edges: Edges, rules: Rules, communicator: Communicator) -> OwnVer
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
         once = [part.take(np.flatnonzero(part.src >= part.dst)) for part in dropped]  # each was received as two arcs
-        return OwnVertices(cuts, ids, OwnArcs(_rows_of(ids, out, out_heads), out_heads), None, self_loops, once)
+        return VerticesOfRange(cuts, ids, ArcsToIds(_rows_of(ids, out, out_heads), out_heads), None, self_loops, once)
     tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
     in_heads, into, _ = clean(tails, heads, received, of_tails)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
-    rows = OwnArcs(_rows_of(ids, out, out_heads), out_heads), OwnArcs(_rows_of(ids, into, in_heads), in_heads)
-    return OwnVertices(cuts, ids, *rows, self_loops, dropped)
+    rows = ArcsToIds(_rows_of(ids, out, out_heads), out_heads), ArcsToIds(_rows_of(ids, into, in_heads), in_heads)
+    return VerticesOfRange(cuts, ids, *rows, self_loops, dropped)
 
 
 def _cuts(src: Array, dst: Array, declared: range, communicator: Communicator) -> Array:

@@ -73,11 +73,11 @@ def cut_over_ranks(rows: Array, degrees: Array, num_vertices: int, communicator:
     """
     passing = Owners.evenly(num_vertices, communicator)
     own = passing.own
-    here, found = passing.send(rows.astype(OFFSET), degrees)
+    here, received = passing.send(rows.astype(OFFSET), degrees)
     arcs = np.zeros(len(own) + 1, OFFSET, like=degrees)
-    arcs[here + 1] = found
+    arcs[here + 1] = received
     arcs = np.cumsum(arcs)
-    sums = [int(part[0]) for part in communicator.gather(found.sum(keepdims=True))]
+    sums = [int(part[0]) for part in communicator.gather(received.sum(keepdims=True))]
     earlier, all_arcs = sum(sums[: communicator.rank]), sum(sums)
     places = np.arange(1, len(own) + 1, dtype=OFFSET, like=degrees)
 

@@ -37,8 +37,8 @@ def sorted_keys(keys: Array) -> tuple[Array, Array]:
 
     bits = int(keys.max()).bit_length() if len(keys) else 0
     order = np.arange(len(keys), dtype=np.uint32, like=keys)
-    found, places = sort(keys.view(np.uint64).copy(), order, 0, bits)
-    return found.view(np.int64), order if places is None else places
+    ascending, places = sort(keys.view(np.uint64).copy(), order, 0, bits)
+    return ascending.view(np.int64), order if places is None else places
 
 
 def run_starts(keys: Array) -> Array:

@@ -13,7 +13,7 @@ from kernels.library.dynamic.values import LARGEST_VERTEX, column_of, converted,
 
 
 @dataclass(frozen=True)
-class Rules:
+class BatchRules:
     """How batches are read."""
 
     unique: bool = False  # skip arcs that exist or are repeated in the batch, instead of storing parallel arcs
@@ -60,7 +60,7 @@ class DynamicGraph(ABC):
     The methods here check; those that structures define take what has been checked.
     """
 
-    rules: Rules
+    rules: BatchRules
     parts: ClassVar[str]  # what its arcs are kept in
 
     @property
@@ -168,7 +168,7 @@ def require_one_length(batch: Batch) -> None:
         raise ValueError("batch: columns of different lengths")
 
 
-def taken_arcs(batch: Batch, num_rows: int, rules: Rules) -> tuple[Batch, int]:
+def taken_arcs(batch: Batch, num_rows: int, rules: BatchRules) -> tuple[Batch, int]:
     """The arcs of a batch between vertices, both of an edge if undirected, and the number of the others."""
     arcs = both_arcs(batch) if rules.undirected else batch
     inside = taken(arcs, kept_places((arcs.src >= 0) & (arcs.src < num_rows) & (arcs.dst >= 0) & (arcs.dst < num_rows)))

@@ -47,10 +47,10 @@ def filtered(values: Array, kept: Array) -> Array:
         raise ValueError(f"filtered: {kept.dtype} {kept.shape} for values {values.shape}; one bool for each is needed")
     flags = kept.astype(np.int64)
     places = exclusive_scan(flags)
-    found = np.empty(int(places[-1] + flags[-1]) if len(values) else 0, values.dtype, like=values)
+    taken = np.empty(int(places[-1] + flags[-1]) if len(values) else 0, values.dtype, like=values)
     chosen = np.flatnonzero(kept)
-    found[places[chosen]] = values[chosen]
-    return found
+    taken[places[chosen]] = values[chosen]
+    return taken
 
 
 def intersect(graph: DynamicGraph, left: Array, right: Array) -> Intersection:
@@ -68,5 +68,5 @@ def intersect(graph: DynamicGraph, left: Array, right: Array) -> Intersection:
     keys, _ = sorted_keys(keys_of(owners_of(theirs.offsets), theirs.heads))
     wanted = keys_of(segments, ours.heads)
     places = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    found = keys[places] == wanted if len(keys) else np.zeros(len(wanted), np.bool_, like=wanted)
-    return Intersection(segments, np.where(found, ours.heads, np.int32(ABSENT)).astype(np.int32))
+    is_common = keys[places] == wanted if len(keys) else np.zeros(len(wanted), np.bool_, like=wanted)
+    return Intersection(segments, np.where(is_common, ours.heads, np.int32(ABSENT)).astype(np.int32))

@@ -24,7 +24,7 @@ from kernels.sssp import sssp as static_sssp
 _NONE = np.int32(2**31 - 1)  # above every row
 
 
-class _Arcs(NamedTuple):
+class _FrontierArcs(NamedTuple):
     """The arcs of a frontier whose heads are vertices."""
 
     tails: Array
@@ -123,7 +123,7 @@ def _begin(graph: DynamicGraph, source: int) -> tuple[Array, Array]:
     return existing, np.arange(source, source + 1, dtype=np.int32, like=existing)
 
 
-def _advance(graph: DynamicGraph, frontier: Array, existing: Array) -> _Arcs:
+def _advance(graph: DynamicGraph, frontier: Array, existing: Array) -> _FrontierArcs:
     lists = graph.lists(frontier)
     tails, kept = frontier[owners_of(lists.offsets)], existing[lists.heads]
-    return _Arcs(tails[kept], lists.heads[kept], None if lists.weights is None else lists.weights[kept])
+    return _FrontierArcs(tails[kept], lists.heads[kept], None if lists.weights is None else lists.weights[kept])

@@ -42,7 +42,7 @@ def converted(values: Any, dtype: Any, like: Array) -> Array:
         ValueError: One is negative, not finite, or the type does not hold it: an integer type holds equal values, a float type
             those that it does not round to 0 or to infinity.
     """
-    given, dtype = column_of(values, like), weight_type(dtype)
+    given, dtype = column_of(values, like), checked_weight_type(dtype)
     if given.dtype.kind not in "biuf" and len(given):
         raise ValueError(f"batch: weights are {given.dtype}, not numbers")
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -56,19 +56,19 @@ def converted(values: Any, dtype: Any, like: Array) -> Array:
     return kept
 
 
-def weight_type(dtype: Any) -> np.dtype[Any]:
+def checked_weight_type(dtype: Any) -> np.dtype[Any]:
     """The type of a graph's weights; raises ValueError unless graphs have weights of this type."""
-    found: np.dtype[Any] = np.dtype(dtype)
-    if found not in WEIGHTS:
-        raise ValueError(f"weights are {found}; those of a graph are {', '.join(map(str, WEIGHTS))}")
-    return found
+    kind: np.dtype[Any] = np.dtype(dtype)
+    if kind not in WEIGHTS:
+        raise ValueError(f"weights are {kind}; those of a graph are {', '.join(map(str, WEIGHTS))}")
+    return kind
 
 
 def require_csr(csr: Csr) -> Csr:
     """Return the CSR that a graph begins with; raises ValueError unless heads are rows, and types those of a graph."""
     Csr(csr.offsets, csr.indices, None).validate(len(csr.offsets) - 1)
     if csr.weights is not None:
-        weight_type(csr.weights.dtype)
+        checked_weight_type(csr.weights.dtype)
         if len(csr.weights) != len(csr.indices):
             raise ValueError(f"{len(csr.weights)} weights for {len(csr.indices)} arcs")
     return csr

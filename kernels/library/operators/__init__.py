@@ -1,4 +1,7 @@
-"""Graph operators: an algorithm as user functions for rows and arcs, on CPU and GPU. docs/abstractions.md is the guide."""
+"""Graph operators: an algorithm as user functions for rows and arcs, on CPU and GPU. docs/abstractions.md is the guide.
+
+Read `frontier.py` and `arcs.py` first. `functions/` compiles user functions, and `plan.py` keeps what was compiled.
+"""
 
 from kernels.library.operators.arcs import advance, repeat_advance
 from kernels.library.operators.frontier import Frontier, Rules

@@ -8,7 +8,7 @@ from kernels.library.operators.cpu.orders import REDUCTIONS
 from kernels.library.operators.frontier import Frontier
 from kernels.library.operators.functions.errors import UserFunctionError
 from kernels.library.operators.functions.tree import MOST_STEPS
-from kernels.library.operators.plan import VERTEX, Found, Made, Plan, UserFunction, lowered, planned, weight_type
+from kernels.library.operators.plan import VERTEX, Captured, Made, Plan, UserFunction, lowered, planned, type_of_weights
 
 _COLLECTS = (None, "first", *REDUCTIONS)
 
@@ -40,8 +40,8 @@ def advance(
         UserFunctionError: A function is not supported, or failed. The smallest row that fails is reported.
     """
     csr, plan, captured = _planned(frontier, edge, direction, (before, after), collect)
-    found: Frontier = plan.run(frontier, csr, plan, captured)
-    return found
+    entered: Frontier = plan.run(frontier, csr, plan, captured)
+    return entered
 
 
 def repeat_advance(
@@ -81,7 +81,7 @@ def _planned(
     around: tuple[UserFunction | None, UserFunction | None],
     collect: str | None,
     repeats: str = "",
-) -> tuple[Csr, Plan, Found]:
+) -> tuple[Csr, Plan, Captured]:
     """The arcs of a direction, and the compiled functions with what they capture."""
     graph, (before, after) = frontier.graph, around
     if direction not in ("out", "in"):
@@ -95,7 +95,15 @@ def _planned(
         first = lowered(before, {**VERTEX, "round": "i"}, values[0], rows, no_round)
         own = (first.result if first else "") or "i"
         without = no_round if first and first.result else ("own", *no_round)
-        offered = {"row": "i", "neighbour": "i", "weight": weight_type(csr), "arc": "i", "place": "i", "own": own, "round": "i"}
+        offered = {
+            "row": "i",
+            "neighbour": "i",
+            "weight": type_of_weights(csr),
+            "arc": "i",
+            "place": "i",
+            "own": own,
+            "round": "i",
+        }
         arc = lowered(edge, offered, values[1], rows, without)
         assert arc is not None
         line = arc.file, edge.__code__.co_firstlineno

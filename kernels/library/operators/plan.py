@@ -17,7 +17,7 @@ from kernels.library.operators.functions.tree import Function, Type, type_of
 
 UserFunction = Callable[..., Any]
 VERTEX = {"row": "i", "degree": "i"}
-Found = list[Sequence[Any]]  # what each function captures
+Captured = list[Sequence[Any]]  # what each function captures
 Made = tuple[tuple[Function | None, ...], Any, Callable[..., Any]]  # members of a Plan, in their order
 
 
@@ -31,9 +31,9 @@ class Plan:
     taken: tuple[Taken, ...]  # of what each function captures
     reads: tuple[Read, ...]  # attributes of modules that the functions read
 
-    def arguments(self, found: Found) -> list[tuple[Any, ...]]:
-        """What the compiled functions take of `found`, what the functions capture."""
-        return [taken.arguments(values) for taken, values in zip(self.taken, found, strict=True)]
+    def arguments(self, captured: Captured) -> list[tuple[Any, ...]]:
+        """What the compiled functions take of `captured`, what the functions capture."""
+        return [taken.arguments(values) for taken, values in zip(self.taken, captured, strict=True)]
 
 
 _PLANS: dict[Hashable, Plan] = {}
@@ -41,7 +41,7 @@ _PLANS: dict[Hashable, Plan] = {}
 
 def planned(
     graph: Graph, key: Hashable, given: tuple[UserFunction | None, ...], make: Callable[[list[dict[str, Any]]], Made]
-) -> tuple[Plan, Found]:
+) -> tuple[Plan, Captured]:
     """The plan for these functions on this graph, from `make` on first use, and what each function captures.
 
     Raises:
@@ -49,15 +49,15 @@ def planned(
         TypeError: One is not a Python function, or a captured array is in another memory than the graph, or, on a GPU, a view
             with gaps.
     """
-    whole, found = [key, graph.derived.get(_types_of, partial(_types_of, graph))], list[Sequence[Any]]()
+    whole, captured = [key, graph.derived.get(_types_of, partial(_types_of, graph))], list[Sequence[Any]]()
     rows = graph.num_vertices
     for function in given:
         if function is None:
-            found.append(())
+            captured.append(())
             whole.append(None)
         elif isinstance(function, FunctionType):
             values = values_of(function)
-            found.append(values)
+            captured.append(values)
             whole.append(key_of(function, values, rows))
         else:
             raise TypeError(f"{function!r} is not a Python function, and operators compile Python functions")
@@ -66,10 +66,10 @@ def planned(
     if plan is not None and plan.reads:
         plan = _PLANS.get((*of_types, key_of_reads(plan.reads)))
     if plan is None:
-        plan = _PLANS[of_types] = _made(graph, given, found, make)
+        plan = _PLANS[of_types] = _made(graph, given, captured, make)
         if plan.reads:
             _PLANS[*of_types, key_of_reads(plan.reads)] = plan
-    return plan, found
+    return plan, captured
 
 
 def _types_of(graph: Graph) -> Hashable:
@@ -80,12 +80,12 @@ def _types_of(graph: Graph) -> Hashable:
 def _made(
     graph: Graph,
     given: tuple[UserFunction | None, ...],
-    values: Found,
+    values: Captured,
     make: Callable[[list[dict[str, Any]]], Made],
 ) -> Plan:
-    found = [{} if function is None else named(function, each) for function, each in zip(given, values, strict=True)]
-    (functions, program, run), on_gpu = make(found), is_cupy(graph)
-    for compiled, by_name in zip(functions, found, strict=True):
+    named_values = [{} if function is None else named(function, each) for function, each in zip(given, values, strict=True)]
+    (functions, program, run), on_gpu = make(named_values), is_cupy(graph)
+    for compiled, by_name in zip(functions, named_values, strict=True):
         for name in compiled.arrays if compiled else ():
             if is_cupy_array(by_name[name]) != on_gpu:
                 raise TypeError(
@@ -110,6 +110,6 @@ def lowered(
     return lower(function, offered, values, rows)
 
 
-def weight_type(csr: Csr) -> Type:
+def type_of_weights(csr: Csr) -> Type:
     """Type of an arc's weight; 1 of int64 without weights."""
     return "i" if csr.weights is None else type_of(np.dtype(csr.weights.dtype))

@@ -23,8 +23,8 @@ def compute(frontier: Frontier, operation: UserFunction) -> None:
 
 def filter(frontier: Frontier, condition: UserFunction) -> Frontier:
     """The rows of the frontier for which `condition(row, degree)` is true."""
-    found: Frontier = _run("filter", frontier, condition)
-    return found
+    kept: Frontier = _run("filter", frontier, condition)
+    return kept
 
 
 def reduce(frontier: Frontier, value: UserFunction, how: str = "sum") -> Any:
@@ -44,14 +44,14 @@ def _run(kind: str, frontier: Frontier, function: UserFunction, how: str = "") -
     graph = frontier.graph
 
     def make(values: list[dict[str, Any]]) -> Made:
-        found = lowered(function, VERTEX, values[0], graph.num_vertices)
-        assert found is not None
-        if kind == "filter" and found.result != "b":
-            raise UserFunctionError(found.file, function.__code__.co_firstlineno, "a condition must return True or False")
-        if kind == "reduce" and not found.result:
-            raise UserFunctionError(found.file, function.__code__.co_firstlineno, "the function must return the value to reduce")
+        user = lowered(function, VERTEX, values[0], graph.num_vertices)
+        assert user is not None
+        if kind == "filter" and user.result != "b":
+            raise UserFunctionError(user.file, function.__code__.co_firstlineno, "a condition must return True or False")
+        if kind == "reduce" and not user.result:
+            raise UserFunctionError(user.file, function.__code__.co_firstlineno, "the function must return the value to reduce")
         backend = _backend(graph)
-        return (found,), backend.program(kind, found, how), getattr(backend, f"run_{kind}")
+        return (user,), backend.program(kind, user, how), getattr(backend, f"run_{kind}")
 
     plan, captured = planned(graph, (kind, how), (function,), make)
     return plan.run(frontier, plan, captured, how)

@@ -26,7 +26,7 @@ import numpy as np
 
 from kernels.answers import Certificate, Scores
 from kernels.arrays import is_cupy, is_cupy_array
-from kernels.certificate.rules import Broken, Entries, Ids, at, name_of, require_form
+from kernels.certificate.rules import Broken, Entries, RowNames, at, name_of, require_form
 from kernels.graph import NO_ROW, Array, Csr, Graph
 
 DAMPING = 0.85
@@ -59,7 +59,7 @@ def certify_pagerank(graph: Graph, answer: Scores) -> Certificate:
 class View(Protocol):
     """What the certificate reads: a graph, or one rank's part of it, where the methods are collective."""
 
-    ids: Ids
+    ids: RowNames
     num_vertices: int
     out: Csr
     into: Csr
@@ -163,7 +163,7 @@ class _Graph:
     """See View."""
 
     def __init__(self, graph: Graph):
-        self.ids: Ids = graph
+        self.ids: RowNames = graph
         self.num_vertices, self.out, self.into = graph.num_vertices, graph.out, graph.into
         self._kind = type(graph.ids) if is_cupy(graph) else np.ndarray
 

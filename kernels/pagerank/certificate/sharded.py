@@ -9,7 +9,7 @@ import numpy as np
 
 from kernels.answers import Certificate, Scores
 from kernels.certificate.global_view import GlobalView
-from kernels.certificate.rules import Ids
+from kernels.certificate.rules import RowNames
 from kernels.distributed import Communicator, Halo, Shard
 from kernels.graph import Array
 from kernels.pagerank.certificate import arriving, certify
@@ -24,15 +24,15 @@ def certify_pagerank(shard: Shard, communicator: Communicator, answer: Scores) -
     Returns:
         The same on all ranks, and for any number of ranks except for the rounding of sums. Malformed answers do not hold.
     """
-    return certify(_OwnRows(shard, communicator), answer)
+    return certify(_ShardView(shard, communicator), answer)
 
 
-class _OwnRows:
+class _ShardView:
     """See `kernels.pagerank.certificate.View`."""
 
     def __init__(self, shard: Shard, communicator: Communicator):
         self._view = GlobalView(shard, communicator)
-        self.ids: Ids = self._view
+        self.ids: RowNames = self._view
         self.num_vertices, self.out, self.into = shard.num_vertices, shard.out, shard.local_into
         self.first_row, self.entries = self._view.first_row, self._view.spread
         self._communicator, self._halo = communicator, Halo(shard, communicator)

@@ -17,7 +17,7 @@ from kernels.distributed.gpu.memory import memory_of, zeros
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr
 from kernels.pagerank.constants import THREADS, UNIT
-from kernels.pagerank.parameters import Parameters
+from kernels.pagerank.parameters import PageRankParameters
 from kernels.pagerank.tiles import TilePlan, make_plan, sizes
 
 _SOURCE = "pagerank/sharded/pagerank.cu"
@@ -25,13 +25,13 @@ _CHANGE, _UNSETTLED, _JOBS, _WORDS = 0, 2, 3, 4  # words that a step adds to; th
 _HEAD = 2 * _WORDS  # words of 32 bits before the shares of a message
 
 
-def scores(shard: Shard, communicator: Communicator, parameters: Parameters) -> ShardAnswer[Scores]:
+def scores(shard: Shard, communicator: Communicator, parameters: PageRankParameters) -> ShardAnswer[Scores]:
     """Answer `kernels.pagerank.sharded.pagerank` on CuPy arrays."""
     damping, tolerance, most_iterations = parameters
     if shard.num_vertices == 0 or most_iterations < 1:
         equal = cupy.full(len(shard.ids), 1 / max(shard.num_vertices, 1))
         return ShardAnswer(Scores(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
-    own, messages = _OwnRows(shard, damping), _Messages(Halo(shard, communicator))
+    own, messages = _OwnScores(shard, damping), _ShareMessages(Halo(shard, communicator))
     sums, iteration, change = own.begin(), 0, np.inf
     while True:
         totals = messages.exchange(own.shares, sums)
@@ -43,18 +43,18 @@ def scores(shard: Shard, communicator: Communicator, parameters: Parameters) -> 
         iteration += 1
 
 
-class _Messages:
+class _ShareMessages:
     """Messages of shares to the ranks that have the rows as ghosts, each after the iteration's sums: one exchange for both."""
 
     def __init__(self, halo: Halo):
         self._halo = halo
-        self._sent = _buffers([len(rows) for rows in halo.asked])
+        self._sent = _buffers([len(rows) for rows in halo.mirrored])
         self._received = _buffers(np.diff(halo.shard.ghost_bounds).tolist())
 
     def exchange(self, shares: Array, sums: Array) -> Array:
         """Refresh the ghosts' part of `shares`, float32 [n + g]; return the sums of all ranks (int64 [_WORDS]). A collective."""
         own, ghosts = cupy.split(shares.view(np.uint32), [len(self._halo.shard.ids)])
-        for message, rows in zip(self._sent, self._halo.asked, strict=True):
+        for message, rows in zip(self._sent, self._halo.mirrored, strict=True):
             message[:_HEAD] = sums.view(np.uint32)
             if len(rows):
                 cupy.take(own, rows, out=message[_HEAD:])
@@ -73,7 +73,7 @@ def _buffers(counts: list[int]) -> list[Array]:
     return [memory[start : start + length] for start, length in zip(starts, lengths, strict=False)]
 
 
-class _OwnRows:
+class _OwnScores:
     """The own rows' scores, and the shares of own rows and ghosts. Sums are int64, see step.cuh."""
 
     def __init__(self, shard: Shard, damping: float):

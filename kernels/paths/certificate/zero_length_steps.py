@@ -52,5 +52,5 @@ def _ranges(begins: Array, ends: Array) -> Array:
     lengths = ends - begins
     stops = np.cumsum(lengths)
     total = int(stops[-1]) if len(stops) else 0
-    found: Array = np.arange(total, dtype=OFFSET, like=begins) + np.repeat(begins - (stops - lengths), lengths)
-    return found
+    places: Array = np.arange(total, dtype=OFFSET, like=begins) + np.repeat(begins - (stops - lengths), lengths)
+    return places

@@ -79,9 +79,9 @@ def count_hops(halo: Halo, out: Csr, into: Csr, rows: Array, most: int = NO_LIMI
         supersteps.
     """
     num_own = len(halo.shard.ids)
-    found = shorten(halo, Csr(out.offsets, out.indices, None), _HOPS, 1.0, rows, most)
-    if found is None:
+    shortened = shorten(halo, Csr(out.offsets, out.indices, None), _HOPS, 1.0, rows, most)
+    if shortened is None:
         return None
-    lengths, supersteps = found
+    lengths, supersteps = shortened
     levels = halo.extended(lengths[:num_own].view(_HOPS).astype(into.indices.dtype))
     return *of_levels(into, levels, num_own), supersteps

@@ -41,8 +41,8 @@ def predecessors(halo: Halo, source_row: int, distance: Array, weights: tuple[Ar
     if beyond:
         raise OverflowError(f"a distance exceeds the largest {distance.dtype}")
     supersteps = _follow_zero_steps(halo, source, known, weights, predecessor) if waiting else 0
-    found = predecessor >= 0
-    predecessor[found] = shard.local_rows[predecessor[found]]
+    has_one = predecessor >= 0
+    predecessor[has_one] = shard.local_rows[predecessor[has_one]]
     return predecessor, supersteps
 
 

@@ -15,7 +15,7 @@ from kernels.paths.sharded.long_paths_cuda import count_hops
 _SOURCE = "paths/sharded/predecessors.cu"
 
 
-def complete(halo: Halo, source: int, lengths: Array, sums: np.dtype[Any]) -> tuple[Array, Array, int] | None:
+def paths_of_lengths(halo: Halo, source: int, lengths: Array, sums: np.dtype[Any]) -> tuple[Array, Array, int] | None:
     """Find distances and predecessors; a collective.
 
     Args:
@@ -58,9 +58,9 @@ def _follow_zero_steps(halo: Halo, lengths: Array, sums: np.dtype[Any], predeces
     into = out if shard.symmetric else _arcs_of_length_zero(shard.local_into, lengths, sums)
     waiting = predecessor == WAITS
     starts = ~waiting & (cupy.diff(out.offsets[: len(predecessor) + 1]) > 0)
-    found = count_hops(halo, out, into, cupy.flatnonzero(starts).astype(predecessor.dtype))
-    assert found is not None  # without a limit
-    _, nearest, supersteps = found
+    counted = count_hops(halo, out, into, cupy.flatnonzero(starts).astype(predecessor.dtype))
+    assert counted is not None  # without a limit
+    _, nearest, supersteps = counted
     cupy.copyto(predecessor, nearest, where=waiting)
     return supersteps
 

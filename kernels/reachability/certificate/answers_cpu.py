@@ -33,8 +33,8 @@ def _first_wrong_path(
             high = end
             while low < high:
                 middle = (low + high) // 2
-                found = indices[middle]
-                if (ids[found] < ids[head]) if len(ids) else found < head:
+                node = indices[middle]
+                if (ids[node] < ids[head]) if len(ids) else node < head:
                     low = middle + 1
                 else:
                     high = middle
@@ -55,8 +55,8 @@ def first_reached(index: ReachabilityIndex, src: Array, dst: Array) -> int:
         return first if first < 0 else part.start + first
 
     size = -(-len(src) // cores()) or 1
-    found = over_items([slice(begin, begin + size) for begin in range(0, len(src), size)], check, parallel=len(src) > 1)
-    return next((query for query in found if query >= 0), -1)
+    queries = over_items([slice(begin, begin + size) for begin in range(0, len(src), size)], check, parallel=len(src) > 1)
+    return next((query for query in queries if query >= 0), -1)
 
 
 @njit(cache=True, nogil=True)

@@ -53,16 +53,16 @@ def require_csr(name: str, csr: Any, num_rows: int, num_nodes: int, index: np.dt
 
 
 def _check_arcs(graph: Graph, condensation: Condensation, node: Array, children: Rows) -> None:
-    found = np.zeros(len(children[1]), np.bool_)
-    if (arc := _first_missing(frozen(graph.out.offsets), frozen(graph.out.indices), node, *children, found)) >= 0:
+    present = np.zeros(len(children[1]), np.bool_)
+    if (arc := _first_missing(frozen(graph.out.offsets), frozen(graph.out.indices), node, *children, present)) >= 0:
         raise Broken(f"{arc_name(graph, arc_ends(graph, arc))}: is not among the children")
-    if not found.all():
-        tail = int(np.searchsorted(children[0], found.argmin(), side="right")) - 1
+    if not present.all():
+        tail = int(np.searchsorted(children[0], present.argmin(), side="right")) - 1
         raise Broken(f"{reasons.node_of(graph, condensation, tail)}: a child without an arc, a repeated child, or a wrong order")
 
 
 @njit(cache=True, nogil=True)
-def _first_missing(offsets: Array, indices: Array, node: Array, child_offsets: Array, children: Array, found: Array) -> int:
+def _first_missing(offsets: Array, indices: Array, node: Array, child_offsets: Array, children: Array, present: Array) -> int:
     """First arc between two nodes whose head is not among the tail's children, or -1; mark children that have an arc."""
     for row in range(len(node)):
         tail = node[row]
@@ -74,7 +74,7 @@ def _first_missing(offsets: Array, indices: Array, node: Array, child_offsets: A
             place = begin + np.searchsorted(children[begin:end], head)
             if place == end or children[place] != head:
                 return arc
-            found[place] = True
+            present[place] = True
     return -1
 
 

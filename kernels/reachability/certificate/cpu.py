@@ -50,7 +50,7 @@ def _check_supports(subject: Subject) -> None:
     place, present = passes.first_wrong_support(labels.level, scores, 0, num_nodes, levels, labels.supports, of_supports)
     wrong = np.flatnonzero(present != (labels.supports != -1))
     if place >= 0 or len(wrong):
-        raise Broken(reasons.support(int(wrong[0]) if place < 0 else place))
+        raise Broken(reasons.wrong_support(int(wrong[0]) if place < 0 else place))
     own = np.zeros(num_nodes, np.uint64)
     used = np.flatnonzero(labels.supports >= 0)
     own[labels.supports[used]] = np.uint64(1) << used.astype(np.uint64)
@@ -73,6 +73,6 @@ def _check_dimension(subject: Subject, dimension: int) -> None:
         node = passes.first_wrong_visit(out[0], visits, first, last)
     node = num_nodes if are_roots_wrong(starts, first, last) else node
     if node >= 0:
-        raise Broken(reasons.block(subject.graph, subject.condensation, dimension, node))
+        raise Broken(reasons.wrong_blocks(subject.graph, subject.condensation, dimension, node))
     subject.require(f"low of dimension {dimension}", low, passes.first_wrong_low(*out, last, low))
     subject.require(f"post of dimension {dimension}", post, passes.first_wrong_post(*out, last, post))

@@ -76,11 +76,11 @@ def _holds_condensation(graph: Graph, condensation: Condensation) -> bool:
         return False
     children, parents = condensation.children, condensation.parents
     broken = cupy.zeros(1, np.uint32)
-    found, transposed = (cupy.zeros(len(csr.indices), np.bool_) for csr in (children, parents))
+    present, transposed = (cupy.zeros(len(csr.indices), np.bool_) for csr in (children, parents))
     arcs = (graph.out.offsets, graph.out.indices, np.int64(graph.num_vertices), node)
-    _run("find_children", row, *arcs, children.offsets, children.indices, found, broken)
+    _run("find_children", row, *arcs, children.offsets, children.indices, present, broken)
     _run("find_parents", row, *_rows(children), parents.offsets, parents.indices, transposed, broken)
-    return not int(broken[0]) and bool(found.all()) and bool(transposed.all())
+    return not int(broken[0]) and bool(present.all()) and bool(transposed.all())
 
 
 def _hold_supports(condensation: Condensation, labels: Labels) -> bool:

@@ -20,7 +20,7 @@ def wrong_label(graph: Any, condensation: Any, name: str, array: Any, node: int)
     return f"{node_of(graph, condensation, node)}: {name} {at(array, node)} does not follow from its arcs"
 
 
-def block(graph: Any, condensation: Any, dimension: int, node: int) -> str:
+def wrong_blocks(graph: Any, condensation: Any, dimension: int, node: int) -> str:
     """Reason if the blocks of children are not consecutive."""
     return f"{node_of(graph, condensation, node)}: in dimension {dimension} the blocks of its children are not consecutive"
 
@@ -30,6 +30,6 @@ def misnumbered(graph: Any, condensation: Any, node: int) -> str:
     return f"node {node}: {node_of(graph, condensation, node)} does not have this number"
 
 
-def support(place: int) -> str:
+def wrong_support(place: int) -> str:
     """Reason if a support should be another node, or none."""
     return f"support {place}: is not the best-connected remaining node of its band"

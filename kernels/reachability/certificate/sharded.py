@@ -20,7 +20,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array, Csr
 from kernels.reachability.certificate import REACHABILITY_RULES, passes, reasons
 from kernels.reachability.certificate.forms import of_dimension, require_labels
-from kernels.reachability.certificate.sharded_condensation import Names, check_condensation
+from kernels.reachability.certificate.sharded_condensation import NodeNames, check_condensation
 from kernels.reachability.keys import key, salt_of
 
 RULES = (*REACHABILITY_RULES, "every vertex has its component's labels")
@@ -82,7 +82,7 @@ class _Subject:
 
     view: GlobalView
     nodes: GlobalView
-    names: Names
+    names: NodeNames
     halo: Halo
     labels: Labels
 
@@ -106,8 +106,8 @@ class _Subject:
     def _first(self, place: int) -> int:
         """The first node of all ranks whose pass returned a local node, or -1; a pass may end at a ghost, which is ignored."""
         is_own = 0 <= place < len(self.nodes.shard.ids)
-        found = self.nodes.first(np.array([self.nodes.rows.start + place] if is_own else [], OFFSET))
-        return int(found[0][0]) if found else -1
+        places = self.nodes.first(np.array([self.nodes.rows.start + place] if is_own else [], OFFSET))
+        return int(places[0][0]) if places else -1
 
     def require_supports(self) -> None:
         """Raise Broken unless supports are those of their bands, and their bits are passed on."""
@@ -120,10 +120,10 @@ class _Subject:
         place, present = passes.first_wrong_support(
             labels.level, scores, self.nodes.rows.start, shard.num_vertices, levels, labels.supports, support_scores
         )
-        found = self.view.first(np.array([place] if place >= 0 else [], OFFSET))
+        places = self.view.first(np.array([place] if place >= 0 else [], OFFSET))
         wrong = np.flatnonzero((self.view.communicator.most(present.astype(np.uint8)) == 1) != (labels.supports != -1))
-        if found or len(wrong):
-            raise Broken(reasons.support(int(found[0][0]) if found else int(wrong[0])))
+        if places or len(wrong):
+            raise Broken(reasons.wrong_support(int(places[0][0]) if places else int(wrong[0])))
         own = np.zeros(len(shard.ids), np.uint64)
         mine = np.flatnonzero((labels.supports >= self.nodes.rows.start) & (labels.supports < self.nodes.rows.stop))
         own[labels.supports[mine] - self.nodes.rows.start] = np.uint64(1) << mine.astype(np.uint64)
@@ -143,7 +143,7 @@ class _Subject:
             place = passes.first_wrong_block(out.offsets, out.indices, numbers, num_nodes, *sides, len(first), *draws)
             wrong = self._first(place)
         if wrong >= 0:
-            raise Broken(reasons.block(self.view, self.names, dimension, wrong))
+            raise Broken(reasons.wrong_blocks(self.view, self.names, dimension, wrong))
         self.require(f"low of dimension {dimension}", low, passes.first_wrong_low, out, last, low)
         self.require(f"post of dimension {dimension}", post, passes.first_wrong_post, out, last, post)
 

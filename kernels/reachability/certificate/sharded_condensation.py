@@ -17,7 +17,7 @@ from kernels.reachability.certificate.condensation import Rows, require_csr
 from kernels.scc.certificate.sharded import check_scc
 
 
-class Names:
+class NodeNames:
     """The names of all nodes, for the reasons; stands for a `Condensation` there."""
 
     def __init__(self, names: DistributedArray, num_nodes: int):
@@ -35,7 +35,7 @@ class _Counted:
         return self._spread[one]
 
 
-def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, nodes: Any) -> tuple[GlobalView, Names]:
+def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, nodes: Any) -> tuple[GlobalView, NodeNames]:
     """Raise Broken at the first broken rule; return the condensation as a graph over shards, and its names.
 
     Args:
@@ -63,7 +63,7 @@ def check_condensation(view: GlobalView, on_device: Shard, condensation: Any, no
     )
     (named,) = nodes_view.rows.request(node, names)
     check_scc(on_device, communicator, Components(np.asarray(named, like=on_device.ghosts)))
-    shown: Names = Names(nodes_view.spread(names), num_nodes)
+    shown: NodeNames = NodeNames(nodes_view.spread(names), num_nodes)
     _require_numbered(view, nodes_view, names, node, shown)
     children = _require_csr(view, "children", condensation.children, len(own), num_nodes)
     parents = _require_csr(view, "parents", condensation.parents, len(own), num_nodes)
@@ -79,7 +79,7 @@ def _require_csr(view: GlobalView, name: str, csr: Any, num_own: int, num_nodes:
     return view.together(lambda: require_csr(name, csr, num_own, num_nodes, view.shard.ghosts.dtype))
 
 
-def _require_numbered(view: GlobalView, nodes_view: GlobalView, names: Array, node: Array, shown: Names) -> None:
+def _require_numbered(view: GlobalView, nodes_view: GlobalView, names: Array, node: Array, shown: NodeNames) -> None:
     """Raise Broken unless nodes ascend by the ids of their names, and each node's name is in it."""
     node_of_name, position = view.rows.request(names, node, view.shard.positions)
     last_positions = view.communicator.gather(position[-1:])[: view.communicator.rank]
@@ -90,7 +90,7 @@ def _require_numbered(view: GlobalView, nodes_view: GlobalView, names: Array, no
         raise Broken(reasons.misnumbered(view, shown, first))
 
 
-def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, children: Rows, shown: Names) -> None:
+def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, children: Rows, shown: NodeNames) -> None:
     """Raise Broken unless children are the arcs between nodes without copies; `known` has the nodes of own rows and ghosts."""
     shard, num_own = view.shard, len(view.shard.ids)
     out = shard.local_out
@@ -98,10 +98,10 @@ def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, ch
     keys = np.where(tails != heads, tails * np.int64(nodes_view.num_vertices) + heads, -1)  # below 2^63 for 3 * 10^9 nodes
     pairs, pair_of_arc = np.unique(keys, return_inverse=True)
     between = pairs[np.searchsorted(pairs, 0) :]
-    found = np.zeros(len(children[1]), np.bool_)
+    matched = np.zeros(len(children[1]), np.bool_)
 
     def are_children(tails_here: Array, heads_here: Array) -> Array:
-        present: Array = _find(*children, frozen(tails_here), frozen(heads_here), found)
+        present: Array = _find(*children, frozen(tails_here), frozen(heads_here), matched)
         return present
 
     present = np.ones(len(pairs), np.bool_)
@@ -112,14 +112,14 @@ def _require_children(view: GlobalView, nodes_view: GlobalView, known: Array, ch
     if arc:
         src, dst, _ = arc
         raise Broken(f"{arc_name(view, (int(src[0]), int(dst[0])))}: is not among the children")
-    unfound = np.flatnonzero(~found)[:1]
-    tail = nodes_view.first(np.searchsorted(children[0], unfound, side="right") - 1 + nodes_view.rows.start)
+    unmatched = np.flatnonzero(~matched)[:1]
+    tail = nodes_view.first(np.searchsorted(children[0], unmatched, side="right") - 1 + nodes_view.rows.start)
     if tail:
         named = reasons.node_of(view, shown, int(tail[0][0]))
         raise Broken(f"{named}: a child without an arc, a repeated child, or a wrong order")
 
 
-def _require_transposed(nodes_view: GlobalView, view: GlobalView, children: Rows, parents: Rows, shown: Names) -> None:
+def _require_transposed(nodes_view: GlobalView, view: GlobalView, children: Rows, parents: Rows, shown: NodeNames) -> None:
     """Raise Broken unless a node's parents are the nodes whose child it is, in order."""
     own = nodes_view.shard.ids
     heads = children[1].astype(OFFSET)
@@ -131,20 +131,20 @@ def _require_transposed(nodes_view: GlobalView, view: GlobalView, children: Rows
     fits = place < parents[0][here + 1]
     fits[fits] = parents[1][place[fits]] == tails[fits]
     wrong = np.sort(tails[~fits])[:1]
-    found = nodes_view.first(wrong, key=wrong)
+    wrong_nodes = nodes_view.first(wrong, key=wrong)
     count = np.bincount(here, minlength=len(own))
-    node = int(found[0][0]) if found else nodes_view.first_row(count != np.diff(parents[0]))
+    node = int(wrong_nodes[0][0]) if wrong_nodes else nodes_view.first_row(count != np.diff(parents[0]))
     if node >= 0:
         raise Broken(f"{reasons.node_of(view, shown, node)}: its children are not the nodes whose parent it is")
 
 
 @njit(cache=True, nogil=True)
-def _find(offsets: Array, indices: Array, tails: Array, heads: Array, found: Array) -> Array:
-    """Whether each head is among the children of its tail; mark these children in `found`."""
+def _find(offsets: Array, indices: Array, tails: Array, heads: Array, matched: Array) -> Array:
+    """Whether each head is among the children of its tail; mark these children in `matched`."""
     present = np.zeros(len(tails), np.bool_)
     for pair in range(len(tails)):
         begin, end = offsets[tails[pair]], offsets[tails[pair] + 1]
         place = begin + np.searchsorted(indices[begin:end], heads[pair])
         if place < end and indices[place] == heads[pair]:
-            present[pair] = found[place] = True
+            present[pair] = matched[place] = True
     return present

@@ -4,11 +4,11 @@ import numpy as np
 
 from kernels.answers import Condensation
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.rules import Rules
+from kernels.layout.rules import ArcRules
 from kernels.layout.sorting import sort_arcs, transpose
 from kernels.scc import scc
 
-_DISTINCT = Rules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
+_DISTINCT = ArcRules(range(0), both=False, keep_self_loops=False, keep_parallel=False)
 
 
 def condense(graph: Graph) -> Condensation:

@@ -11,17 +11,17 @@ from kernels.cpu.parallel import WORTH_A_THREAD, over_items
 from kernels.graph import Array, Csr
 from kernels.reachability.keys import salt_of
 from kernels.reachability.labels.dfs.cpu import find_parents, sort_roots, sort_rows
-from kernels.reachability.labels.numbering import Numbers, Rows, extremes, number
+from kernels.reachability.labels.numbering import DagArcs, SubtreeNumbers, extremes, number
 from kernels.reachability.labels.supports import choose_supports, spread_bits
 from kernels.reachability.labels.tree import draw_parents
 from kernels.reachability.order.cpu import sort_by_level
 
 
-class Direction(NamedTuple):
+class LevelledDag(NamedTuple):
     """The DAG or the reversed DAG, with its levels and a topological order."""
 
-    out: Rows
-    into: Rows
+    out: DagArcs
+    into: DagArcs
     level: Array
     order: Array
 
@@ -31,7 +31,7 @@ class Dimension(NamedTuple):
 
     low: Array
     post: Array
-    numbers: Numbers
+    numbers: SubtreeNumbers
     compared_paths: bool
 
 
@@ -39,8 +39,8 @@ def label(condensation: Condensation, dimensions: Sequence[int], seed: int, meth
     """Answer `kernels.reachability.label` on NumPy arrays, for some dimensions."""
     level, height, order = sort_by_level(condensation)
     children, parents = _rows(condensation.children), _rows(condensation.parents)
-    forward = Direction(children, parents, level, order)
-    backward = Direction(parents, children, height, order[::-1].copy())
+    forward = LevelledDag(children, parents, level, order)
+    backward = LevelledDag(parents, children, height, order[::-1].copy())
 
     def label_dimension(dimension: int) -> Dimension:
         salt = salt_of(seed, dimension) if dimension else None  # dimension 0 visits nodes in ascending order
@@ -66,17 +66,17 @@ def label(condensation: Condensation, dimensions: Sequence[int], seed: int, meth
     )
 
 
-def _rows(csr: Csr) -> Rows:
-    return Rows(frozen(csr.offsets), frozen(csr.indices))
+def _rows(csr: Csr) -> DagArcs:
+    return DagArcs(frozen(csr.offsets), frozen(csr.indices))
 
 
-def _label_by_tree(dag: Direction, salt: np.uint64 | None) -> Dimension:
+def _label_by_tree(dag: LevelledDag, salt: np.uint64 | None) -> Dimension:
     parent = draw_parents(dag.into, dag.level, salt)
     numbers = number(dag.out, _roots(dag), parent, dag.order, salt)
     return Dimension(*extremes(dag.out, dag.order, numbers.last), numbers, False)
 
 
-def _label_by_dfs(dag: Direction, salt: np.uint64 | None) -> Dimension:
+def _label_by_dfs(dag: LevelledDag, salt: np.uint64 | None) -> Dimension:
     rows, roots = dag.out, _roots(dag)
     if salt is not None:
         rows, roots = sort_rows(rows, salt), sort_roots(roots, len(dag.level), salt)
@@ -85,5 +85,5 @@ def _label_by_dfs(dag: Direction, salt: np.uint64 | None) -> Dimension:
     return Dimension(*extremes(dag.out, dag.order, numbers.last), numbers, compared)
 
 
-def _roots(dag: Direction) -> Array:
+def _roots(dag: LevelledDag) -> Array:
     return np.flatnonzero(dag.level == 0).astype(dag.order.dtype)

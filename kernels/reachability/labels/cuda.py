@@ -1,22 +1,22 @@
-"""Labels on the GPU: passes over a topological order, each one cooperative launch (cuda_passes.py)."""
+"""Labels on the GPU: passes over a topological order, each one cooperative launch (passes_cuda.py)."""
 
 import cupy
 import numpy as np
 
 from kernels.answers import Condensation, Labels
 from kernels.graph import Array
+from kernels.reachability.constants import FUSED_DIMENSIONS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.constants import FUSED_DIMENSIONS
-from kernels.reachability.labels.cuda_passes import (
-    Direction,
+from kernels.reachability.labels.dfs.cuda import label as label_by_dfs
+from kernels.reachability.labels.passes_cuda import (
     Forests,
+    OrderedDag,
     choose_supports,
     draw_parents,
     measure,
     place,
     widen,
 )
-from kernels.reachability.labels.dfs.cuda import label as label_by_dfs
 from kernels.reachability.order.cuda import order_of
 
 
@@ -31,8 +31,8 @@ def _label_by_tree(condensation: Condensation, dimensions: int, seed: int) -> La
     last = cupy.zeros((dimensions, num_nodes), row)  # until the intervals are known, the sizes of the subtrees
     order = order_of(condensation)
     level, height = (cupy.empty(num_nodes, np.int32) for _ in range(2))
-    ahead = Direction(condensation.parents, condensation.children, level, order, False)
-    behind = Direction(condensation.children, condensation.parents, height, order, True)
+    ahead = OrderedDag(condensation.parents, condensation.children, level, order, False)
+    behind = OrderedDag(condensation.children, condensation.parents, height, order, True)
     measure(behind._replace(depth=level))
     supports, reaches, reached = choose_supports(condensation, level)
     # The sizes of a direction's forests come from the pass that measures the depth of the other direction.
@@ -47,7 +47,7 @@ def _label_by_tree(condensation: Condensation, dimensions: int, seed: int) -> La
     return Labels("tree", seed, level, height, low, post, first, last, supports, reaches, reached, compared)
 
 
-def _measure_all(way: Direction, groups: list[Forests], bits: Array) -> None:
+def _measure_all(way: OrderedDag, groups: list[Forests], bits: Array) -> None:
     if not groups:
         measure(way, None, bits)
     for forests in groups:

@@ -13,21 +13,21 @@ from kernels.graph import Array
 from kernels.reachability.keys import key
 
 
-class Rows(NamedTuple):
+class DagArcs(NamedTuple):
     """One direction of the DAG: the heads of node u's out-arcs are `indices[offsets[u]:offsets[u + 1]]`."""
 
     offsets: Array
     indices: Array
 
 
-class Numbers(NamedTuple):
+class SubtreeNumbers(NamedTuple):
     """The block of post-order numbers of each subtree, index width [C]; `last` is the number of the subtree's root."""
 
     first: Array
     last: Array
 
 
-def number(rows: Rows, roots: Array, parent: Array, order: Array, salt: np.uint64 | None) -> Numbers:
+def number(rows: DagArcs, roots: Array, parent: Array, order: Array, salt: np.uint64 | None) -> SubtreeNumbers:
     """Number the nodes of a forest in post-order, from 1.
 
     Args:
@@ -42,10 +42,10 @@ def number(rows: Rows, roots: Array, parent: Array, order: Array, salt: np.uint6
     _add_sizes(parent, order, last)
     turned = salt is not None
     _assign_blocks(*rows, roots, parent, order, np.uint64(salt or 0), turned, first, last)
-    return Numbers(first, last)
+    return SubtreeNumbers(first, last)
 
 
-def extremes(rows: Rows, order: Array, last: Array) -> tuple[Array, Array]:
+def extremes(rows: DagArcs, order: Array, last: Array) -> tuple[Array, Array]:
     """Smallest and largest post-order number of each node and of all nodes that it reaches along `rows`."""
     low, post = last.copy(), last.copy()
     widen(*rows, order, low, post)

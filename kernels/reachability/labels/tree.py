@@ -9,10 +9,10 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
 from kernels.reachability.keys import key
-from kernels.reachability.labels.numbering import Rows
+from kernels.reachability.labels.numbering import DagArcs
 
 
-def draw_parents(into: Rows, level: Array, salt: np.uint64 | None) -> Array:
+def draw_parents(into: DagArcs, level: Array, salt: np.uint64 | None) -> Array:
     """Draw each node's parent from the tails of its in-arcs on the level before: by the smallest key, or the smallest node.
 
     Returns:

@@ -8,7 +8,7 @@ import numpy as np
 from kernels.answers import Condensation
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr
-from kernels.reachability.order.constants import CONTROL_WORDS, SWEEP_THREADS
+from kernels.reachability.constants import CONTROL_WORDS, SWEEP_THREADS
 
 _SOURCE = "reachability/order/order.cu"
 

@@ -24,7 +24,7 @@ def search(graph: Graph, src: Array, dst: Array, most_rows: int) -> Iterator[Wit
         queries = src[part], dst[part]
         nodes, begins = np.empty(max(most_rows // cores(), count), rows), np.zeros(len(queries[0]) + 1, np.int64)
         done = _find(*arcs, *scratch, *queries, begins, nodes)
-        spare.give_back(scratch)
+        spare.release(scratch)
         return Witnesses(begins[: done + 1], np.diff(begins[: done + 1]), nodes[: begins[done]])
 
     first, size = 0, QUERIES

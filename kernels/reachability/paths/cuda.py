@@ -25,9 +25,9 @@ def search(graph: Graph, src: Array, dst: Array, most_rows: int) -> Iterator[Wit
         part = slice(first, min(first + size, len(src)))
         queries = src[part].astype(rows), dst[part].astype(rows), np.int64(part.stop - first)
         used, (places, lengths) = cupy.zeros(1, np.uint64), cupy.empty((2, part.stop - first), np.int64)
-        found = used, places, lengths, nodes, np.int64(most_rows)
+        outputs = used, places, lengths, nodes, np.int64(most_rows)
         items = PATH_THREADS * min(blocks, part.stop - first)
-        launch(_SOURCE, "find_paths", PATH_THREADS, items, *arcs, *queries, *scratch, *found, ROW=rows)
+        launch(_SOURCE, "find_paths", PATH_THREADS, items, *arcs, *queries, *scratch, *outputs, ROW=rows)
         if int(used[0]) > most_rows:  # some did not fit; a single one does
             size = max(1, (part.stop - first) // 2)
         else:

@@ -33,26 +33,26 @@ def answer(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
     """Answer `kernels.reachability.reach` on NumPy arrays."""
     answers, records = answer_by_labels(index, src, dst), records_of(index)
     left, node = np.flatnonzero(answers.decided == SEARCH), index.condensation.node
-    src, dst, found = node[np.asarray(src)[left]], node[np.asarray(dst)[left]], np.empty(len(left), np.bool_)
+    src, dst, reachable = node[np.asarray(src)[left]], node[np.asarray(dst)[left]], np.empty(len(left), np.bool_)
 
     def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
-        _search(*records, *sides, *scratch, src[part], dst[part], found[part])
+        _search(*records, *sides, *scratch, src[part], dst[part], reachable[part])
 
     over_searches(index.condensation, len(left), search)
-    answers.reachable[left] = found
+    answers.reachable[left] = reachable
     return answers
 
 
 def answer_by_search(index: ReachabilityIndex, src: Array, dst: Array) -> Array:
     """Answer `kernels.reachability.reach_by_search` on NumPy arrays."""
     src, dst = checked_rows(index, src, dst)
-    node, found = index.condensation.node, np.empty(len(src), np.bool_)
+    node, reachable = index.condensation.node, np.empty(len(src), np.bool_)
 
     def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
-        _search_all(sides[0], sides[1], scratch.visited, scratch.queue, node[src[part]], node[dst[part]], found[part])
+        _search_all(sides[0], sides[1], scratch.visited, scratch.queue, node[src[part]], node[dst[part]], reachable[part])
 
     over_searches(index.condensation, len(src), search)
-    return found
+    return reachable
 
 
 def answer_by_labels(index: ReachabilityIndex, src: Array, dst: Array) -> Reached:
@@ -84,7 +84,7 @@ def over_searches(condensation: Condensation, count: int, search: Callable[[list
     def call(part: slice) -> None:
         scratch = spare.take()
         search(sides, scratch, part)
-        spare.give_back(scratch)
+        spare.release(scratch)
 
     _over_parts(count, _SEARCH_PART, call)
 
@@ -121,7 +121,7 @@ def _cut(bits: Array, entries: Array, backward: Array, src: Array, dst: Array, r
 @njit(cache=True, nogil=True)
 def _search(
     bits: Array, entries: Array, backward: Array, offsets: Array, indices: Array, into_offsets: Array, into_indices: Array,
-    visited: Array, queue: Array, back_visited: Array, back_queue: Array, src: Array, dst: Array, found: Array,
+    visited: Array, queue: Array, back_visited: Array, back_queue: Array, src: Array, dst: Array, reachable: Array,
 ) -> None:  # fmt: skip
     """Search for every query, with all cuts."""
     for query in range(len(src)):
@@ -129,12 +129,12 @@ def _search(
             bits, entries, backward, offsets, indices, into_offsets, into_indices,
             visited, queue, back_visited, back_queue, src[query], dst[query],
         )  # fmt: skip
-        found[query] = met >= 0
+        reachable[query] = met >= 0
         reset(visited, queue, tail)
         reset(back_visited, back_queue, back_tail)
 
 
 @njit(cache=True, nogil=True)
-def _search_all(offsets: Array, indices: Array, visited: Array, queue: Array, src: Array, dst: Array, found: Array) -> None:
+def _search_all(offsets: Array, indices: Array, visited: Array, queue: Array, src: Array, dst: Array, reachable: Array) -> None:
     for query in range(len(src)):
-        found[query] = breadth_first(offsets, indices, visited, queue, src[query], dst[query])
+        reachable[query] = breadth_first(offsets, indices, visited, queue, src[query], dst[query])

@@ -32,7 +32,7 @@ _BY_WARPS = {
 Rows = tuple[Array, Array]
 
 
-class Records(NamedTuple):
+class DeviceRecords(NamedTuple):
     """The index as the kernels read it; `arguments` come first in every launch."""
 
     buffer: Array
@@ -101,12 +101,12 @@ def _raise_wrong(src: Array, dst: Array, query: int, num_rows: int) -> None:
     raise IndexError(f"row {wrong} is not in 0..{num_rows - 1}, the rows of this graph")
 
 
-def records_of(index: ReachabilityIndex) -> Records:
+def records_of(index: ReachabilityIndex) -> DeviceRecords:
     """The records of an index, 64 bytes per node (96 from 2^31 nodes on), which are made once and kept with it."""
     return index.derived.get(records_of, lambda: _pack(index))
 
 
-def _pack(index: ReachabilityIndex) -> Records:
+def _pack(index: ReachabilityIndex) -> DeviceRecords:
     labels = index.labels
     size, alternating = np.int64(len(labels.level)), np.bool_(labels.method == "tree")
     dimensions = np.int32(labels.dimensions)
@@ -115,7 +115,7 @@ def _pack(index: ReachabilityIndex) -> Records:
     arrays = (labels.level, labels.height, labels.low, labels.post, labels.first, labels.last, labels.reaches, labels.reached)
     facts = size, dimensions, alternating
     launch(_FILTER, "pack_records", _FILTER_THREADS, int(size), *arrays, *facts, buffer, ROW=labels.low.dtype)
-    return Records(buffer, (buffer, *facts, labels.low, labels.post))
+    return DeviceRecords(buffer, (buffer, *facts, labels.low, labels.post))
 
 
 def cut(index: ReachabilityIndex, src: Array, dst: Array, answers: Reached) -> tuple[Array, Array]:

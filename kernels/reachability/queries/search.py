@@ -65,8 +65,8 @@ def breadth_first(offsets: Array, indices: Array, visited: Array, queue: Array, 
     """Whether u reaches v, by a breadth-first search without labels; u may be v."""
     queue[0] = u
     visited[u] = True
-    head, tail, found = 0, 1, u == v
-    while head < tail and not found:
+    head, tail, reaches = 0, 1, u == v
+    while head < tail and not reaches:
         node = queue[head]
         head += 1
         for arc in range(offsets[node], offsets[node + 1]):
@@ -75,9 +75,9 @@ def breadth_first(offsets: Array, indices: Array, visited: Array, queue: Array, 
                 visited[child] = True
                 queue[tail] = child
                 tail += 1
-                found |= child == v
+                reaches |= child == v
     reset(visited, queue, tail)
-    return found
+    return reaches
 
 
 @njit(cache=True, nogil=True, inline="always")

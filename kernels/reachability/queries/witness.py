@@ -25,8 +25,8 @@ def trace(index: ReachabilityIndex, src: Array, dst: Array, begins: Array) -> Wi
     records, supports = records_of(index), frozen(index.labels.supports)
 
     def search(sides: list[Array], scratch: Scratch, part: slice) -> None:
-        asked = src[part], dst[part], begins[part.start :]
-        _trace(*records, *sides, *scratch, supports, *asked, paths.nodes, paths.lengths[part])
+        queries = src[part], dst[part], begins[part.start :]
+        _trace(*records, *sides, *scratch, supports, *queries, paths.nodes, paths.lengths[part])
 
     over_searches(index.condensation, len(src), search)
     return paths
@@ -86,7 +86,7 @@ def _walk(
 ) -> int:  # fmt: skip
     """Append nodes that a way allows, after `node` up to `end`; return the new length, -1 if there is no such path."""
     while node != end and length >= 0:
-        found = -1
+        before = -1
         for arc in range(offsets[node], offsets[node + 1]):
             head = indices[arc]
             if way == _MARKED:
@@ -96,11 +96,11 @@ def _walk(
             else:
                 taken = (bits[head, REACHES if way == _REACHES else REACHED] >> np.uint64(key)) & np.uint64(1) != 0
             if taken or head == end:
-                found = head
+                before = head
                 break
-        if found < 0 or length == len(path):
+        if before < 0 or length == len(path):
             return -1
-        path[length] = node = found
+        path[length] = node = before
         length += 1
     return length
 

@@ -17,7 +17,7 @@ from kernels.reachability.constants import NUM_SUPPORTS
 from kernels.reachability.definitions import METHODS, require_arguments
 from kernels.reachability.labels.supports import bands_of, best_of_bands
 from kernels.reachability.sharded.condensation import condense
-from kernels.reachability.sharded.schedule import Direction, sweep
+from kernels.reachability.sharded.schedule import ScheduledDag, sweep
 from kernels.reachability.sharded.sweeps import find_schedule
 from kernels.reachability.sharded.trees import draw_forest, measuring, placing, widening
 
@@ -82,8 +82,8 @@ def _label(dag: Shard, communicator: Communicator, dimensions: int, seed: int, *
     halo, arcs, num_own = Halo(swept, communicator), local_graph(swept), len(dag.ids)
     along, level = find_schedule(halo, swept.local_into, arcs.out)
     against, height = find_schedule(halo, swept.local_out, arcs.into)
-    ahead = Direction(swept.local_into, swept.local_out, level, along)
-    behind = Direction(swept.local_out, swept.local_into, height, against)
+    ahead = ScheduledDag(swept.local_into, swept.local_out, level, along)
+    behind = ScheduledDag(swept.local_out, swept.local_into, height, against)
     supports = _supports(dag, communicator, to_host(level[:num_own]))
     own_bits = _own_bits(dag, supports)
     reaches, reached = (np.array(own_bits, like=level) for _ in range(2))
@@ -118,10 +118,10 @@ def _supports(dag: Shard, communicator: Communicator, level: Array) -> Array:
     bands, share = bands_of(num_levels)
     best, scores = best_of_bands(dag.into.offsets, dag.out.offsets, level, num_levels, supports.dtype)
     best[best != NO_ROW] += dag.rows.start
-    found, scored = np.stack(communicator.gather(best)), np.stack(communicator.gather(scores))
+    candidates, scored = np.stack(communicator.gather(best)), np.stack(communicator.gather(scores))
     for band in range(bands):
         part = slice(band * share, (band + 1) * share)
-        nodes, score = found[:, part].ravel(), scored[:, part].ravel()
+        nodes, score = candidates[:, part].ravel(), scored[:, part].ravel()
         order = np.lexsort((nodes, -score))[:share]
         supports[part] = nodes[order]
     return supports

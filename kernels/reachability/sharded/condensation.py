@@ -35,18 +35,18 @@ def condense(shard: Shard, communicator: Communicator) -> ShardAnswer[Nodes]:
     For a shard on a GPU the components are found there, and the rest is done on the CPU. All arcs of the node of a giant
     component are on one rank, without copies.
     """
-    found = scc(shard, communicator)
-    labels = to_host(found.answer.labels)
+    components = scc(shard, communicator)
+    labels = to_host(components.answer.labels)
     node, names, owners = _numbered(shard, labels, communicator)
     if owners.bounds[-1] > _LARGEST:
         raise OverflowError(f"{owners.bounds[-1]} components, more than the limit of {_LARGEST}")
     known = to_host(Halo(shard, communicator).extended(np.asarray(node, like=shard.ghosts)))
-    children, parents = _between(shard, known, owners)
+    children, parents = _arcs_between_nodes(shard, known, owners)
     own = owners.own
     ids = np.arange(own.start, own.stop, dtype=ID)
     ghosts = ghosts_of(own, (children, parents))
     dag = Shard(communicator.rank, owners.bounds, ids, ids.astype(node.dtype), children, parents, ghosts, ghosts, directed=True)
-    return ShardAnswer(Nodes(node, names, dag), found.supersteps + owners.supersteps + 1)
+    return ShardAnswer(Nodes(node, names, dag), components.supersteps + owners.supersteps + 1)
 
 
 def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[Array, Array, Owners]:
@@ -69,7 +69,7 @@ def _numbered(shard: Shard, labels: Array, communicator: Communicator) -> tuple[
     return node, received, nodes
 
 
-def _between(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
+def _arcs_between_nodes(shard: Shard, known: Array, owners: Owners) -> tuple[Csr, Csr]:
     """The arcs of the own nodes to children and from parents, without copies; `known` has the nodes of own rows and ghosts."""
     num_nodes, num_own = int(owners.bounds[-1]), len(shard.ids)
     node = known.astype(OFFSET)

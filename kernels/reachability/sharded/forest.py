@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernels.graph import Array
-from kernels.reachability.sharded.schedule import Direction
+from kernels.reachability.sharded.schedule import ScheduledDag
 
 
 @dataclass
-class Forest:
+class NumberedForest:
     """The forest of one dimension by method "tree", and the numbers and intervals that it gives to the n own nodes."""
 
-    direction: Direction
+    direction: ScheduledDag
     numbers: Array  # index width [n + g]: nodes of the global DAG, which has `num_nodes`, for own nodes and ghosts
     num_nodes: int
     num_own: int

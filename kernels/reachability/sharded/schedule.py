@@ -32,7 +32,7 @@ class Schedule(NamedTuple):
         return len(self.ends) - 1
 
 
-class Direction(NamedTuple):
+class ScheduledDag(NamedTuple):
     """The DAG or the reversed DAG: in-arcs and out-arcs of local nodes, depths, and the schedule of a sweep along the arcs."""
 
     into: Csr
@@ -41,14 +41,14 @@ class Direction(NamedTuple):
     schedule: Schedule
 
 
-class Work(NamedTuple):
+class SweepWork(NamedTuple):
     """What a sweep does: `update(nodes)` fills in the `values`, each [n + g], of own nodes."""
 
     update: Callable[[Array], None]
     values: Sequence[Array]
 
 
-def sweep(halo: Halo, schedule: Schedule, *works: Work) -> int:
+def sweep(halo: Halo, schedule: Schedule, *works: SweepWork) -> int:
     """Do some works in one sweep; return the number of supersteps. A collective."""
     values = [value for work in works for value in work.values]
     for step in range(schedule.supersteps):

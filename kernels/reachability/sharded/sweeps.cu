@@ -1,4 +1,4 @@
-/* The kernels that only sweeps over shards need (cuda_sweeps.py): the order of the nodes, the forests' parents, and the numbers
+/* The kernels that only sweeps over shards need (sweeps_cuda.py): the order of the nodes, the forests' parents, and the numbers
    that children get from their parents. `measure` of labels/tree.cu computes depths, bits and sizes, and `widen_intervals` of
    labels/intervals.cu the intervals, each for the nodes of a superstep.
 

@@ -39,7 +39,7 @@ def find_schedule(halo: Halo, into: Csr, out: Csr) -> tuple[Schedule, Array]:
         done = peel(starts)
         is_new = np.zeros_like(waiting, np.bool_)
         is_new[order[ends[-1] : done]] = True
-        finished = [asked[is_new[asked]] for asked in halo.asked]
+        finished = [rows[is_new[rows]] for rows in halo.mirrored]
         ends.append(done)
         if not halo.communicator.any(sum(map(len, finished))):
             return Schedule(order, ends, np.concatenate(sent), cuts, np.concatenate(received), received_ends), depth
@@ -57,7 +57,7 @@ def find_schedule(halo: Halo, into: Csr, out: Csr) -> tuple[Schedule, Array]:
 def _peeler(out: Csr, waiting: Array, depth: Array, order: Array) -> Callable[[Array], int]:
     """A function that continues from nodes that wait for no other node, and returns the length of the order."""
     if is_cupy(out):
-        from kernels.reachability.sharded.cuda_sweeps import Peeler
+        from kernels.reachability.sharded.sweeps_cuda import Peeler
 
         return Peeler(out, waiting, depth, order)
     rows, done = (frozen(out.offsets), frozen(out.indices)), 0

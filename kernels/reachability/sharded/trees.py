@@ -16,11 +16,11 @@ from kernels.graph import NO_ROW, OFFSET, Array
 from kernels.reachability.keys import key, salt_of
 from kernels.reachability.labels.numbering import widen
 from kernels.reachability.labels.supports import gather_bits
-from kernels.reachability.sharded.forest import Forest
-from kernels.reachability.sharded.schedule import Direction, Work
+from kernels.reachability.sharded.forest import NumberedForest
+from kernels.reachability.sharded.schedule import ScheduledDag, SweepWork
 
 
-def draw_forest(halo: Halo, direction: Direction, seed: int, dimension: int) -> Forest:
+def draw_forest(halo: Halo, direction: ScheduledDag, seed: int, dimension: int) -> NumberedForest:
     """Draw the forest of one dimension. A collective."""
     shard, into = halo.shard, direction.into
     numbers, num_own = shard.local_rows, len(shard.ids)
@@ -28,7 +28,7 @@ def draw_forest(halo: Halo, direction: Direction, seed: int, dimension: int) -> 
     salt = np.uint64(0) if ascending else salt_of(seed, dimension)
     parent = np.full_like(numbers[:num_own], NO_ROW)
     if is_cupy(into):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         cuda.draw_parents(direction, numbers, ascending, salt, parent)
     else:
@@ -37,28 +37,28 @@ def draw_forest(halo: Halo, direction: Direction, seed: int, dimension: int) -> 
     of_ghosts[(of_ghosts < 0) | (of_ghosts >= num_own)] = NO_ROW
     size, before, first = (np.zeros_like(numbers) for _ in range(3))
     parents = np.concatenate([parent, of_ghosts])
-    return Forest(direction, numbers, shard.num_vertices, num_own, ascending, salt, parents, size, before, first)
+    return NumberedForest(direction, numbers, shard.num_vertices, num_own, ascending, salt, parents, size, before, first)
 
 
-def measuring(direction: Direction, bits: Array, forests: Sequence[Forest]) -> list[Work]:
+def measuring(direction: ScheduledDag, bits: Array, forests: Sequence[NumberedForest]) -> list[SweepWork]:
     """Gather the `bits` (uint64 [n + g]) along in-arcs, and size the subtrees of forests of the other direction.
 
     On the CPU this also fills `before`.
     """
     if is_cupy(direction.into):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         return cuda.measuring(direction, bits, forests)
     rows = frozen(direction.into.offsets), frozen(direction.into.indices)
-    return [Work(lambda nodes: gather_bits(*rows, nodes, bits), [bits]), *(_sizing(forest) for forest in forests)]
+    return [SweepWork(lambda nodes: gather_bits(*rows, nodes, bits), [bits]), *(_sizing(forest) for forest in forests)]
 
 
-def placing(halo: Halo, forests: Sequence[Forest]) -> list[Work]:
+def placing(halo: Halo, forests: Sequence[NumberedForest]) -> list[SweepWork]:
     """Fill the first number of each subtree; sizes are known. A collective."""
     if not forests:
         return []
     if is_cupy(forests[0].direction.out):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         for forest in forests:
             cuda.fill_before(forest)
@@ -71,16 +71,16 @@ def placing(halo: Halo, forests: Sequence[Forest]) -> list[Work]:
     return works
 
 
-def widening(forests: Sequence[Forest]) -> list[Work]:
+def widening(forests: Sequence[NumberedForest]) -> list[SweepWork]:
     """Fill the extremes of what each node reaches, in a sweep against the arcs; first numbers are known."""
     if forests and is_cupy(forests[0].direction.out):
-        from kernels.reachability.sharded import cuda_sweeps as cuda
+        from kernels.reachability.sharded import sweeps_cuda as cuda
 
         return cuda.widening(forests)
     return [_widening(forest) for forest in forests]
 
 
-def _send_before(halo: Halo, forest: Forest) -> None:
+def _send_before(halo: Halo, forest: NumberedForest) -> None:
     """Send `before` of ghosts whose parents are own nodes to the ghosts' owners. A collective."""
     shard = halo.shard
     children = np.flatnonzero(forest.parent[forest.num_own :] != NO_ROW)
@@ -90,7 +90,7 @@ def _send_before(halo: Halo, forest: Forest) -> None:
     forest.before[nodes - shard.rows.start] = before
 
 
-def _place_roots(halo: Halo, forest: Forest) -> None:
+def _place_roots(halo: Halo, forest: NumberedForest) -> None:
     """Fill the first numbers of the roots' subtrees; roots are visited as the heads of a virtual node. A collective."""
     communicator = halo.communicator
     roots = np.flatnonzero(forest.parent[: forest.num_own] == NO_ROW)
@@ -109,21 +109,21 @@ def _place_roots(halo: Halo, forest: Forest) -> None:
     forest.first[roots] = 1 + before
 
 
-def _sizing(forest: Forest) -> Work:
+def _sizing(forest: NumberedForest) -> SweepWork:
     rows = frozen(forest.direction.out.offsets), frozen(forest.direction.out.indices)
     trees, turn = (forest.parent, forest.size, forest.before), (forest.salt, forest.ascending, forest.num_nodes)
-    return Work(lambda nodes: _add_sizes(*rows, nodes, forest.numbers, *trees, *turn), [forest.size])
+    return SweepWork(lambda nodes: _add_sizes(*rows, nodes, forest.numbers, *trees, *turn), [forest.size])
 
 
-def _placing(forest: Forest) -> Work:
-    return Work(lambda nodes: _place(nodes, forest.parent, forest.before, forest.first), [forest.first])
+def _placing(forest: NumberedForest) -> SweepWork:
+    return SweepWork(lambda nodes: _place(nodes, forest.parent, forest.before, forest.first), [forest.first])
 
 
-def _widening(forest: Forest) -> Work:
+def _widening(forest: NumberedForest) -> SweepWork:
     forest.last = forest.first + forest.size - 1
     forest.low, forest.post = forest.last.copy(), forest.last.copy()
     rows = frozen(forest.direction.out.offsets), frozen(forest.direction.out.indices)
-    return Work(lambda nodes: widen(*rows, nodes[::-1].copy(), forest.low, forest.post), [forest.low, forest.post])
+    return SweepWork(lambda nodes: widen(*rows, nodes[::-1].copy(), forest.low, forest.post), [forest.low, forest.post])
 
 
 @njit(cache=True, nogil=True)

@@ -8,8 +8,8 @@ from kernels.certificate.launches import launch, require_device_form, require_he
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import Array, Csr, Graph
 from kernels.scc.certificate import cpu
-from kernels.scc.certificate.constants import CHUNK
 from kernels.scc.certificate.cpu import ClassSearch
+from kernels.scc.constants import CHUNK
 
 _SHARDED = "scc/certificate/sharded.cu"
 _CONTROL, _SEARCH_CONTROL = 5, 4  # 64-bit words of Control in strong.cu and in sharded.cu

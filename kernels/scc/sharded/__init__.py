@@ -34,26 +34,26 @@ def scc(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
     rows, num_own = shard.local_rows, len(shard.ids)
     order = PivotFirst(shard, communicator)
-    found, supersteps = _found(shard, halo, order.of(rows))
-    labels = smallest_ids(owners, order.rows(found), shard.positions, rows[:num_own])
+    pivots, supersteps = _pivot_places(shard, halo, order.of(rows))
+    labels = smallest_ids(owners, order.rows(pivots), shard.positions, rows[:num_own])
     return ShardAnswer(Components(labels), supersteps + owners.supersteps)
 
 
-def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
+def _pivot_places(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     """Return the place in the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
     graph = local_graph(shard)
     arcs = ShardArcs(graph.out, graph.into)
     reaches, reached = np.zeros_like(order), np.ones_like(order)  # different: nothing is found yet
     while True:
-        unfound = reaches != reached
-        if not halo.communicator.any(unfound[:num_own].any()):
+        open_rows = reaches != reached
+        if not halo.communicator.any(open_rows[:num_own].any()):
             return reached[:num_own], supersteps
         gone, trims = trim(arcs, halo)
-        arcs = arcs.among(unfound & ~gone)
+        arcs = arcs.among(open_rows & ~gone)
         (onto, forward), (back, backward) = first_reaching(arcs.out, halo, order), first_reaching(arcs.into, halo, order)
         reached, reaches = (
-            halo.extended(np.where(unfound, new, old)[:num_own]) for new, old in ((onto, reached), (back, reaches))
+            halo.extended(np.where(open_rows, new, old)[:num_own]) for new, old in ((onto, reached), (back, reaches))
         )
         arcs = arcs.within(reached, reaches)
         supersteps += trims + forward + backward + 1

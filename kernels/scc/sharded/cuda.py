@@ -7,40 +7,40 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.components.sharded.cuda_naming import name_own
+from kernels.components.sharded.naming_cuda import name_own
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.graph import Array
-from kernels.scc.sharded.cuda_reach import OwnArcs, first_reaching, trim
 from kernels.scc.sharded.pivot_first import PivotFirst
+from kernels.scc.sharded.reach_cuda import ArcsLeft, first_reaching, trim
 
-_FOUND = np.uint32(0)
+_CLOSED = np.uint32(0)
 
 
 def components(shard: Shard, communicator: Communicator) -> ShardAnswer[Components]:
     """Answer `kernels.scc.sharded.scc` on CuPy arrays of a directed graph."""
     halo, owners = Halo(shard, communicator), Owners(shard.bounds, communicator)
     order = PivotFirst(shard, communicator)
-    found, supersteps = _found(shard, halo, order.of(shard.local_rows))
-    labels = _named(shard, owners, order.rows(found), order.pivot)
+    pivots, supersteps = _pivot_places(shard, halo, order.of(shard.local_rows))
+    labels = _named(shard, owners, order.rows(pivots), order.pivot)
     return ShardAnswer(Components(labels), supersteps + owners.supersteps)
 
 
-def _found(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
+def _pivot_places(shard: Shard, halo: Halo, order: Array) -> tuple[Array, int]:
     """Return the place in the order of one row of each own row's component, uint64 [n], and the number of supersteps."""
     num_own, supersteps = len(shard.ids), 0
-    arcs = OwnArcs(shard.local_out.first_rows(num_own), shard.local_into.first_rows(num_own))
-    found, unfound = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
-    while halo.communicator.any(int(cupy.count_nonzero(unfound))):
-        gone, trims = trim(arcs, halo, unfound)
-        inactive = halo.extended(gone | ~unfound)
+    arcs = ArcsLeft(shard.local_out.first_rows(num_own), shard.local_into.first_rows(num_own))
+    pivots, open_rows = cupy.zeros(num_own, np.uint64), cupy.ones(num_own, np.bool_)
+    while halo.communicator.any(int(cupy.count_nonzero(open_rows))):
+        gone, trims = trim(arcs, halo, open_rows)
+        inactive = halo.extended(gone | ~open_rows)
         reached, forward = first_reaching(arcs.out, halo, order, inactive)
         reaches, backward = first_reaching(arcs.into, halo, order, inactive)
-        news = unfound & (gone | (reached == reaches))
-        found = cupy.where(news, cupy.where(gone, order[:num_own], reached), found)
-        unfound &= ~news
-        arcs = arcs.within(halo.extended(cupy.where(unfound, _class(reached, reaches), _FOUND)))
+        news = open_rows & (gone | (reached == reaches))
+        pivots = cupy.where(news, cupy.where(gone, order[:num_own], reached), pivots)
+        open_rows &= ~news
+        arcs = arcs.within(halo.extended(cupy.where(open_rows, _class(reached, reaches), _CLOSED)))
         supersteps += trims + forward + backward + 2
-    return found, supersteps
+    return pivots, supersteps
 
 
 def _class(reached: Array, reaches: Array) -> Array:

@@ -1,4 +1,4 @@
-/* Steps of strong components on one shard, between two exchanges (kernels/scc/sharded/cuda_reach.py): peel off rows on no cycle,
+/* Steps of strong components on one shard, between two exchanges (kernels/scc/sharded/reach_cuda.py): peel off rows on no cycle,
    mark the rows that the pivot reaches, spread the least value along arcs, and keep the arcs inside classes.
 
    Encodings: rows are local rows, own rows first. `classes` are 0 for rows whose component is found; they lose all their arcs. */

@@ -20,7 +20,7 @@ from kernels.paths.constants import THREADS
 from kernels.paths.lengths import as_length, beyond, far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
 from kernels.paths.sharded import long_paths_cuda as long_paths
-from kernels.paths.sharded.predecessors_cuda import complete
+from kernels.paths.sharded.predecessors_cuda import paths_of_lengths
 from kernels.paths.sharded.totals import GraphTotals, note_long_sums, note_many_rows, totals_of
 from kernels.paths.team import MOST_ROWS
 from kernels.sssp.constants import CHUNK_BYTES, CONTROL_BYTES, PROGRESS_WORDS
@@ -39,7 +39,7 @@ def search(shard: Shard, communicator: Communicator, source_row: int) -> ShardAn
     source = source_row - shard.rows.start if source_row in shard.rows else NO_ROW
     while True:
         lengths, supersteps = _shorten(halo, source, sums, totals)
-        answer = complete(halo, source, lengths, sums)
+        answer = paths_of_lengths(halo, source, lengths, sums)
         if answer is not None:
             distance, predecessor, more = answer
             return ShardAnswer(Paths(source_row, distance, predecessor), supersteps + more)
@@ -53,9 +53,9 @@ def _shorten(halo: Halo, source: int, sums: np.dtype[Any], totals: GraphTotals) 
     """Final lengths of the own rows [n + g], and the number of supersteps; `source` is NO_ROW if another rank owns it."""
     if totals.long_paths:
         rows = np.array([] if source == NO_ROW else [source], halo.shard.ghosts.dtype, like=halo.shard.ghosts)
-        found = long_paths.shorten(halo, halo.shard.local_out, sums, totals.mean, rows, MOST_ROWS)
-        if found is not None:
-            return found
+        shortened = long_paths.shorten(halo, halo.shard.local_out, sums, totals.mean, rows, MOST_ROWS)
+        if shortened is not None:
+            return shortened
         note_many_rows(halo.shard)
     unit = 2 * totals.mean * totals.with_arcs / max(1, totals.num_arcs)
     core, light_width, width = (as_length(sums, factor * unit) for factor in (CORE, LIGHT_WIDTH, WIDTH))

@@ -13,7 +13,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
-from kernels.components.sharded.cuda_naming import find_holders, label
+from kernels.components.sharded.naming_cuda import find_holders, label
 from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.distributed.gpu.bits import HaloBits
 from kernels.gpu.loader import launch, to_host

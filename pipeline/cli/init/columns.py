@@ -76,7 +76,7 @@ def of_parquet(path: Path, file: str) -> Sample:
     return Sample(list(known), kinds)
 
 
-def chosen(file: str, sample: Sample, graph: GraphConfig) -> Guess:
+def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     """The columns that are configured or, for the others, likely. Raises BadInput if there are too few columns."""
     given, kinds, reasons = graph.columns, sample.kinds, dict[str, str]()
     ids = [name for name in sample.names if kinds[name] in _IDS and name != given.weight]
@@ -84,15 +84,15 @@ def chosen(file: str, sample: Sample, graph: GraphConfig) -> Guess:
         seen = ", ".join(f"{name!r} ({kind})" for name, kind in kinds.items())[:200]
         raise BadInput(file, f"has no two columns of ids among {seen}; --src and --dst name them")
 
-    def found(role: str, likely: str, free: Sequence[str]) -> str:
+    def guessed(role: str, likely: str, free: Sequence[str]) -> str:
         named = _named(likely, free)
         reasons[role] = BY_NAME if named else BY_PLACE
         return named or next((name for name in free if not _named(_WEIGHT, [name])), free[0])
 
-    src = given.src or found("src", _SRC, [name for name in ids if name != given.dst])
+    src = given.src or guessed("src", _SRC, [name for name in ids if name != given.dst])
     others = [name for name in ids if name != src]
     alike = [name for name in others if kinds[name] == kinds.get(src)]
-    dst = given.dst or found("dst", _DST, alike or others)
+    dst = given.dst or guessed("dst", _DST, alike or others)
     weight = given.weight
     if weight is None:
         numbers = [name for name in sample.names if name not in (src, dst) and kinds[name] in ("integer", "number")]

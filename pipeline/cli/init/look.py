@@ -1,7 +1,6 @@
 """Look at the beginning of a graph file: its format, its columns, its direction and its first edge."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import pyarrow as pa
 
@@ -10,13 +9,11 @@ from pipeline.cli.init.columns import Sample
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
-from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import OfAnotherForm, detect
-from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
+from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.opening import opened
 from pipeline.ingest.source import locate, stored
-
-TABLES = ("csv", "tsv", "parquet")
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,7 @@ class Seen:
     first: dict[str, object]  # the first edge: `src`, `dst` and, if there are weights, `weight`
     directed: bool
     stated: bool  # whether the configuration or the file states the direction
+    placed: bool  # whether the file or the configuration has coordinates
     bytes: int | None  # of a file on this machine
     compressed: bool
     reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by the roles src, dst and weight
@@ -52,15 +50,16 @@ def look(graph: GraphConfig) -> Seen:
                 raise BadInput(source.url, "is remote or compressed Parquet; init reads local, uncompressed Parquet")
             local = source.local if name == "parquet" else None
             sample = columns.of_parquet(local, source.url) if local else columns.of_text(text.head, name == "tsv")
-            guess = columns.chosen(source.url, sample, graph)
-            found, reasons = {"columns": guess.columns, "format": name}, guess.reasons
-            asked = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
-            graph = graph.model_copy(update=found | (asked if name != "parquet" else {}))
-    edges, first = in_the_right_way(graph, source.url, partial(_first, name))
+            guess = columns.guess(source.url, sample, graph)
+            guessed, reasons = {"columns": guess.columns, "format": name}, guess.reasons
+            read_with = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
+            graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
+    edges, first = in_the_right_way(graph, source.url, _first)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
-    return Seen(graph, name, sample, first, directed, stated, size, compressed, reasons)
+    placed = bool(edges.coordinates or graph.coordinates)
+    return Seen(graph, name, sample, first, directed, stated, placed, size, compressed, reasons)
 
 
 def _format(text: Text, graph: GraphConfig) -> str:
@@ -78,16 +77,8 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(name: str, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
+def _first(graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
     """The edge list, and its first row."""
-    source, entry = locate(graph.source), FORMATS[name]
-    with stored(source) as content:
-        if isinstance(entry, FileFormat):
-            assert source.local
-            return _row(entry.read(source.local, source.url, graph))
-        text = Text(source.url, chunks(content, graph.limits), graph.limits)
-        return _row(entry.read(text, graph, weight))
-
-
-def _row(edges: EdgeList) -> tuple[EdgeList, dict[str, object]]:
-    return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})
+    with opened(locate(graph.source), graph, weight) as read:
+        edges = read.edges
+        return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})

@@ -10,11 +10,12 @@ from typing import Any
 import tomlkit
 import yaml
 
-from pipeline.cli.init.look import TABLES, Seen
+from pipeline.cli.init.look import Seen
 from pipeline.config.model import Model
 from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
+from pipeline.ingest.formats.format import TABLES
 from pipeline.redaction import quoted
 
 SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use
@@ -29,8 +30,8 @@ COMMON = """\
 def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     """The text of a run's TOML file in `folder`: keys that are set, and all others as comments with an example."""
     schema = ROOT / RUN_SCHEMA
-    place = os.path.relpath(schema, folder)
-    lines = [f"#:schema {place}", ""] if schema.is_file() and place.isprintable() else []
+    reference = os.path.relpath(schema, folder)
+    lines = [f"#:schema {reference}", ""] if schema.is_file() and reference.isprintable() else []
     lines += [
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
@@ -54,7 +55,7 @@ def _keys(model: type[Model], part: Model | None, folder: Path) -> Iterator[str]
         if value is None:
             yield f"# {key.name} = {key.example}"
         else:
-            yield f"{key.name} = {_toml(_beside(value, folder) if key.name in _PATHS else value)}"
+            yield f"{key.name} = {_toml(_relative_to(value, folder) if key.name in _PATHS else value)}"
 
 
 def _toml(value: Any) -> str:
@@ -62,7 +63,7 @@ def _toml(value: Any) -> str:
     return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())
 
 
-def _beside(path: str | Path, folder: Path) -> str:
+def _relative_to(path: str | Path, folder: Path) -> str:
     """A path relative to the folder of the file that contains it; a URL as it is."""
     return str(path) if "://" in str(path) else os.path.relpath(Path(path).absolute(), folder)
 
@@ -78,7 +79,7 @@ def deployment(run: Path, seen: Seen, cron: str, timezone: str) -> str:
         raise BadConfig("a deployment runs the code of a clone, and graphmill is not installed from one") from None
     title = f"# {quoted(run.stem)}, made by `graphmill init`; `python -m flows deploy` in the clone deploys it."
     common = re.sub(r"\A(#.*\n)+", lambda _: f"{title}\n", common)
-    flow = "road_network" if seen.graph.coordinates or seen.format in ("dimacs", "arcs") else "social_network"
+    flow = "road_network" if seen.placed or seen.format in ("dimacs", "arcs") else "social_network"
     entry = {
         "name": run.stem,
         "entrypoint": f"flows/analytics.py:{flow}",

@@ -17,7 +17,8 @@ from distributed import Client, LocalCluster, Security
 from distributed.versions import VersionMismatchWarning
 
 from kernels.gpu.devices import obstacle
-from pipeline.cluster.dask.local_workers import SecurityInMemory, local_workers
+from pipeline.cluster.dask.dask_internals import SecurityInMemory
+from pipeline.cluster.dask.local_workers import local_workers
 from pipeline.cluster.fork_server import forks_workers
 from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
@@ -62,10 +63,10 @@ def _require_version(client: Client, config: ClusterConfig) -> None:
     if config.scheduler == "local":
         return
     try:
-        found: Any = client.get_versions()
+        reported: Any = client.get_versions()
         versions = {
-            "the scheduler": found["scheduler"],
-            **{f"worker {name}": of for name, of in sorted(found["workers"].items())},
+            "the scheduler": reported["scheduler"],
+            **{f"worker {name}": of for name, of in sorted(reported["workers"].items())},
         }
         theirs = {name: of["packages"]["distributed"] for name, of in versions.items() if of}
     except Exception as error:  # whatever the other version's answer causes

@@ -21,7 +21,7 @@ def is_own(connected: socket.socket) -> bool:
     return bool(user == os.geteuid())
 
 
-class Connection:
+class SocketConnection:
     """One rank's end.
 
     Attributes:

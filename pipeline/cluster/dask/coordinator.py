@@ -28,7 +28,7 @@ Answer = dict[str, Any]
 Result = TypeVar("Result")
 
 
-class Request(NamedTuple):
+class GroupRequest(NamedTuple):
     """Ranks that a run wants to start together. If there are more ranks than workers, some share a worker as threads."""
 
     client: str  # Dask's name of the client; if it disconnects, the ranks end
@@ -50,18 +50,18 @@ class Outcome(NamedTuple):
     busy: str = ""  # the runs that held the workers for the deadline, so that the ranks did not start
 
 
-async def run_group(request: Request, dask_scheduler: Scheduler) -> Outcome | None:
+async def run_group(request: GroupRequest, dask_scheduler: Scheduler) -> Outcome | None:
     """Run a group; None if its client disconnected. Raises BadConfig if the scheduler has other code than the run."""
     request.version.require()
     dask_scheduler.add_plugin(Coordinator(dask_scheduler), name=Coordinator.name, idempotent=True)
     coordinator: Any = dask_scheduler.plugins[Coordinator.name]
-    found: Outcome | None = await coordinator.run(request)
-    return found
+    outcome: Outcome | None = await coordinator.run(request)
+    return outcome
 
 
 @dataclass(eq=False)
 class _Group:
-    request: Request
+    request: GroupRequest
     session: str = field(default_factory=lambda: uuid4().hex)
     workers: list[str] = field(default_factory=list)
     granted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -81,7 +81,7 @@ class Coordinator(SchedulerPlugin):
         self._moved = 0.0  # when a worker was last returned
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def run(self, request: Request) -> Outcome | None:
+    async def run(self, request: GroupRequest) -> Outcome | None:
         """Wait for workers, run the ranks, and return how they ended."""
         group = _Group(request)
         group.running = self._start(self._run(group))

@@ -15,7 +15,7 @@ from distributed.protocol.pickle import dumps, loads
 
 from pipeline.cluster.dask import coordinator, session
 from pipeline.cluster.dask.code_version import CodeVersion
-from pipeline.cluster.dask.coordinator import Outcome, Request, run_group
+from pipeline.cluster.dask.coordinator import GroupRequest, Outcome, run_group
 from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
@@ -28,7 +28,7 @@ _POLL = 0.5  # seconds between two checks whether the scheduler is there
 _RETURN = 10.0  # seconds that a nanny has to restart a worker before the remaining workers take its ranks
 
 
-class Groups:
+class RankGroups:
     """Starts groups of ranks, one after the other.
 
     Args:
@@ -54,7 +54,9 @@ class Groups:
         for left in reversed(range(self._lost_workers + 1)):
             self._await_workers(poll)
             run = f"process {os.getpid()} on {socket.gethostname()}"
-            outcome = self._call(Request(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), version), poll)
+            outcome = self._call(
+                GroupRequest(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), version), poll
+            )
             if outcome.busy:
                 held = f"the workers are held by other runs: {outcome.busy}"
                 raise ClusterLost(f"cluster: {held}; none was returned for {ranks.deadline:g} s ([cluster] deadline)")
@@ -71,18 +73,18 @@ class Groups:
     def _await_workers(self, poll: Poll) -> None:
         """Wait for as many workers as the last group had, or after a while for at least one."""
         began = time.monotonic()
-        while len(found := poll()) < len(self._workers) and not (found and time.monotonic() - began > _RETURN):
+        while len(workers := poll()) < len(self._workers) and not (workers and time.monotonic() - began > _RETURN):
             time.sleep(_POLL)
 
-    def _call(self, request: Request, poll: Poll) -> Outcome:
+    def _call(self, request: GroupRequest, poll: Poll) -> Outcome:
         async def ask() -> Outcome | None:
             return await self._client.run_on_scheduler(run_group, request)  # type: ignore[no-any-return]
 
-        asked = asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
-        while not wait([asked], _POLL).done:
+        outcome = asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
+        while not wait([outcome], _POLL).done:
             poll()
         try:
-            return asked.result() or Outcome(lost="the scheduler lost this run")
+            return outcome.result() or Outcome(lost="the scheduler lost this run")
         except ImportError as error:
             raise BadConfig(f"cluster: the scheduler does not have this run's code: {error}") from None
         except (OSError, CancelledError) as error:

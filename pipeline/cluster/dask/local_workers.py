@@ -1,44 +1,19 @@
 """Worker processes on this machine, over loopback and TLS: one for each core, or with Dask-CUDA one for each GPU."""
 
 import logging
-import os
-import ssl
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from distributed import LocalCluster, Security, utils
+from distributed import LocalCluster, Security
 
 from kernels.cpu.parallel import cores
 from kernels.gpu.devices import device_count
+from pipeline.cluster.dask.dask_internals import keep_fork_server
 from pipeline.cluster.fork_server import interrupts_blocked
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
 from pipeline.runtime.backend import Backend
 
 log = logging.getLogger(__name__)
-
-
-class SecurityInMemory(Security):
-    """Dask's `Security.temporary()`, but OpenSSL, which opens files only, reads certificate and key from anonymous memory.
-
-    Dask writes both into a temporary folder for that moment, where a process that is killed then leaves the key for ever.
-    """
-
-    def _get_tls_context(self, tls: dict[str, Any], purpose: ssl.Purpose) -> ssl.SSLContext:
-        with ExitStack() as opened:
-            held = {part: opened.enter_context(_file_of(tls[part])) for part in ("cert", "key")}
-            context: ssl.SSLContext = super()._get_tls_context({**tls, **held}, purpose)  # type: ignore[no-untyped-call]
-            return context
-
-
-@contextmanager
-def _file_of(text: str) -> Iterator[str]:
-    """A path at which this process can read a text, which is in no file system and is gone when the process ends."""
-    with os.fdopen(os.memfd_create("graphmill", os.MFD_CLOEXEC), "w") as memory:
-        memory.write(text)
-        memory.flush()
-        yield f"/proc/self/fd/{memory.fileno()}"
 
 
 def local_workers(config: ClusterConfig, backend: Backend, security: Security, folder: str) -> LocalCluster:
@@ -59,7 +34,7 @@ def local_workers(config: ClusterConfig, backend: Backend, security: Security, f
         "silence_logs": logging.CRITICAL,  # an error of a task is also raised here
     }  # fmt: skip
     if backend == "cpu":
-        utils._forkserver_preload_set = True  # or Dask would import pandas, and load it into the fork server
+        keep_fork_server()
         return _started(
             config, LocalCluster, n_workers=config.local_workers(cores()), threads_per_worker=config.threads, **common
         )

@@ -12,20 +12,20 @@ from pipeline.cluster.dask.nccl_bootstrap import between_gpus
 from pipeline.cluster.dask.sockets import BetweenProcesses, on_one_machine
 from pipeline.cluster.dask.transport import BetweenWorkers
 from pipeline.cluster.dask.worker_state import STATE, Session
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.runtime.backend import Backend, use_gpu
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """What the ranks of a group call, `function(place)`; a worker calls this object with its part of the group.
+    """What the ranks of a group call, `function(context)`; a worker calls this object with its part of the group.
 
     Raises:
         PeerLost: Ranks of this worker lost others.
         Exception: The first error of a rank that has another reason.
     """
 
-    function: Callable[[Place], object]
+    function: Callable[[TaskContext], object]
     backend: Backend
     deadline: float
     version: CodeVersion
@@ -45,11 +45,11 @@ class Ranks:
     def _run(self, session: Session, rank: int) -> object:
         transport = BetweenProcesses if on_one_machine(session.placement) else BetweenWorkers
         between = transport(session, rank, self.deadline)
-        place = Place(self.backend, STATE.open_graphs, 1, between, sharded=True, ranks_here=len(session.until))
+        context = TaskContext(self.backend, STATE.open_graphs, 1, between, sharded=True, ranks_here=len(session.until))
         well = False
         try:
             with _fastest(between, self.backend) as communicator:
-                result = self.function(replace(place, communicator=communicator))
+                result = self.function(replace(context, communicator=communicator))
             well = True
             return result
         finally:

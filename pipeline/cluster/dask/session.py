@@ -28,9 +28,9 @@ async def open_session(session: str, placement: Sequence[str], dask_worker: Work
 
 async def run(session: str, call: bytes) -> dict[str, Any]:
     """Call the pickled `call(session)`, which runs the worker's ranks; return `results`, an `error` or what was `lost`."""
-    found = STATE.sessions[session]
-    found.running = asyncio.wrap_future(on_daemon_thread(lambda: _answer(call, found)))
-    answer: dict[str, Any] = await found.running
+    opened = STATE.sessions[session]
+    opened.running = asyncio.wrap_future(on_daemon_thread(lambda: _answer(call, opened)))
+    answer: dict[str, Any] = await opened.running
     return answer
 
 
@@ -46,20 +46,20 @@ def _answer(call: bytes, session: Session) -> dict[str, Any]:
 
 async def close(session: str) -> dict[str, Any]:
     """Cancel the exchanges of the worker's ranks, and wait until the ranks have ended."""
-    if found := STATE.sessions.pop(session, None):
-        for exchange in found.under_way:
+    if opened := STATE.sessions.pop(session, None):
+        for exchange in opened.under_way:
             exchange.cancel()
-        if found.running:
-            await asyncio.wait([found.running])
+        if opened.running:
+            await asyncio.wait([opened.running])
     return {}
 
 
 async def put(session: str, rank: int, turn: int, sender: int, part: Array) -> bool:
     """Put a message into a rank's mailbox; return whether the rank is still there."""
-    found = await is_open(session, rank, turn)
-    if found and not (box := STATE.sessions[session].mailbox[rank, turn, sender]).done():
+    state = await is_open(session, rank, turn)
+    if state and not (box := STATE.sessions[session].mailbox[rank, turn, sender]).done():
         box.set_result(part)
-    return found
+    return state
 
 
 async def is_open(session: str, rank: int, turn: float) -> bool:

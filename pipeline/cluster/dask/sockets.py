@@ -15,7 +15,7 @@ import numpy as np
 
 from kernels.distributed.communicator import PeerLost
 from kernels.graph import Array
-from pipeline.cluster.dask.connection import Connection, is_own
+from pipeline.cluster.dask.connection import SocketConnection, is_own
 from pipeline.cluster.dask.transport import POLL, BetweenWorkers
 from pipeline.cluster.dask.worker_state import Session
 from pipeline.config.cluster import is_loopback
@@ -33,7 +33,7 @@ class BetweenProcesses(BetweenWorkers):
 
     def __init__(self, session: Session, rank: int, deadline: float) -> None:
         super().__init__(session, rank, deadline)
-        self._peers: dict[int, Connection] = {}
+        self._peers: dict[int, SocketConnection] = {}
 
     def leave(self, well: bool) -> None:
         """See `BetweenWorkers.leave`."""
@@ -55,7 +55,7 @@ class BetweenProcesses(BetweenWorkers):
             raise PeerLost(f"rank {self.rank}: another rank is gone: {error}") from None
         return [self._peers[rank].received if rank in self._peers else part for rank, part in enumerate(parts)]
 
-    def _advance(self, unfinished: Sequence[Connection]) -> None:
+    def _advance(self, unfinished: Sequence[SocketConnection]) -> None:
         """Wait for peers. Raises PeerLost if one has ended, OSError if it has just been lost."""
         poll = select.poll()
         for peer in unfinished:
@@ -83,7 +83,7 @@ class BetweenProcesses(BetweenWorkers):
             except OSError as error:
                 raise PeerLost(f"rank {self.rank}: another rank is gone: {error}") from None
 
-    def _connected(self, name: bytes) -> Connection:
+    def _connected(self, name: bytes) -> SocketConnection:
         connected = socket.socket(socket.AF_UNIX)
         try:
             connected.settimeout(self._deadline)
@@ -94,7 +94,7 @@ class BetweenProcesses(BetweenWorkers):
         except OSError:
             connected.close()
             raise
-        return Connection(connected)
+        return SocketConnection(connected)
 
     def _accept(self, listener: socket.socket) -> None:
         """Take the next connection, which says its rank. Raises PeerLost if no rank can connect any more."""
@@ -108,4 +108,4 @@ class BetweenProcesses(BetweenWorkers):
             return
         connected.settimeout(self._deadline)
         (rank,) = _RANK.unpack(connected.recv(_RANK.size, socket.MSG_WAITALL))
-        self._peers[rank] = Connection(connected)
+        self._peers[rank] = SocketConnection(connected)

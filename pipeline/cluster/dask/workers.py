@@ -11,10 +11,10 @@ import distributed
 from distributed import Client, KilledWorker
 
 from pipeline.cluster.dask.code_version import CodeVersion
-from pipeline.cluster.dask.groups import Groups
+from pipeline.cluster.dask.groups import RankGroups
 from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
-from pipeline.cluster.protocol import Place, Result, Task
+from pipeline.cluster.protocol import Result, Task, TaskContext
 from pipeline.cluster.watch import Watch
 from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
@@ -29,21 +29,21 @@ class Workers:
     """The workers of a Dask scheduler. All of them have to see the graph's folder at the same path."""
 
     def __init__(self, client: Client, config: ClusterConfig) -> None:
-        self.shards = config.shards
+        self.shards, self.open_graphs = config.shards, None
         self._client, self._config = client, config
         self._address = config.scheduler
         self._deadline = config.deadline
-        self._groups = Groups(client, config)
+        self._groups = RankGroups(client, config)
 
     def map(
         self,
-        function: Callable[[Place, Task], Result],
+        function: Callable[[TaskContext, Task], Result],
         tasks: Sequence[Task],
         backend: Backend,
         ranks: int = 0,
         one_at_a_time: bool = False,
         code: Code | None = None,
-    ) -> Iterator[list[Result]]:
+    ) -> Iterator[Sequence[Result]]:
         """See `Cluster.map`. Results wait on their workers, so they have to be small; a worker runs one task on each thread.
 
         Raises:
@@ -106,18 +106,18 @@ class Workers:
         return asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)  # type: ignore[union-attr]
 
 
-def _run_all(function: Callable[[Place, Task], Result], tasks: Sequence[Task], place: Place) -> list[Result]:
-    return [function(place, task) for task in tasks]
+def _run_all(function: Callable[[TaskContext, Task], Result], tasks: Sequence[Task], context: TaskContext) -> list[Result]:
+    return [function(context, task) for task in tasks]
 
 
-def _run(function: Callable[[Place, Task], Result], backend: Backend, version: CodeVersion, task: Task) -> Result:
+def _run(function: Callable[[TaskContext, Task], Result], backend: Backend, version: CodeVersion, task: Task) -> Result:
     """Run a task on one thread of a worker."""
     version.require()
     if backend == "cpu":
-        return function(Place(backend, STATE.open_graphs), task)
+        return function(TaskContext(backend, STATE.open_graphs), task)
     with STATE.gpu:
         use_gpu()
-        return function(Place(backend, STATE.open_graphs), task)
+        return function(TaskContext(backend, STATE.open_graphs), task)
 
 
 def _name(function: Callable[..., Any]) -> str:

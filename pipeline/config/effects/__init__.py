@@ -9,11 +9,10 @@ from kernels.registry import BY_NAME
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.model import Model
+from pipeline.config.model import set_keys
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 
-_OF_STAGES = ("reachability", "betweenness", "closure", "max_flow")  # tables of the stages of these names
 _LOCAL, _DASK = ("workers", "threads", "memory"), ("lost_workers", "deadline")
 _TLS = ("tls_ca", "tls_cert", "tls_key")
 
@@ -42,29 +41,29 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
     if config.sources and not any(BY_NAME[stage].has_sources for stage in config.stages):
         having = " or ".join(name for name, algorithm in BY_NAME.items() if algorithm.has_sources)
         yield "sources", f"no stage has sources ({stages}); add stage {having}, or leave it out"
-    for stage in _OF_STAGES:
-        if stage not in config.stages and (table := getattr(config, stage)) is not None:
-            for name in _set(table):
+    for stage, table in config.of_stages.items():
+        if stage not in config.stages:
+            for name in set_keys(table):
                 yield f"{stage}.{name}", f"stage {stage} does not run ({stages}); add it, or leave the key out"
-    if config.reachability.dimensions == 1 and "seed" in _set(config.reachability):
-        yield "reachability.seed", "it is for dimensions behind the first, and there is one; add some, or leave it out"
+    for name, table in (config.of_stages | config.of_products).items():
+        yield from ((f"{name}.{key}", reason) for key, reason in table.idle_keys())
     yield from _of_graph(config.graph)
     yield from _of_layout(config.layout, config.cluster.shards)
     yield from ((f"cluster.{key}", reason) for key, reason in _of_cluster(config.cluster))
 
 
 def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
-    for name in _set(graph.node_columns):
+    for name in set_keys(graph.node_columns):
         if not graph.coordinates and (name in ("x", "y") or not graph.nodes):
             needed = "coordinates" if name in ("x", "y") else "nodes or coordinates"
             yield f"graph.node_columns.{name}", f"no file of {needed} is named; name it below [graph], or leave the key out"
     if graph.columns.weight is False:
-        for name in _set(graph.weight):
+        for name in set_keys(graph.weight):
             yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"
 
 
 def _of_layout(layout: LayoutConfig, ranks: int) -> Iterator[tuple[str, str]]:
-    keys = _set(layout)
+    keys = set_keys(layout)
     if "window" in keys and layout.order != "windowed" and ("order" in layout.model_fields_set or not ranks):
         yield "layout.window", f'the order is {layout.order}; set order = "windowed", or leave the key out'
     if "shards" in keys and ranks:
@@ -72,15 +71,10 @@ def _of_layout(layout: LayoutConfig, ranks: int) -> Iterator[tuple[str, str]]:
 
 
 def _of_cluster(cluster: ClusterConfig) -> Iterator[tuple[str, str]]:
-    keys, scheduler = _set(cluster), cluster.scheduler
+    keys, scheduler = set_keys(cluster), cluster.scheduler
     reasons = dict.fromkeys(keys.intersection(_LOCAL if scheduler != "local" else ()), "it is for local processes")
     reasons |= dict.fromkeys(keys.intersection(_DASK if scheduler == "none" else ()), "it is for workers of a scheduler")
     reasons |= dict.fromkeys(keys.intersection(() if scheduler.startswith("tls://") else _TLS), "it is for a tls:// scheduler")
     for key in (name for name in ClusterConfig.model_fields if name in reasons):
         better = "a tls:// address" if key in _TLS else '"local"'
         yield key, f'{reasons[key]}, and the scheduler is "{scheduler}"; set scheduler = {better}, or leave the key out'
-
-
-def _set(table: Model) -> set[str]:
-    """The keys that have another value than the default."""
-    return {name for name, field in type(table).model_fields.items() if getattr(table, name) != field.get_default()}

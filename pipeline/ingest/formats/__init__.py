@@ -1,24 +1,15 @@
-"""The formats of source files: one module each, which declares its name, suffixes, first line and reader.
+"""The formats of source files: one module each, which declares how to recognise and read it, and `detect`, which chooses one."""
 
-To add one, write its module, list it in FORMATS, and add its name to `pipeline.config.graph.Format` and docs/formats.md.
-"""
+from importlib import import_module
 
-from pipeline.ingest.formats import delimited, dimacs, gra, matrix_market, pace, parquet, snap
+from pipeline.config import formats
 from pipeline.ingest.formats.format import FileFormat, TextFormat
 
-# In the order in which detection tries them.
-FORMATS: dict[str, TextFormat | FileFormat] = {
-    entry.name: entry
-    for entry in (
-        parquet.FORMAT,
-        matrix_market.FORMAT,
-        dimacs.FORMAT,
-        dimacs.ARCS,
-        pace.FORMAT,
-        snap.FORMAT,
-        snap.KONECT,
-        delimited.CSV,
-        delimited.TSV,
-        gra.FORMAT,
-    )
-}
+
+def _declared(where: str) -> TextFormat | FileFormat:
+    module, _, name = where.partition(":")
+    entry: TextFormat | FileFormat = getattr(import_module(f"{__name__}.{module}"), name)
+    return entry
+
+
+FORMATS = {name: _declared(where) for name, where in formats.FORMATS.items()}

@@ -9,9 +9,8 @@ import pyarrow as pa
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import STRINGS, Field, ends
-from pipeline.ingest.formats.columns import check_count, choose
-from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
-from pipeline.ingest.formats.rows import Rows, split_quoted, tables
+from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, check_count, choose
+from pipeline.ingest.formats.rows import LineLayout, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, why_not_utf8
 
@@ -21,21 +20,21 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     delimiter = graph.delimiter or delimiter
     first = text.header() if graph.header else _peeked(text)
     check_count(text.file, first.count(delimiter.encode()) + 1, graph.limits, text.line)
-    found = header_names(first, delimiter)
+    names = header_names(first, delimiter)
     if not graph.header:
-        found = [str(number) for number, _ in enumerate(found, 1)]
+        names = [str(number) for number, _ in enumerate(names, 1)]
     try:
-        chosen = choose(text.file, found, graph.columns, text.line or 1, numbered=not graph.header)
+        chosen = choose(text.file, names, graph.columns, text.line or 1, numbered=not graph.header)
     except BadInput as error:
         reason = why_not_utf8(first)
         raise BadInput(text.file, f"{error.reason}; the line {reason}", error.line) if reason else error from None
     roles = {name: role for role, name in chosen.names.items()}
-    places = {role: place for place, name in enumerate(found) if (role := roles.get(name))}
+    places = {role: position for position, name in enumerate(names) if (role := roles.get(name))}
     named = graph.ids == "string" or (graph.ids == "auto" and _has_names(text, places, delimiter))
     src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "", auto=graph.ids == "auto")
     of_roles = {"src": src, "dst": dst, "weight": Field("weight", weight, decimals=True)}
-    fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(found))
-    edges = tables(text, Rows(tuple(fields), delimiter=delimiter), graph.limits.edges)
+    fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(names))
+    edges = tables(text, LineLayout(tuple(fields), delimiter=delimiter), graph.limits.edges)
     return EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named)
 
 
@@ -65,5 +64,5 @@ def _matches(head: Head, delimiter: str) -> bool:
 
 
 _OPTIONS = frozenset({"columns", "header", "delimiter", "ids"})
-CSV = TextFormat("csv", partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
-TSV = TextFormat("tsv", partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)
+CSV = TextFormat(partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
+TSV = TextFormat(partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)

@@ -4,9 +4,8 @@ import codecs
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import get_args
 
-from pipeline.config.graph import Format, GraphConfig
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
@@ -36,9 +35,8 @@ class OfAnotherForm(BadInput):
 
 def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     """Return the name of the format of a file that starts with `head`. Raises BadInput if no format matches."""
-    for entry in FORMATS.values():
-        if isinstance(entry, FileFormat) and head.startswith(entry.magic):
-            return entry.name
+    if format_name := binary_format(head):
+        return format_name
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput(file, "is UTF-16; `iconv -f utf-16 -t utf-8` converts such a file")
     if b"\0" in head:
@@ -52,13 +50,19 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
         raise BadInput(file, "holds coordinates; name such a file in graph.coordinates", number)
     if graph.delimiter:
         return "csv"
-    headerless = None if graph.header else _by_name(file) or _by_option(first, graph)
-    found = headerless or _by_content(Head(lines, first, graph.columns))
-    if (reason := _FOREIGN.get(_suffix(file))) and found in (None, "snap", "konect") and not first.startswith(b"#"):
+    headerless = None if graph.header else by_name(file) or _by_option(first, graph)
+    format_name = headerless or _by_content(Head(lines, first, graph.columns))
+    if (reason := _FOREIGN.get(_suffix(file))) and format_name in (None, "snap", "konect") and not first.startswith(b"#"):
         raise OfAnotherForm(file, reason, number)
-    if found := found or _by_name(file) or _by_option(first, graph):
-        return found
+    if format_name := format_name or by_name(file) or _by_option(first, graph):
+        return format_name
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
+
+
+def binary_format(head: bytes) -> str | None:
+    """The name of the binary format of a file that starts with `head`; None if it has none."""
+    matching = (name for name, entry in FORMATS.items() if isinstance(entry, FileFormat) and entry.matches(head))
+    return next(matching, None)
 
 
 def _filled(head: bytes) -> Iterator[tuple[int, bytes]]:
@@ -67,19 +71,19 @@ def _filled(head: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _by_content(head: Head) -> str | None:
-    for entry in FORMATS.values():
-        if isinstance(entry, TextFormat) and entry.matches and entry.matches(head):
-            return entry.name
-    return None
+    texts = ((name, entry.matches) for name, entry in FORMATS.items() if isinstance(entry, TextFormat))
+    return next((name for name, matches in texts if matches and matches(head)), None)
 
 
-def _by_name(file: str) -> str | None:
+def by_name(file: str) -> str | None:
+    """The name of the format to which a file's suffix belongs; None if there is none."""
     suffix = _suffix(file)
-    return next((entry.name for entry in FORMATS.values() if suffix in entry.suffixes), None)
+    return next((name for name, entry in FORMATS.items() if suffix in entry.suffixes), None)
 
 
 def _suffix(file: str) -> str:
-    return _COMPRESSED.sub("", file.lower()).rpartition(".")[2]
+    """The suffix of a file's name, or its whole name, without that of a compression."""
+    return _COMPRESSED.sub("", file.lower().rpartition("/")[2]).rpartition(".")[2]
 
 
 def _by_option(first: bytes, graph: GraphConfig) -> str | None:
@@ -89,4 +93,4 @@ def _by_option(first: bytes, graph: GraphConfig) -> str | None:
 
 
 def _known() -> str:
-    return f"the formats are {', '.join(name for name in get_args(Format) if name != 'auto')}"
+    return f"the formats are {', '.join(FORMATS)}"

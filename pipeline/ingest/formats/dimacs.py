@@ -15,7 +15,7 @@ from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import Declared, Rows, tables
+from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text, problem
 
 _UNIT = "millionths of a degree"
@@ -43,15 +43,15 @@ def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     return _arcs(text, graph, weight, (0, LARGEST))
 
 
-FORMAT = TextFormat("dimacs", read, ("gr",), first_line(rb"p\s+sp\b"))
-ARCS = TextFormat("arcs", read_arcs)  # only on request: a `.gr` file that lost its header must not pass
+FORMAT = TextFormat(read, ("gr",), first_line(rb"p\s+sp\b"))
+ARCS = TextFormat(read_arcs)  # only on request: a `.gr` file that lost its header must not pass
 
 
 def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:
     """Read a `.co` file: the number of vertices, and tables of `vertex` int64, `x` and `y` float64 in degrees."""
     line = text.header(b"c")
     (vertices,) = problem(text, line, b"p aux sp co", 1)
-    rows = Rows((Field("vertex", pa.int64(), 1, vertices, is_id=True), *_DEGREES), tag=b"v", header=b"p", comment=b"c")
+    rows = LineLayout((Field("vertex", pa.int64(), 1, vertices, is_id=True), *_DEGREES), tag=b"v", header=b"p", comment=b"c")
     return vertices, map(_to_degrees, tables(text, rows, limit, Declared(vertices, text.line)))
 
 
@@ -60,7 +60,7 @@ def _arcs(
 ) -> EdgeList:
     kind = None if graph.columns.weight is False else weight
     fields = *ends(low=ids[0], high=ids[1]), Field("weight", kind, decimals=True)
-    rows = Rows(fields, tag=b"a", header=b"p", comment=b"c")
+    rows = LineLayout(fields, tag=b"a", header=b"p", comment=b"c")
     return EdgeList(tables(text, rows, graph.limits.edges, declared), kind)
 
 

@@ -1,22 +1,38 @@
-"""The declaration of a format, and the result of its reader."""
+"""The declaration of a format, the result of its reader, and which columns of a file are the ends and weights of edges."""
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
 
-from pipeline.config.graph import Columns, GraphConfig
-from pipeline.config.graph import Format as Name
+from pipeline.config.graph import Columns, GraphConfig, Limits
+from pipeline.errors import BadInput
 from pipeline.ingest.fields import Decimals, OtherForm
-from pipeline.ingest.formats.columns import Chosen
 from pipeline.ingest.formats.text import Text
+from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+HEAD = 2**12  # bytes of a file from which a binary format is known; a shorter file is known from all of its bytes
+TABLES = ("csv", "tsv", "parquet")  # formats whose columns have names; nodes and coordinates may have them, too
+_DEFAULTS = {"src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", "")}  # with a header line, and without
+
+
+@dataclass(frozen=True)
+class ReadColumns:
+    """`names` of `src`, `dst` and, if there are weights, `weight` in the file; `ignored` are the file's other columns."""
+
+    names: Mapping[str, str]
+    ignored: Sequence[str]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether there are weights."""
+        return "weight" in self.names
 
 
 @dataclass(frozen=True)
@@ -35,9 +51,12 @@ class EdgeList:
     rows: int | None = None  # edges, if the file states it; the tables have as many, or iterating them raises BadInput
     # The largest values of columns of integers, as far as the file states them; they may be wrong.
     largest: Mapping[str, int] = field(default_factory=dict)
-    columns: Chosen | None = None  # those of a file that has columns
+    columns: ReadColumns | None = None  # those of a file that has columns
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
+    # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of
+    # longitude and latitude. Iterated after `tables`. Raises BadInput.
+    coordinates: Iterator[pa.Table] | None = None
 
 
 def in_the_right_way(graph: GraphConfig, file: str, read: Callable[[GraphConfig, pa.DataType], T]) -> T:
@@ -78,24 +97,56 @@ def first_line(pattern: bytes) -> Callable[[Head], bool]:
 class TextFormat:
     """A format of lines."""
 
-    name: Name
     # `read(text, graph, weight)` returns an EdgeList; `weight` is int64, or float64 after `fields.Decimals` was raised.
     read: Callable[[Text, GraphConfig, pa.DataType], EdgeList]
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
-    options: frozenset[str] = (
-        frozenset()
-    )  # of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply
+    # Of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply.
+    options: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
 class FileFormat:
     """A binary format that needs random access."""
 
-    name: Name
-    # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages.
+    # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages. `path` exists while the tables
+    # are iterated; its name says nothing.
     read: Callable[[Path, str, GraphConfig], EdgeList]
     suffixes: tuple[str, ...]  # without the dot
-    magic: bytes  # how each file begins
-    options: frozenset[str] = frozenset({"columns"})
+    matches: Callable[[bytes], bool]  # whether a file whose first HEAD bytes, or more, are these has the format
+    options: frozenset[str] = frozenset()  # as of a TextFormat
+
+
+def choose(file: str, present: Sequence[str], columns: Columns, line: int | None = None, numbered: bool = False) -> ReadColumns:
+    """Find the configured columns among those of a file.
+
+    Args:
+        present: Names of the file's columns; their numbers from "1" if they are `numbered`, because the file has no header line.
+        line: Of the header.
+
+    Raises:
+        BadInput: A column is missing, or its name occurs twice.
+    """
+    names = {}
+    for role, default in _DEFAULTS.items():
+        stated = getattr(columns, role)
+        name = default[numbered] if stated is None else stated
+        if name is False or (role == "weight" and stated is None and name not in present):
+            continue
+        if present.count(name) > 1:
+            raise BadInput(file, f"{present.count(name)} columns are named {name!r}", line)
+        if name not in present:
+            existing = ", ".join(map(repr, present))[:200] + (": they have no names, but numbers" if numbered else "")
+            how = did_you_mean(name, present) or f"; name the column in graph.columns.{role} or with --{role}"
+            if len(present) == 1 and (between := next((mark for mark in ";\t|" if mark in present[0]), None)):
+                how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
+            raise BadInput(file, f"no column {name!r} among {existing}{how}", line)
+        names[role] = name
+    return ReadColumns(names, [name for name in present if name not in names.values()])
+
+
+def check_count(file: str, count: int, limits: Limits, line: int | None = None) -> None:
+    """Raise BadInput if a file has more columns than the limit."""
+    if count > limits.columns:
+        raise BadInput(file, f"has {count} columns, the limit is {limits.columns} (graph.limits.columns)", line)

@@ -84,11 +84,11 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
 def _explain(line: bytes, vertices: int) -> str | None:
     if not _LINE.fullmatch(line):
         return f'expected "VERTEX: CHILDREN #", found {shown(line)}'
-    for found in _ID.finditer(line):
-        if reason := why_not_an_id(found[0].decode()):
-            return f"vertex {shown(found[0])} {reason}"
-        if (value := small_integer(found[0])) is None or value >= vertices:
-            return f"vertex {shown(found[0])} is not in 0..{vertices - 1}"
+    for vertex in _ID.finditer(line):
+        if reason := why_not_an_id(vertex[0].decode()):
+            return f"vertex {shown(vertex[0])} {reason}"
+        if (value := small_integer(vertex[0])) is None or value >= vertices:
+            return f"vertex {shown(vertex[0])} is not in 0..{vertices - 1}"
     return None
 
 
@@ -101,4 +101,4 @@ def _matches(head: Head) -> bool:
     return len(lines) > 1 and lines[1].isdigit() and (len(lines) == 2 or re.match(rb"\d+ ?:", lines[2]) is not None)
 
 
-FORMAT = TextFormat("gra", read, ("gra",), _matches)
+FORMAT = TextFormat(read, ("gra",), _matches)

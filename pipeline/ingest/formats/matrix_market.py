@@ -10,7 +10,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import Declared, Rows, tables
+from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text, problem
 from pipeline.texts import shown
 
@@ -26,7 +26,7 @@ def read(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
         raise BadInput(text.file, f"a matrix of {height} rows and {width} columns is not a graph; it must be square", text.line)
     ids = ends(low=1, high=height)
     weight = None if graph.columns.weight is False else _VALUES[values]
-    rows = Rows((*ids, Field("weight", weight)) if _VALUES[values] else ids, comment=b"%")
+    rows = LineLayout((*ids, Field("weight", weight)) if _VALUES[values] else ids, comment=b"%")
     edges = tables(text, rows, graph.limits.edges, Declared(entries, text.line))
     return EdgeList(
         edges, weight, symmetry == b"general", True, first_id=1, declared_vertices=height,
@@ -45,4 +45,4 @@ def _banner(text: Text) -> tuple[bytes, bytes]:
     return words[3], words[4]
 
 
-FORMAT = TextFormat("matrix-market", read, ("mtx",), first_line(rb"(?i:%%MatrixMarket)\b"))
+FORMAT = TextFormat(read, ("mtx",), first_line(rb"(?i:%%MatrixMarket)\b"))

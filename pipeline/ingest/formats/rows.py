@@ -24,7 +24,7 @@ LONGEST_LINE = MIB  # of fields; what Arrow reads at a time
 
 
 @dataclass(frozen=True)
-class Rows:
+class LineLayout:
     """The layout of a file's data lines."""
 
     fields: tuple[Field, ...]
@@ -150,7 +150,7 @@ class Declared:
     line: int
 
 
-def tables(text: Text, rows: Rows, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
+def tables(text: Text, rows: LineLayout, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
     """Yield the remaining rows of a text block by block, parsed on all cores; check their number against limit and header."""
 
     def read(block: Block) -> tuple[Block, pa.Table]:

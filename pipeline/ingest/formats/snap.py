@@ -21,9 +21,8 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import STRINGS, Field, ends
-from pipeline.ingest.formats.columns import choose
-from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
-from pipeline.ingest.formats.rows import Declared, Rows, tables
+from pipeline.ingest.formats.format import EdgeList, TextFormat, choose, first_line
+from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.texts import shown
 
@@ -51,8 +50,8 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     """Read a SNAP file; its first edge decides how many columns there are."""
     stated = _Stated()
     for line in _comments(text, b"#"):
-        if stated.directed is None and (found := _DIRECTION.match(line)):
-            stated = replace(stated, directed=found[1] is None)
+        if stated.directed is None and (match := _DIRECTION.match(line)):
+            stated = replace(stated, directed=match[1] is None)
         for name, count in _COUNT.findall(line) if _COUNTS.fullmatch(line) else ():
             if name.lower() == b"edges":
                 stated = replace(stated, lines=Declared(int(count), text.line))
@@ -65,8 +64,8 @@ def read_konect(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList
     """Read a file of KONECT or Network Repository; its first edge decides how many columns there are."""
     stated = _Stated()
     for number, line in enumerate(_comments(text, b"%")):
-        if number == 0 and (found := _KONECT.match(line)):
-            direction, values = found[1].lower(), found[2].lower()
+        if number == 0 and (match := _KONECT.match(line)):
+            direction, values = match[1].lower(), match[2].lower()
             _require_graph(text, line, direction, values)
             stated = _Stated(direction == b"asym", values in _WEIGHTED)
         elif number == 1 and stated.directed is not None and (counts := _LINES.fullmatch(line)):
@@ -97,11 +96,11 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     """The edges behind the comments, in at most so many columns."""
     first = (text.peek_line() or b"").split()[:columns]
     names = [str(number) for number in range(1, (max(len(first), 2) if first else columns) + 1)]
-    asked, line = graph.columns, text.line + 1
-    if stated.weighted and asked.weight is None and "3" in names:
-        asked = asked.model_copy(update={"weight": "3"})
+    configured, line = graph.columns, text.line + 1
+    if stated.weighted and configured.weight is None and "3" in names:
+        configured = configured.model_copy(update={"weight": "3"})
         log.info("%s: its header states weights, which are read from the third column", text.file)
-    chosen = choose(text.file, names, asked, line, numbered=True)
+    chosen = choose(text.file, names, configured, line, numbered=True)
     named = graph.ids == "string"
     src, dst = ends(named, hint=STRINGS if graph.ids == "auto" else "")
     fields = {
@@ -109,7 +108,7 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
         chosen.names["dst"]: dst,
         chosen.names.get("weight"): Field("weight", weight, decimals=True),
     }
-    rows = Rows(tuple(fields.get(name, Field(f"column {name}")) for name in names), comment=comment)
+    rows = LineLayout(tuple(fields.get(name, Field(f"column {name}")) for name in names), comment=comment)
     edges = tables(text, rows, graph.limits.edges, stated.lines)
     if graph.format == "auto" and not named:
         edges = _without_header(text.file, "snap" if comment == b"#" else "konect", line, first, edges)
@@ -149,5 +148,5 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
 
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")
 _OPTIONS = frozenset({"columns", "header", "ids"})
-FORMAT = TextFormat("snap", read, matches=_FIRST, options=_OPTIONS)
-KONECT = TextFormat("konect", read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)
+FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS)
+KONECT = TextFormat(read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)

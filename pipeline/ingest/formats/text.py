@@ -142,11 +142,11 @@ def count_of(data: bytes, pattern: bytes) -> int:
     letters, count = np.frombuffer(data, np.uint8), 0
     end = len(letters) - len(pattern) + 1
     for begin in range(0, end, _WINDOW):
-        places = min(_WINDOW, end - begin)
-        found = letters[begin : begin + places] == pattern[0]
-        for place, letter in enumerate(pattern[1:], begin + 1):
-            found &= letters[place : place + places] == letter
-        count += int(np.count_nonzero(found))
+        positions = min(_WINDOW, end - begin)
+        matches = letters[begin : begin + positions] == pattern[0]
+        for at, letter in enumerate(pattern[1:], begin + 1):
+            matches &= letters[at : at + positions] == letter
+        count += int(np.count_nonzero(matches))
     return count
 
 
@@ -160,10 +160,10 @@ def has_leading_zero(data: bytes, delimiter: str = "") -> bool:
     letters, zero, digits, before = np.frombuffer(data, np.uint8), ord("0"), np.uint8(10), np.uint8(ord(":") + 1 - ord("-"))
     for begin in range(0, len(letters) - 2, _IN_CACHE):
         part = letters[begin : begin + _IN_CACHE + 2]
-        found = part[1:-1] == zero
-        found &= part[2:] - np.uint8(zero) < digits  # unsigned: what is below becomes large
-        found &= part[:-2] - np.uint8(ord("-")) >= before
-        if found.any() and not (delimiter and _within_texts(letters, begin + 1 + np.flatnonzero(found), delimiter)):
+        zeros = part[1:-1] == zero
+        zeros &= part[2:] - np.uint8(zero) < digits  # unsigned: what is below becomes large
+        zeros &= part[:-2] - np.uint8(ord("-")) >= before
+        if zeros.any() and not (delimiter and _within_texts(letters, begin + 1 + np.flatnonzero(zeros), delimiter)):
             return True
     return False
 

@@ -54,8 +54,8 @@ def log_log(caption: Caption, points: Sequence[tuple[str, Array, Array]]) -> Cha
     y_decades = _decades(max(int(ys.max()) for _, _, ys in points))
 
     def path(xs: Array, ys: Array) -> str:
-        across = _between(LEFT, RIGHT, np.log10(xs) / x_decades)
-        up = _between(BOTTOM, TOP, np.log10(ys) / y_decades)
+        across = _positions(LEFT, RIGHT, np.log10(xs) / x_decades)
+        up = _positions(BOTTOM, TOP, np.log10(ys) / y_decades)
         # Dots at the same position are written once.
         return "".join(dict.fromkeys(f"M{x:g} {y:g}h0" for x, y in zip(across, up, strict=True)))
 
@@ -72,8 +72,8 @@ def histogram(caption: Caption, edges: Array, counts: Array, integer: bool) -> C
     low, high = float(edges[0]), float(edges[-1])
     y_ticks = ticks(0, max(int(counts.max()), 1), 4, integer=True)
     top = y_ticks[-1]
-    across = _between(LEFT, RIGHT, (np.asarray(edges, np.float64) - low) / (high - low))
-    up = _between(BOTTOM, TOP, counts / top)
+    across = _positions(LEFT, RIGHT, (np.asarray(edges, np.float64) - low) / (high - low))
+    up = _positions(BOTTOM, TOP, counts / top)
     steps = "".join(f"V{y:g}H{x:g}" for x, y in zip(across[1:], up, strict=True))
     x_ticks = [tick for tick in ticks(low, high, 5, integer) if low <= tick <= high]
     return Chart(
@@ -88,7 +88,7 @@ def _decades(largest: int) -> int:
     return max(1, math.ceil(math.log10(largest)))
 
 
-def _between(start: float, end: float, share: Array) -> Array:
+def _positions(start: float, end: float, share: Array) -> Array:
     return np.round(start + (end - start) * share, 1)
 
 

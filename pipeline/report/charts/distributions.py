@@ -8,7 +8,7 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.report.aggregates import bins, frequencies, lower_median, of_parts, values_of
 from pipeline.report.charts import Caption, Chart, histogram, log_log
-from pipeline.report.reading import Vertices
+from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted, in_unit, number, with_unit
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -17,19 +17,19 @@ LEVEL_BARS = 170  # each two units of the chart wide
 DISTANCE_BARS = 60
 
 
-def degree_chart(vertices: Vertices) -> Chart | None:
+def degree_chart(vertices: VertexColumns) -> Chart | None:
     """Number of vertices of each degree; None if no vertex has an arc."""
     if not vertices.out_degree.any():
         return None
     columns = [("out-degree", vertices.out_degree), ("in-degree", vertices.in_degree)]
     if np.array_equal(vertices.out_degree, vertices.in_degree):
         columns = [("out-degree = in-degree", vertices.out_degree)]
-    found = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
-    sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in found) + "."
-    zeros = found[0][1][0], found[-1][1][0]
+    counts_by_degree = of_parts(lambda column: (column[0], np.bincount(column[1])), columns)
+    sentence = "; ".join(f"{name}: {_spread(counts)}" for name, counts in counts_by_degree) + "."
+    zeros = counts_by_degree[0][1][0], counts_by_degree[-1][1][0]
     if any(zeros):
         sentence += f" Not on the axes: {zeros[0]:,} vertices of out-degree 0, {zeros[1]:,} of in-degree 0."
-    points = [(name, *_present(counts[1:], first=1)) for name, counts in found]
+    points = [(name, *_present(counts[1:], first=1)) for name, counts in counts_by_degree]
     return log_log(Caption("Degrees", "degree (arcs)", "vertices", sentence), points)
 
 
@@ -59,11 +59,11 @@ def level_bins(sizes: Array) -> tuple[Array, Array, int]:
 def distance_chart(source: int | str, distance: pa.ChunkedArray, unit: str = "sum of weights") -> Chart:
     """Number of vertices by shortest distance from a source."""
     reached = values_of(distance)
-    edges, counts, width = found = bins(reached, DISTANCE_BARS)
+    edges, counts, width = binned = bins(reached, DISTANCE_BARS)
     farthest = max(part.max() for part in reached if len(part))
     sentence = (
         f"{int(counts.sum()):,} of {len(distance):,} vertices reached; "
-        f"median {number(lower_median(reached, found))}, farthest {with_unit(farthest, unit)}."
+        f"median {number(lower_median(reached, binned))}, farthest {with_unit(farthest, unit)}."
     )
     integer = reached[0].dtype.kind == "i"
     per = "vertices" if integer and width == 1 else f"vertices per {number(width)}"

@@ -11,6 +11,8 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, NO_ROW, Array, Graph
 from pipeline.config.custom import KEY, CustomConfig
 from pipeline.errors import BadInput
+from pipeline.registry.entries import VERTEX as VERTEX_COLUMN
+from pipeline.tables.definitions import UNIT
 
 VERTEX = "vertex"  # the type of a column whose entries are rows of vertices
 Answer = dict[str, Array]  # an array [V] in the order of rows for each column, of NumPy
@@ -18,10 +20,12 @@ Answer = dict[str, Array]  # an array [V] in the order of rows for each column, 
 
 def schema_of(custom: CustomConfig) -> pa.Schema:
     """The columns of a stage's table: external ids `vertex`, then those of the configuration; vertices may be null."""
-    fields = [pa.field(KEY, pa.int64(), nullable=False)]
+    fields = [pa.field(KEY, pa.int64(), nullable=False, metadata={UNIT: VERTEX_COLUMN.unit})]
     for name, kind in custom.columns.items():
         arrow = pa.int64() if kind == VERTEX else pa.type_for_alias(kind)
-        fields.append(pa.field(name, arrow, nullable=kind == VERTEX))
+        fields.append(
+            pa.field(name, arrow, nullable=kind == VERTEX, metadata={UNIT: VERTEX_COLUMN.unit} if kind == VERTEX else None)
+        )
     return pa.schema(fields)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from kernels.arrays import is_cupy
 from kernels.graph import Graph
-from kernels.operators import UserFunctionError
+from kernels.library.operators import UserFunctionError
 from pipeline.errors import BadInput, GraphmillError
 
 MOST_BYTES = 2**20
@@ -53,7 +53,7 @@ class Program:
                 raise BadInput(self.file, f"defines no function {function}")
             returned = called(graph, *arguments)
             if is_cupy(graph):
-                from kernels.operators.gpu.compiled import check
+                from kernels.library.operators.gpu.compiled import check
 
                 check()  # an operator that returns nothing does not wait for the GPU
             return returned

@@ -8,29 +8,36 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.custom import KEY, CustomConfig
-from pipeline.errors import BadInput, ProofFailed
+from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.runtime.backend import Backend
 from pipeline.steps.custom.answers import Answer, answer_of, checked, first_difference, schema_of, table_of
 from pipeline.steps.custom.program import CERTIFY, SOLVE, Program, read_program
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts
-from pipeline.store.facts.products import CustomFacts
+from pipeline.store.facts.products import COMPARED, NOT_PROVED, PROVED, CustomFacts
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
+from pipeline.tables.changes import SUFFIX
+from pipeline.tables.definitions import CUSTOM, TABLES
 
 Result = TypeVar("Result")
 CODE = Code((__name__,))
 TABLE_RULE = "the table has its columns, and every vertex once and in order"
-PREFIX = "custom-"  # of the steps' names
-PROVED, COMPARED, NOT_PROVED = "proved by the user's certificate", "compared on CPU and GPU", "not proved"
 
 
 def require_custom(custom: CustomConfig) -> Program:
-    """The program of a stage. Raises what the stage would raise for a file that is not there, or is not Python with `solve`."""
+    """The program of a stage.
+
+    Raises:
+        BadConfig: The project has a table of this name.
+        BadInput, OSError: As `read_program`.
+    """
+    if custom.name in TABLES or custom.name.endswith(SUFFIX):
+        raise BadConfig(f"custom: {custom.name}: is the name of a table that a run may have already; choose another one")
     return read_program(custom.file)
 
 
@@ -60,39 +67,41 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         for number, path in enumerate(written):
             path.rename(folder / tables.file_name(number))
         started = time.perf_counter()
-        verdict, rules = _proved(graph, program, custom, folder, runtime)
+        proved, rules = _proved(graph, program, custom, folder, runtime)
         proof = CheckFacts(rules=rules, seconds=round(time.perf_counter() - started, 6))
         return CustomFacts(
             backend=runtime.backend, seconds=seconds, rows=rows, program=program.file, sha256=program.digest,
-            columns=dict(custom.columns), options=custom.options, verdict=verdict, proof=proof,
+            columns=dict(custom.columns), options=custom.options, proof=proof, proved=proved,
         ).stored()  # fmt: skip
 
-    step = PREFIX + custom.name
+    step = CUSTOM + custom.name
     return make(runtime.work / step, step, {"graph": graph.digest}, parameters, write, CODE)
 
 
-def _only(runtime: Runtime, function: Callable[[Place], Result], backend: Backend | None = None) -> Result:
+def _only(runtime: Runtime, function: Callable[[TaskContext], Result], backend: Backend | None = None) -> Result:
     """Run one task, of which the cluster chooses the place."""
     ((result,),) = runtime.cluster.map(partial(_at, function), [0], backend or runtime.backend, one_at_a_time=True, code=CODE)
     return result
 
 
-def _at(function: Callable[[Place], Result], place: Place, _: int) -> Result:
-    return function(place)
+def _at(function: Callable[[TaskContext], Result], context: TaskContext, _: int) -> Result:
+    return function(context)
 
 
-def _answer(graph: Folder, program: Program, custom: CustomConfig, place: Place) -> Answer:
-    given = place.whole_graph(graph).graph
-    with place.turn():
+def _answer(graph: Folder, program: Program, custom: CustomConfig, context: TaskContext) -> Answer:
+    given = context.whole_graph(graph).graph
+    with context.turn():
         return checked(program.call(SOLVE, given, dict(custom.options)), custom, given.num_vertices)
 
 
-def _solve(graph: Folder, program: Program, custom: CustomConfig, attempts: Path, place: Place) -> tuple[float, int, list[Path]]:
+def _solve(
+    graph: Folder, program: Program, custom: CustomConfig, attempts: Path, context: TaskContext
+) -> tuple[float, int, list[Path]]:
     """Solve, and write the files of the table under names that no other attempt has; seconds, rows and these paths."""
     started = time.perf_counter()
-    answer = _answer(graph, program, custom, place)
+    answer = _answer(graph, program, custom, context)
     seconds = round(time.perf_counter() - started, 6)
-    table, written = table_of(answer, custom, place.whole_graph(graph).graph), []
+    table, written = table_of(answer, custom, context.whole_graph(graph).graph), []
     for number in range(tables.files_of(len(table))):
         rows = table.slice(number * tables.ROWS_PER_FILE, tables.ROWS_PER_FILE)
         written.append(new_attempt(attempts))
@@ -110,16 +119,16 @@ def _proved(graph: Folder, program: Program, custom: CustomConfig, folder: Path,
     return (COMPARED, [TABLE_RULE, "the CPU gives the same bytes as the GPU"]) if again else (NOT_PROVED, [TABLE_RULE])
 
 
-def _read_back(graph: Folder, custom: CustomConfig, folder: Path, place: Place) -> Answer:
-    answer = answer_of(tables.read(folder), custom, place.whole_graph(graph).graph)
+def _read_back(graph: Folder, custom: CustomConfig, folder: Path, context: TaskContext) -> Answer:
+    answer = answer_of(tables.read(folder), custom, context.whole_graph(graph).graph)
     if answer is None:
         raise ProofFailed(f"{custom.name}: the table does not have its columns, or every vertex once and in order")
     return answer
 
 
-def _certify(graph: Folder, program: Program, custom: CustomConfig, folder: Path, place: Place) -> None:
-    given, answer = place.whole_graph(graph).graph, _read_back(graph, custom, folder, place)
-    with place.turn():
+def _certify(graph: Folder, program: Program, custom: CustomConfig, folder: Path, context: TaskContext) -> None:
+    given, answer = context.whole_graph(graph).graph, _read_back(graph, custom, folder, context)
+    with context.turn():
         here = {name: np.asarray(values, like=given.ids) for name, values in answer.items()}
         verdict = program.call(CERTIFY, given, here, dict(custom.options))
     if isinstance(verdict, str):
@@ -132,13 +141,13 @@ def _certify(graph: Folder, program: Program, custom: CustomConfig, folder: Path
 
 
 def _compare(
-    graph: Folder, program: Program, custom: CustomConfig, folder: Path, again: Backend | None, place: Place
+    graph: Folder, program: Program, custom: CustomConfig, folder: Path, again: Backend | None, context: TaskContext
 ) -> None:  # fmt: skip
     """Require the table of the answer, and the same bytes if it is solved again."""
-    answer = _read_back(graph, custom, folder, place)
-    if again and (found := first_difference(answer, _answer(graph, program, custom, place))):
+    answer = _read_back(graph, custom, folder, context)
+    if again and (found := first_difference(answer, _answer(graph, program, custom, context))):
         column, row = found
-        vertex = int(place.whole_graph(graph).graph.ids[row])
+        vertex = int(context.whole_graph(graph).graph.ids[row])
         raise ProofFailed(
             f"{custom.name}: {column} of vertex {vertex} is not the same on the GPU and on the CPU; "
             f"define {CERTIFY}, which then decides, in {program.file}"

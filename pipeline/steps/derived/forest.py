@@ -14,7 +14,6 @@ from kernels.cpu.parallel import assign, cores, elementwise
 from kernels.derived import Derived
 from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype
-from pipeline.cluster.threads import LocalThreads
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
@@ -31,7 +30,7 @@ STEP = "forest"  # and the table
 log = logging.getLogger(__name__)
 
 
-def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
+def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     """Write table `forest`, and check it, read back, against table `mst`.
 
     Args:
@@ -55,7 +54,7 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
     def write(folder: Path) -> dict[str, Any]:
         started = time.perf_counter()
         backend, turn = _where(runtime, vertices)
-        edges = _Edges(graph, answer, backend)
+        edges = _ForestEdges(graph, answer, backend)
         with turn:
             forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
         facts = GraphFacts.of(graph)
@@ -73,13 +72,13 @@ def root(graph: Folder, answer: Folder, runtime: Runtime) -> Folder | None:
 
 def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextManager[object]]:
     """The backend that computes the table, and what to hold while it roots the forest."""
-    cluster, needed = runtime.cluster, BYTES_PER_VERTEX["gpu"] * vertices
-    if runtime.backend == "gpu" and isinstance(cluster, LocalThreads) and needed <= free_memory("gpu"):
-        return "gpu", cluster.open_graphs.turn
+    opened, needed = runtime.cluster.open_graphs, BYTES_PER_VERTEX["gpu"] * vertices
+    if runtime.backend == "gpu" and opened and needed <= free_memory("gpu"):
+        return "gpu", opened.turn
     return "cpu", nullcontext()
 
 
-class _Edges:
+class _ForestEdges:
     """The edges of table `mst` between positions of the graph's vertices, whose arrays are those of `finder`."""
 
     def __init__(self, graph: Folder, answer: Folder, backend: Backend) -> None:
@@ -123,15 +122,15 @@ class _Edges:
 
     def _edges_to(self, above: Array) -> Array:
         """The number of the edge between each vertex and the one above it; NO_ROW where there is no such edge."""
-        found = np.full_like(above, NO_ROW)
+        edges = np.full_like(above, NO_ROW)
         for lower, upper in ((self.src, self.dst), (self.dst, self.src)):
             joined = elementwise(lambda lower, upper: above[lower] == upper, lower, upper, dtype=np.bool_)
-            numbers = np.flatnonzero(joined).astype(found.dtype)
-            assign(found, lower[numbers], numbers)
-        return found
+            numbers = np.flatnonzero(joined).astype(edges.dtype)
+            assign(edges, lower[numbers], numbers)
+        return edges
 
 
-def _write_files(folder: Path, edges: _Edges, forest: RootedForest, schema: pa.Schema) -> None:
+def _write_files(folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema) -> None:
     rows = len(edges.ids)
 
     def batches(number: int) -> Iterator[pa.RecordBatch]:

@@ -4,8 +4,9 @@ They run where something asks for many trees. The order is that of the first wei
 search for shortcuts on this order, which takes a fraction of the time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,18 +14,18 @@ from typing import Any
 from kernels import hierarchy as kernel
 from kernels.answers import Hierarchy
 from kernels.graph import Graph
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import Damaged, NotRoadLike
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import save_array
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.hierarchy import ORDER, STEP, arrays_of, open_order
 from pipeline.store.hierarchy.facts import HierarchyFacts
 from pipeline.store.manifest import Folder, digest_of, make, read
+from pipeline.store.scratch import attempts_beside, new_attempt
 
 _CODE = Code((__name__, *HELD_GRAPH))
 _WORSE = 1.25  # how many times as many arcs as the order's own weights need are accepted of others
@@ -55,17 +56,18 @@ def build_hierarchy(graph: Folder, runtime: Runtime) -> Folder:
 
 def stored_steps(work: Path) -> list[Folder]:
     """The steps `hierarchy_order` and `hierarchy` that earlier calls have stored, of this graph or of others."""
-    found = []
+    stored = []
     for name in (ORDER, STEP):
         with suppress(Damaged):
-            found.append(read(work / name))
-    return found
+            stored.append(read(work / name))
+    return stored
 
 
-def steps_of(graph: Folder, work: Path) -> list[Folder]:
-    """The steps `hierarchy_order` and `hierarchy` of this graph, if an earlier call has stored them."""
-    found = stored_steps(work)
-    return found if len(found) == 2 and found[-1].manifest.inputs["graph"] == graph.digest else []
+def steps_of(graph: Folder, work: Path, before: Sequence[Folder]) -> list[Folder]:
+    """The steps `hierarchy_order` and `hierarchy` of this graph, if a call has stored them; those of `before` are reused."""
+    stored = stored_steps(work)
+    ours = len(stored) == 2 and stored[-1].manifest.inputs["graph"] == graph.digest
+    return [replace(step, reused=step in before) for step in stored] if ours else []
 
 
 def _order(graph: Folder, runtime: Runtime) -> Folder:
@@ -75,7 +77,7 @@ def _order(graph: Folder, runtime: Runtime) -> Folder:
     return make(runtime.work / ORDER, ORDER, inputs, {}, partial(_written, partial(_new_order, graph), runtime), _CODE)
 
 
-Build = Callable[[Path, Place], HierarchyFacts]
+Build = Callable[[Path, TaskContext], HierarchyFacts]
 
 
 def _written(build: Build, runtime: Runtime, folder: Path) -> dict[str, Any]:
@@ -87,30 +89,30 @@ def _written(build: Build, runtime: Runtime, folder: Path) -> dict[str, Any]:
     return facts
 
 
-def _attempt(build: Build, attempts: Path, place: Place, _: None) -> tuple[Path, dict[str, Any]]:
+def _attempt(build: Build, attempts: Path, context: TaskContext, _: None) -> tuple[Path, dict[str, Any]]:
     path = new_attempt(attempts)
     path.mkdir()
-    with place.turn():
-        return path, build(path, place).stored()
+    with context.turn():
+        return path, build(path, context).stored()
 
 
-def _new_order(graph: Folder, path: Path, place: Place) -> HierarchyFacts:
-    hierarchy, facts = _built(graph, place, kernel.build_hierarchy)
+def _new_order(graph: Folder, path: Path, context: TaskContext) -> HierarchyFacts:
+    hierarchy, facts = _built(graph, context, kernel.build_hierarchy)
     save_array(path / "positions.npy", hierarchy.positions)
     return facts
 
 
-def _on_order(graph: Folder, order: Folder, path: Path, place: Place) -> HierarchyFacts:
+def _on_order(graph: Folder, order: Folder, path: Path, context: TaskContext) -> HierarchyFacts:
     most = _WORSE * HierarchyFacts.of(order).arcs
 
     def build(held: Graph) -> Hierarchy:
         try:
-            found = kernel.customise(open_order(order, place.backend), held)
-        except kernel.NotRoadLike:
+            hierarchy = kernel.customise(open_order(order, context.backend), held)
+        except kernel.TooManyShortcuts:
             return kernel.build_hierarchy(held)
-        return found if _arcs(found) <= most else kernel.build_hierarchy(held)
+        return hierarchy if _arcs(hierarchy) <= most else kernel.build_hierarchy(held)
 
-    hierarchy, facts = _built(graph, place, build)
+    hierarchy, facts = _built(graph, context, build)
     for name, array in arrays_of(hierarchy):
         save_array(path / f"{name}.npy", array)
     return facts
@@ -120,18 +122,20 @@ def _arcs(hierarchy: Hierarchy) -> int:
     return len(hierarchy.up.others) + (0 if hierarchy.symmetric else len(hierarchy.down.others))
 
 
-def _built(graph: Folder, place: Place, build: Callable[[Graph], Hierarchy]) -> tuple[Hierarchy, HierarchyFacts]:
-    facts, clock = GraphFacts.of(graph), Clock(place.backend)
-    needed = kernel.memory(facts.vertices, facts.arcs, place.backend == "gpu")
-    require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, place.backend)
+def _built(graph: Folder, context: TaskContext, build: Callable[[Graph], Hierarchy]) -> tuple[Hierarchy, HierarchyFacts]:
+    facts, clock = GraphFacts.of(graph), Clock(context.backend)
+    needed = kernel.memory(facts.vertices, facts.arcs, context.backend == "gpu")
+    require_memory(f"the hierarchy of {facts.vertices:,} vertices and {facts.arcs:,} arcs", needed, context.backend)
     try:
-        found = clock.timed(build)(place.whole_graph(graph).graph)
-    except kernel.NotRoadLike as error:
+        held = context.whole_graph(graph).graph
+        with clock.timed():
+            hierarchy = build(held)
+    except kernel.TooManyShortcuts as error:
         raise NotRoadLike(f"{graph.path}: {error}") from None
-    return found, HierarchyFacts(
-        vertices=facts.vertices, levels=found.num_levels, up_arcs=len(found.up.others), weights=str(found.up.weights.dtype),
-        down_arcs=None if found.symmetric else len(found.down.others), shortcuts=_shortcuts(found), exact=found.exact,
-        backend=place.backend, seconds=clock.seconds,
+    return hierarchy, HierarchyFacts(
+        vertices=facts.vertices, levels=hierarchy.num_levels, up_arcs=len(hierarchy.up.others),
+        weights=str(hierarchy.up.weights.dtype), down_arcs=None if hierarchy.symmetric else len(hierarchy.down.others),
+        shortcuts=_shortcuts(hierarchy), exact=hierarchy.exact, backend=context.backend, seconds=clock.seconds,
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import DerivedFacts
 from pipeline.store.manifest import Folder, make
-from pipeline.store.names import Names, open_names
+from pipeline.store.names import VertexNames, open_names
 from pipeline.tables import files as tables
 
 
@@ -38,7 +38,7 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
     if names is None:
         raise BadConfig("named: needs a graph whose ids are strings; the ids of this graph are integers")
     step, name = table.manifest.step, tables.table_of(table.manifest.step)
-    described = tables.columns(name)
+    described = tables.columns(name, schema=pq.read_schema(tables.files(table.path)[0]))
     ids = [column.name for column in described if column.unit.startswith("external id")]
     ids = [column for column in ids if (name, column) != ("vertices", "vertex")]  # which has column `id` next to it
     keys = tables.keys(name)
@@ -68,16 +68,16 @@ def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
     return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
-def _with_names(rows: pa.Table, ids: list[str], names: Names) -> pa.Table:
+def _with_names(rows: pa.Table, ids: list[str], names: VertexNames) -> pa.Table:
     of_all = names.array()
     for column in ids:
         field, place = rows.schema.field(column), rows.schema.get_field_index(column)
         values = rows[column].combine_chunks()
         values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
         if pa.types.is_list(field.type):
-            found = of_all.take(values.flatten()).cast(pa.string())
+            texts = of_all.take(values.flatten()).cast(pa.string())
             element = pa.list_(pa.field("element", pa.string(), nullable=False))
-            added: pa.Array = pa.ListArray.from_arrays(values.offsets, found, element)
+            added: pa.Array = pa.ListArray.from_arrays(values.offsets, texts, element)
         else:
             known = pc.if_else(pc.less(values, 0), pa.scalar(None, values.type), values)  # a query may name no vertex
             added = of_all.take(known).cast(pa.string())
@@ -86,16 +86,16 @@ def _with_names(rows: pa.Table, ids: list[str], names: Names) -> pa.Table:
     return rows
 
 
-def _check(original: Path, named: Path, ids: list[str], names: Names) -> None:
+def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> None:
     """Raise ProofFailed unless a file has the rows of another one, and with each id the name that has its number."""
     with pq.ParquetFile(original) as due, pq.ParquetFile(named, page_checksum_verification=True) as file:
         if due.num_row_groups != file.num_row_groups:
             raise ProofFailed(f"{named}: has {file.num_row_groups} row groups, expected {due.num_row_groups}")
-        for rows, found in zip(_groups(due), _groups(file), strict=True):
-            if not found.select(rows.schema.names).equals(rows):
+        for rows, named_rows in zip(_groups(due), _groups(file), strict=True):
+            if not named_rows.select(rows.schema.names).equals(rows):
                 raise ProofFailed(f"{named}: a column of {original} has changed")
             for column in ids:
-                numbers, text = (found[name].combine_chunks() for name in (column, f"{column}_name"))
+                numbers, text = (named_rows[name].combine_chunks() for name in (column, f"{column}_name"))
                 if pa.types.is_list(numbers.type):
                     numbers, text = numbers.flatten(), text.flatten()
                 if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):

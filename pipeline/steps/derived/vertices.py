@@ -38,7 +38,7 @@ def tabulate_vertices(edges: Folder, graph: Folder, components: Folder, runtime:
     """
 
     def write(folder: Path) -> dict[str, Any]:
-        rows = _Rows(edges, graph, components)
+        rows = _VertexRows(edges, graph, components)
 
         def write_file(number: int) -> None:
             groups = range(tables.ROWS_PER_FILE // tables.ROWS_PER_GROUP)
@@ -54,7 +54,7 @@ def tabulate_vertices(edges: Folder, graph: Folder, components: Folder, runtime:
     return make(runtime.work / STEP, STEP, inputs, {}, write)
 
 
-class _Rows:
+class _VertexRows:
     """The rows of the table, a row group at a time."""
 
     def __init__(self, edges: Folder, graph: Folder, components: Folder) -> None:

@@ -15,7 +15,7 @@ from pipeline.ingest.formats.parquet import reading, require_no_null, require_ut
 from pipeline.ingest.formats.parquet.footer import Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet.types import is_id, is_text, plain
 from pipeline.store.manifest import Folder
-from pipeline.store.names import UNKNOWN, Names, names_beside
+from pipeline.store.names import UNKNOWN, VertexNames, names_beside
 
 ENDS = ["src", "dst"]
 BATCH = 2**20  # pairs in memory at a time
@@ -23,7 +23,7 @@ BUFFER = 2**20  # bytes read ahead of a column, instead of whole row groups
 
 
 @dataclass(frozen=True)
-class Block:
+class PairBlock:
     """Row groups of a file of pairs, the number of their first row, and that of the first row behind them.
 
     `nulls` is the number of nulls that the file's footer states.
@@ -35,30 +35,32 @@ class Block:
     nulls: int
 
 
-def blocks(path: Path, file: str, rows: int) -> list[Block]:
+def blocks(path: Path, file: str, rows: int) -> list[PairBlock]:
     """Cut a file of pairs between its row groups into blocks of at most `rows` rows, or of one row group.
 
     Error messages call the file `file`. Raises BadInput.
     """
-    found: list[Block] = []
+    cut: list[PairBlock] = []
     first = 0
     with reading(file), open_file(path, file, Limits()) as parquet:
         _check_columns(file, parquet.schema_arrow)
         footer = Footer(path, parquet.schema, ("src", "dst"), Limits())
         footer.check_all_pages()
-        found.append(Block(range(0), 0, 0, footer.nulls))
+        cut.append(PairBlock(range(0), 0, 0, footer.nulls))
         for group in range(parquet.num_row_groups):
             end = first + parquet.metadata.row_group(group).num_rows
-            last = found[-1]
+            last = cut[-1]
             if end - last.first <= rows or not last.groups:
-                found[-1] = Block(range(last.groups.start, group + 1), last.first, end, footer.nulls)
+                cut[-1] = PairBlock(range(last.groups.start, group + 1), last.first, end, footer.nulls)
             else:
-                found.append(Block(range(group, group + 1), first, end, footer.nulls))
+                cut.append(PairBlock(range(group, group + 1), first, end, footer.nulls))
             first = end
-    return found
+    return cut
 
 
-def batches(path: Path, file: str, block: Block, index: Folder | None = None, strict: bool = True) -> Iterator[pa.RecordBatch]:
+def batches(
+    path: Path, file: str, block: PairBlock, index: Folder | None = None, strict: bool = True
+) -> Iterator[pa.RecordBatch]:
     """Columns `src` and `dst` of a block, int64 and without nulls, batch by batch.
 
     Args:
@@ -104,9 +106,9 @@ def _ids(file: str, batch: pa.RecordBatch, name: str, first: int) -> pa.Array:
     return pa.array(values.astype(ID, copy=False))
 
 
-def _numbers(file: str, ids: pa.Array, place: tuple[str, int], names: Names | None, strict: bool) -> pa.Array:
-    """The numbers of names; `place` is the column, and the number of its first row. Raises BadInput."""
-    column, first = place
+def _numbers(file: str, ids: pa.Array, origin: tuple[str, int], names: VertexNames | None, strict: bool) -> pa.Array:
+    """The numbers of names; `origin` is the column, and the number of its first row. Raises BadInput."""
+    column, first = origin
     if names is None:
         raise BadInput(file, f"column {column!r} is string, but the ids of this graph are integers")
     numbers = names.find(ids)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
-from pipeline.config.stages import QueriesConfig
 from pipeline.ingest.source import locate
 from pipeline.steps.pairs import batches, blocks
 from pipeline.store.manifest import Folder
@@ -13,24 +13,24 @@ from pipeline.tables.row_lookup import places_in, require_pairs_known
 
 
 def require_pairs(config: RunConfig, graph: Folder) -> None:
-    """Raise BadInput as the queries, the flows and stage `max_flow` of a run do for their files."""
+    """Raise BadInput as the queries, the stages and the products of a run do for their files of pairs."""
     if config.queries:
-        _require_queries(config.queries, graph)
-    if config.max_flow and "max_flow" in config.stages:
-        from pipeline.steps.pairs.flows import read_pairs
+        _require(config.queries.pairs, graph, strict=config.queries.unknown == "error")
+    for stage in config.stages:
+        if BY_NAME[stage].has_pairs:
+            from pipeline.steps.pairs.maximum_flows import read_pairs
 
-        name = config.max_flow.pairs
-        ids, ascending = read_pairs(locate(name).require_local(), name, graph), _ids_of(graph)
-        require_pairs_known(name, 0, ids, np.stack([places_in(ascending, end)[1] for end in ids]), len(ascending))
-    if config.flows and config.flows.pairs:
-        from pipeline.steps.products.flows import read_trips
+            for name in config.of_stages[stage].pair_files:
+                read_pairs(locate(name).require_local(), name, graph)
+                _require(name, graph)
+    for product in config.of_products.values():
+        for name in product.pair_files:
+            _require(name, graph)
 
-        read_trips(config.flows.pairs, graph)
 
-
-def _require_queries(queries: QueriesConfig, graph: Folder) -> None:
-    name, strict, ascending = queries.pairs, queries.unknown == "error", _ids_of(graph)
-    path = locate(name).require_local()
+def _require(name: str, graph: Folder, strict: bool = True) -> None:
+    """Raise BadInput for a file without pairs or, if `strict`, with vertices that are not in the graph."""
+    path, ascending = locate(name).require_local(), _ids_of(graph)
     for block in blocks(path, name, tables.ROWS_PER_FILE):
         first = block.first
         for batch in batches(path, name, block, graph, strict):

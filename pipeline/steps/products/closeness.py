@@ -12,9 +12,11 @@ import pyarrow.compute as pc
 from kernels.graph import Array, Graph
 from kernels.reductions import measure
 from kernels.trees import Trees
+from pipeline.config.products.closeness import ClosenessConfig
 from pipeline.errors import BadInput
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_rows
+from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
@@ -30,17 +32,17 @@ class _Closeness:
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         try:
-            found = measure(trees.distances)
+            measured = measure(trees.distances)
         except OverflowError as error:
             raise BadInput(self.sweeps.graph.path, f"{STEP}: {error}") from error
-        others = (found.reached - 1).astype(np.float64)
-        nearness = np.divide(others, found.total, out=np.zeros_like(others), where=found.total > 0)
+        others = (measured.reached - 1).astype(np.float64)
+        nearness = np.divide(others, measured.total, out=np.zeros_like(others), where=measured.total > 0)
         closeness = nearness * (others / max(graph.num_vertices - 1, 1))
-        columns = [ids, found.reached, found.total, found.farthest, closeness]
+        columns = [ids, measured.reached, measured.total, measured.farthest, closeness]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
 
 
-def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -> Folder:
+def tabulate_closeness(edges: Folder, graph: Folder, config: ClosenessConfig, runtime: Runtime) -> Folder:
     """Measure the distances from vertices to all that they reach.
 
     With n vertices reached of V, the vertex itself included, and `total` the sum of the distances to them, closeness is
@@ -48,7 +50,7 @@ def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -
     as NetworkX computes it on the reversed graph. The eccentricity is the largest distance to a vertex that is reached.
 
     Args:
-        sources (int64 [S] or None): External ids, ascending; None: all vertices.
+        edges: The edge list, which has names and coordinates.
         runtime: The folder is `work / "closeness"`.
 
     Returns:
@@ -59,17 +61,19 @@ def tabulate_closeness(graph: Folder, sources: Array | None, runtime: Runtime) -
         BadInput: A distance, or a sum of distances, exceeds 64 bits.
         ProofFailed: As `Sweeps.batches`.
         ClusterLost: As `cluster.map`.
+    Otherwise as `read_vertices`.
     """
     facts = GraphFacts.of(graph)
+    sources = read_vertices(config.sources, edges, graph, runtime) if config.sources else None
     product = _Closeness(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure))
 
     def write(folder: Path) -> dict[str, Any]:
         swept, table = write_rows(folder, product, tables.keys(STEP), runtime)
-        found = swept.facts(product.sweeps.count, runtime.backend)
+        facts = swept.facts(product.sweeps.count, runtime.backend)
         if len(table):
             most = table.filter(pc.equal(table["reached"], pc.max(table["reached"])))
             extremes = pc.max(table["eccentricity"]).as_py(), pc.min(most["eccentricity"]).as_py()
-            found = found.model_copy(update=dict(zip(("diameter", "radius"), extremes, strict=True)))
-        return found.stored()
+            facts = facts.model_copy(update=dict(zip(("diameter", "radius"), extremes, strict=True)))
+        return facts.stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"sources": product.sweeps.parameter}, write)

@@ -1,4 +1,4 @@
-"""The commands `graphmill matrix` and `graphmill trees`: products of a graph, or of a run's graph, in any folder."""
+"""The commands on products: a product of a graph, or of a run's graph, in any folder."""
 
 import os
 from collections.abc import Iterator
@@ -6,69 +6,53 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kernels.graph import Array
 from pipeline.cluster.start import started
 from pipeline.config.loading import checked, load_run, run_config
-from pipeline.config.products import MatrixOptions, TreesOptions
+from pipeline.config.products import ProductOptions
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
+from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.products import matrix, trees
 from pipeline.steps.products.vertices import read_vertices
-from pipeline.steps.publication.lookup import find_run
 from pipeline.steps.publication.places import places_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
-from pipeline.store.workspace import shared_workspace
+from pipeline.store.workspace import find_run, shared_workspace
 
 
-def matrix_into(target: str, out: Path, **asked: Any) -> Folder:
-    """Write the distances from sources to targets into a folder, as `MatrixOptions` asks; see `tabulate_matrix`.
+def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
+    """Write the product of a command into a folder, as its options ask; see the step of its table.
 
     Raises:
         BadConfig: An option has a wrong value; the run's stored graph is no longer there; the folder holds what this command did
             not write, or is inside a folder of a run or step.
     """
-    options = checked(MatrixOptions, "options", output=out, **asked)
+    product = PRODUCTS[name]
+    options: ProductOptions = checked(product.resolve("options"), "options", output=out, **given)
+    files = options.vertex_files
 
     def tabulate() -> Folder:
-        with _opened(target, options, matrix.STEP) as (edges, graph, runtime):
-            ends = _vertices(options.sources, edges, graph, runtime), _vertices(options.targets, edges, graph, runtime)
-            places = places_in(options.files_by_key, edges, graph, runtime)
-            return flushed(matrix.tabulate_matrix(graph, ends, options, runtime, places))
+        with _opened(target, options, name) as (edges, graph, runtime):
+            named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
+            places = places_in(files, edges, graph, runtime)
+            vertices = [named.get(key) for key in options.VERTICES]
+            return flushed(product.tables[0].resolve("step")(graph, vertices, options, runtime, places))
 
-    return steadily([target, *options.files_by_key.values()], tabulate)
-
-
-def trees_into(target: str, out: Path, **asked: Any) -> Folder:
-    """Write the shortest paths from sources into a folder, as `TreesOptions` asks; raises as `matrix_into`."""
-    options = checked(TreesOptions, "options", output=out, **asked)
-
-    def tabulate() -> Folder:
-        with _opened(target, options, trees.STEP) as (edges, graph, runtime):
-            sources = _vertices(options.sources, edges, graph, runtime)
-            places = places_in(options.files_by_key, edges, graph, runtime)
-            return flushed(trees.tabulate_trees(graph, sources, options.output, runtime, places))
-
-    return steadily([target, *options.files_by_key.values()], tabulate)
-
-
-def _vertices(file: str | None, edges: Folder, graph: Folder, runtime: Runtime) -> Array | None:
-    return read_vertices(file, edges, graph, runtime) if file else None
+    return steadily([target, *files.values()], tabulate)
 
 
 @contextmanager
-def _opened(target: str, options: TreesOptions, step: str) -> Iterator[tuple[Folder, Folder, Runtime]]:
+def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[Folder, Folder, Runtime]]:
     """The edge list and the stored graph of a run's folder, of the TOML file of a run or a graph, or of a graph file."""
     prepare(options.output, step)
-    for file in options.files_by_key.values():  # before the graph is read
+    for file in options.vertex_files.values():  # before the graph is read
         locate(file).require_local()
     backend = choose(options.backend)
     place = workplace(str(Path(target).absolute()))

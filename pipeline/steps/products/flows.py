@@ -13,17 +13,17 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, index_dtype
 from kernels.reductions import ArcLoads
 from pipeline import progress
-from pipeline.cluster.protocol import Place
-from pipeline.config.products import FlowsConfig
+from pipeline.cluster.protocol import TaskContext
+from pipeline.config.products.flows import FlowsConfig
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import bring
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.row_lookup import places_in, require_pairs_known
@@ -41,16 +41,16 @@ class _Pairs:
     first: Array  # int64 [S + 1]: where the pairs of each source begin
     heads: Array  # index width: the row of each pair's other vertex
 
-    def asked(self, part: range, vertices: int) -> Array:
+    def counts(self, part: range, vertices: int) -> Array:
         """How many paths lead from each of some sources to each row, int64 [k, V]."""
-        found = np.zeros((len(part), vertices), np.int64)
+        counts = np.zeros((len(part), vertices), np.int64)
         cut = slice(self.first[part.start], self.first[part.stop])
         sources = np.repeat(np.arange(len(part)), np.diff(self.first[part.start : part.stop + 1]))
-        np.add.at(found, (sources, self.heads[cut]), 1)
-        return found
+        np.add.at(counts, (sources, self.heads[cut]), 1)
+        return counts
 
 
-def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folder:
+def tabulate_flows(_: Folder, graph: Folder, config: FlowsConfig, runtime: Runtime) -> Folder:
     """Count the paths over each arc, along the predecessors of `sssp`, which make the path between two vertices unique.
 
     Args:
@@ -63,7 +63,7 @@ def tabulate_flows(graph: Folder, asked: FlowsConfig, runtime: Runtime) -> Folde
         BadInput: The file of pairs is not there, is no such file, or has a vertex that is not in the graph.
     Otherwise as `tabulate_closeness`.
     """
-    pairs = read_trips(asked.pairs, graph) if asked.pairs else None
+    pairs = read_trips(config.pairs, graph) if config.pairs else None
     sweeps = Sweeps(graph, pairs.sources if pairs else None)
 
     def write(folder: Path) -> dict[str, Any]:
@@ -92,24 +92,24 @@ def read_trips(file: str, graph: Folder) -> _Pairs:
     columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
     ids, rows_by_id, _, _ = open_vertices(graph)
     present = ids[rows_by_id]
-    found, known = zip(*(places_in(present, column) for column in columns), strict=True)
+    positions, known = zip(*(places_in(present, column) for column in columns), strict=True)
     require_pairs_known(file, 0, columns, np.stack(known), len(present))
-    order = np.lexsort(found[::-1])
+    order = np.lexsort(positions[::-1])
     sources, first = np.unique(columns[0][order], return_index=True)
-    return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[found[1][order]])
+    return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[positions[1][order]])
 
 
-def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
+def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:
     """Write the loads of all arcs by the paths from some sources."""
     sweeps = sweeps.for_task()
-    graph = sweeps.graph_at(place)
+    graph = sweeps.graph_at(context)
     loads, first, at_once = ArcLoads(graph), part.start, max(1, _ENTRIES // max(1, graph.num_vertices))
-    for ids, trees in sweeps.batches(place, part, predecessors=True):
+    for ids, trees in sweeps.batches(context, part, predecessors=True):
         assert trees.predecessors is not None
         for begin in range(0, len(ids), at_once):
             some = trees.predecessors[begin : begin + at_once]
-            asked = pairs.asked(range(first, first + len(some)), graph.num_vertices) if pairs else None
-            loads.add(some, None if asked is None else bring(asked, place.backend))
+            trips = pairs.counts(range(first, first + len(some)), graph.num_vertices) if pairs else None
+            loads.add(some, None if trips is None else bring(trips, context.backend))
             first += len(some)
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")

@@ -50,10 +50,10 @@ def is_round(places: Array) -> bool:
 
 def canonical(places: Array) -> Array:
     """The same places, each with one pair of coordinates: longitude 180 instead of -180, and 0 at the poles."""
-    found = places.copy()
-    found[found[:, 0] == -180, 0] = 180.0
-    found[np.abs(found[:, 1]) == 90, 0] = 0.0
-    return found
+    canonical_places = places.copy()
+    canonical_places[canonical_places[:, 0] == -180, 0] = 180.0
+    canonical_places[np.abs(canonical_places[:, 1]) == 90, 0] = 0.0
+    return canonical_places
 
 
 def triangulate(places: Array) -> Mesh:
@@ -82,9 +82,9 @@ def triangulate(places: Array) -> Mesh:
     ahead, behind = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     upright = ahead[:, 0] * behind[:, 1] > ahead[:, 1] * behind[:, 0]
     triangles, numbers = triangles[upright], numbers[upright]
-    found, corners = np.unique(triangles.reshape(-1, 2), axis=0, return_inverse=True)
+    vertices, corners = np.unique(triangles.reshape(-1, 2), axis=0, return_inverse=True)
     corners = corners.reshape(-1, 3).astype(np.int32)
-    return Mesh(found, corners, _neighbours(corners, len(found)), wholes[numbers], sides[numbers])
+    return Mesh(vertices, corners, _neighbours(corners, len(vertices)), wholes[numbers], sides[numbers])
 
 
 def _projected(vectors: Array) -> Array:
@@ -153,5 +153,5 @@ def _neighbours(corners: Array, count: int) -> Array:
     sides, turned = begins * count + ends, ends * count + begins
     order = np.argsort(sides)
     at = np.minimum(np.searchsorted(sides[order], turned), max(len(sides) - 1, 0))
-    found = order[at] if len(sides) else at
-    return np.where(sides[found] == turned, found // 3, -1).astype(np.int32).reshape(-1, 3)
+    of_turned = order[at] if len(sides) else at
+    return np.where(sides[of_turned] == turned, of_turned // 3, -1).astype(np.int32).reshape(-1, 3)

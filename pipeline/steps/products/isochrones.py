@@ -14,7 +14,7 @@ from kernels.graph import ID, Array, Graph
 from kernels.reductions import Digits, digits_of, within
 from kernels.trees import Trees
 from pipeline.config.model import LARGEST
-from pipeline.config.products import IsochronesConfig
+from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import require_memory
@@ -46,11 +46,11 @@ class Attribute:
     columns: Array  # int64 [n, V]: integers, or the digits of floats; in the order of the graph's rows
     digits: Digits | None  # of floats; None for integers
 
-    def sums_of(self, found: Array) -> Array:
+    def sums_of(self, sums: Array) -> Array:
         """The sums [k] of the attribute by those of its columns, int64 [k, n]."""
         if self.digits:
-            return self.digits.floats(found)
-        integers: Array = found[:, 0]
+            return self.digits.floats(sums)
+        integers: Array = sums[:, 0]
         return integers
 
 
@@ -64,11 +64,11 @@ class _Isochrones:
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         columns = graph.derived.get(self._key, lambda: self._columns(graph))
-        found = to_host(within(trees.distances, self.thresholds, columns)).reshape(len(ids) * len(self.thresholds), -1)
-        made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), found[:, 0]]
+        sums = to_host(within(trees.distances, self.thresholds, columns)).reshape(len(ids) * len(self.thresholds), -1)
+        made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), sums[:, 0]]
         place = 1
         for attribute in self.attributes:
-            made.append(attribute.sums_of(found[:, place : place + len(attribute.columns)]))
+            made.append(attribute.sums_of(sums[:, place : place + len(attribute.columns)]))
             place += len(attribute.columns)
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=self.schema)
 
@@ -92,41 +92,41 @@ class _Reached:
         for source, distances in zip(ids.tolist(), trees.distances, strict=True):
             ascending = distances[graph.rows_by_id]
             near = np.flatnonzero((ascending >= 0) & (ascending <= self.threshold))
-            vertices, found = (to_host(array) for array in (graph.ids[graph.rows_by_id[near]], ascending[near]))
+            vertices, reached = (to_host(array) for array in (graph.ids[graph.rows_by_id[near]], ascending[near]))
             kind = dtype_of(self.schema.field("distance").type)
-            columns = [np.full(len(vertices), source), vertices, found.astype(kind)]
+            columns = [np.full(len(vertices), source), vertices, reached.astype(kind)]
             yield pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self.schema)
 
 
-def sources_of(asked: IsochronesConfig, edges: Folder, graph: Folder, runtime: Runtime) -> Sweeps:
+def sources_of(config: IsochronesConfig, edges: Folder, graph: Folder, runtime: Runtime) -> Sweeps:
     """The sources of isochrones. Raises as `read_vertices`."""
-    return Sweeps(graph, read_vertices(asked.sources, edges, graph, runtime) if asked.sources else None)
+    return Sweeps(graph, read_vertices(config.sources, edges, graph, runtime) if config.sources else None)
 
 
-def thresholds_of(asked: IsochronesConfig, graph: Folder) -> Array:
+def thresholds_of(config: IsochronesConfig, graph: Folder) -> Array:
     """The thresholds in the type of distances, int64 or float64 [T]. Raises BadConfig for one that no such distance can be."""
     kind = dtype_of(tables.schema(STEP, GraphFacts.of(graph).weight).field("threshold").type)
-    for given in asked.thresholds:
+    for given in config.thresholds:
         if kind.kind == "i" and (int(given) != given or given > LARGEST):
             raise BadConfig(f"isochrones.thresholds: {given}: the distances of this graph are integers up to {LARGEST}")
         if float(given) != given and kind.kind == "f":
             raise BadConfig(
                 f"isochrones.thresholds: {given}: the distances of this graph are 64-bit floats, which would round it"
             )
-    found: Array = np.array([kind.type(given) for given in asked.thresholds], kind)
-    return found
+    thresholds: Array = np.array([kind.type(given) for given in config.thresholds], kind)
+    return thresholds
 
 
-def require_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig) -> None:
+def require_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig) -> None:
     """Raise BadConfig for thresholds, columns, their values or areas that the graph cannot have, before anything is searched."""
-    thresholds_of(asked, graph)
-    for name in asked.sums:
+    thresholds_of(config, graph)
+    for name in config.sums:
         _attribute(edges, graph, name)
-    if asked.polygons and COORDINATES not in edges.manifest.files:
+    if config.polygons and COORDINATES not in edges.manifest.files:
         raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
 
 
-def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
+def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
     """Count the vertices within each threshold of each source, and sum columns of the table of nodes over them.
 
     Args:
@@ -141,12 +141,12 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
         TooLarge: Memory does not hold the table.
     Otherwise as `read_vertices` and `tabulate_closeness`.
     """
-    facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
-    attributes = [_attribute(edges, graph, name) for name in asked.sums]
+    facts, thresholds = GraphFacts.of(graph), thresholds_of(config, graph)
+    attributes = [_attribute(edges, graph, name) for name in config.sums]
     plain = tables.schema(STEP, facts.weight, 0, facts.measure)
     sums = [pa.field(one.name, pa.int64() if one.digits is None else pa.float64(), nullable=False) for one in attributes]
     schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
-    product = _Isochrones(sources_of(asked, edges, graph, runtime), schema, thresholds, attributes, edges.digest)
+    product = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, attributes, edges.digest)
     rows = product.sweeps.count * len(thresholds)
     require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
@@ -154,18 +154,18 @@ def tabulate_isochrones(edges: Folder, graph: Folder, asked: IsochronesConfig, r
         swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
-    parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(asked.sums)}
+    parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(config.sums)}
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
 
 
-def tabulate_reached(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
+def tabulate_reached(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
     """Write the vertices within the largest threshold of each source, with their distances.
 
     The folder is `work / "isochrone_vertices"`. Returns and raises as `tabulate_isochrones`, and TooLarge as `require_disk`.
     """
-    facts, threshold = GraphFacts.of(graph), thresholds_of(asked, graph)[-1].item()
+    facts, threshold = GraphFacts.of(graph), thresholds_of(config, graph)[-1].item()
     schema = tables.schema(VERTICES, facts.weight, 0, facts.measure)
-    product = _Reached(sources_of(asked, edges, graph, runtime), schema, threshold)
+    product = _Reached(sources_of(config, edges, graph, runtime), schema, threshold)
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(VERTICES), _SOURCES_PER_FILE, runtime)

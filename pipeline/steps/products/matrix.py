@@ -12,7 +12,7 @@ import pyarrow as pa
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
-from pipeline.config.products import MatrixOptions
+from pipeline.config.products.matrix import MatrixOptions
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
@@ -47,16 +47,12 @@ def _largest_within(cutoff: float, schema: pa.Schema) -> int | np.float64:
     """The largest distance of a table's type that is at most a cutoff, which NumPy would round to the type of the distances."""
     if pa.types.is_integer(schema.field("distance").type):
         return math.floor(cutoff)
-    found = float(cutoff)
-    return np.float64(found if found <= cutoff else math.nextafter(found, 0))
+    rounded = float(cutoff)
+    return np.float64(rounded if rounded <= cutoff else math.nextafter(rounded, 0))
 
 
 def tabulate_matrix(
-    graph: Folder,
-    ends: tuple[Array | None, Array | None],
-    asked: MatrixOptions,
-    runtime: Runtime,
-    places: Sequence[PlaceFacts] = (),
+    graph: Folder, ends: Sequence[Array | None], options: MatrixOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
 ) -> Folder:
     """Write the distances from sources to targets, a file for each range of sources of about 4 million rows.
 
@@ -73,9 +69,9 @@ def tabulate_matrix(
         Damaged: The graph was replaced meanwhile.
     Otherwise as `tabulate_closeness`.
     """
-    facts, (sources, targets), cutoff = GraphFacts.of(graph), ends, asked.cutoff
+    facts, (sources, targets), cutoff = GraphFacts.of(graph), ends, options.cutoff
     heads = Sweeps(graph, targets).ids
-    sweeps = Sweeps(graph, sources, targets=heads, every=asked.proof == "every")
+    sweeps = Sweeps(graph, sources, targets=heads, every=options.proof == "every")
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
     product = _Matrix(sweeps, schema, None if cutoff is None else _largest_within(cutoff, schema))
 
@@ -86,5 +82,5 @@ def tabulate_matrix(
         return swept.facts(sweeps.count, runtime.backend, sweeps.every).stored()
 
     parameters: dict[str, Any] = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
-    parameters |= {"cutoff": cutoff, "proof": asked.proof, **listing(places)}
-    return make(asked.output, STEP, {"graph": graph.digest}, parameters, write)
+    parameters |= {"cutoff": cutoff, "proof": options.proof, **listing(places)}
+    return make(options.output, STEP, {"graph": graph.digest}, parameters, write)

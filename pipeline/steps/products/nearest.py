@@ -12,17 +12,17 @@ from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, distance_dtype
 from kernels.reductions import Nearest
 from pipeline import progress
-from pipeline.cluster.protocol import Place
-from pipeline.config.products import NearestConfig
+from pipeline.cluster.protocol import TaskContext
+from pipeline.config.products.nearest import NearestConfig
 from pipeline.runtime.backend import bring
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
-from pipeline.store.attempts import attempts_beside, new_attempt
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 
@@ -30,7 +30,7 @@ STEP = "nearest"  # and the table
 PER_TASK = 256  # facilities
 
 
-def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime: Runtime) -> Folder:
+def tabulate_nearest(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runtime) -> Folder:
     """Find the nearest facilities of every vertex, of equally near ones those of the smallest ids.
 
     Args:
@@ -43,8 +43,8 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
 
     Raises as `read_vertices` and `tabulate_closeness`.
     """
-    sweeps = Sweeps(graph, read_vertices(asked.facilities, edges, graph, runtime), asked.direction == "to")
-    most = min(asked.count, sweeps.count)
+    sweeps = Sweeps(graph, read_vertices(config.facilities, edges, graph, runtime), config.direction == "to")
+    most = min(config.count, sweeps.count)
 
     def write(folder: Path) -> dict[str, Any]:
         tasks, total, parts = sweeps.tasks(PER_TASK), Swept(), []
@@ -61,18 +61,23 @@ def tabulate_nearest(edges: Folder, graph: Folder, asked: NearestConfig, runtime
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, parameters, write)
 
 
-def _find(sweeps: Sweeps, most: int, attempts: Path, place: Place, part: range) -> tuple[Path, Swept]:
+def gpu_memory(config: NearestConfig, trees: int, vertices: int) -> int:
+    """Bytes on the GPU of the facilities of one task, of `trees` in all."""
+    return 2 * ID.itemsize * min(config.count, PER_TASK, trees) * vertices
+
+
+def _find(sweeps: Sweeps, most: int, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:
     """Write the nearest of some facilities: one array of rows by rank with distances and facilities, int64 or float64 bits.
 
     There are `most` ranks, or as many as there are facilities. Raises TooLarge before they are searched for.
     """
     sweeps, most = sweeps.for_task(), min(most, len(part))
-    graph = sweeps.graph_at(place)
+    graph = sweeps.graph_at(context)
     what = f"nearest: {most:,} facilities for each of {graph.num_vertices:,} vertices"
-    require_memory(what, 2 * ID.itemsize * most * graph.num_vertices, place.backend)
+    require_memory(what, 2 * ID.itemsize * most * graph.num_vertices, context.backend)
     nearest = Nearest(graph.ids, most, graph.num_vertices, distance_dtype(graph.out.weights))
-    for ids, trees in sweeps.batches(place, part):
-        nearest.add(trees.distances, bring(np.ascontiguousarray(ids), place.backend))
+    for ids, trees in sweeps.batches(context, part):
+        nearest.add(trees.distances, bring(np.ascontiguousarray(ids), context.backend))
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")
     np.save(attempt, np.stack([to_host(nearest.distance).view(np.int64), to_host(nearest.facility)]))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
-from pipeline.config.products import IsochronesConfig
+from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.steps.products import globe
 from pipeline.steps.products.isochrones import require_isochrones, sources_of, thresholds_of
 from pipeline.steps.products.sweeping import Sweeps
@@ -69,8 +69,10 @@ class Triangles:
 
         triangle, side = np.nonzero(kept[:, np.newaxis] & (self.neighbours >= 0) & kept[self.neighbours])
         shape, ones = (len(kept), len(kept)), np.ones(len(triangle), np.bool_)
-        found: list[int] = connected_components(coo_array((ones, (triangle, self.neighbours[triangle, side])), shape))[1].tolist()
-        return found
+        groups: list[int] = connected_components(coo_array((ones, (triangle, self.neighbours[triangle, side])), shape))[
+            1
+        ].tolist()
+        return groups
 
     def _ring(self, start: tuple[int, int], kept: Array, waiting: dict[tuple[int, int], None]) -> list[int]:
         """The corners along the boundary from an open side, with the area on the left, until it is there again."""
@@ -97,8 +99,8 @@ class _Polygons:
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         triangles, rows, begins = graph.derived.get((_Polygons, self.edges), lambda: self._triangulate(graph))
         for source, distances in zip(ids.tolist(), trees.distances, strict=True):
-            found = to_host(distances[rows])
-            within = [(found >= 0) & (found <= threshold) for threshold in self.thresholds]
+            distances_of_corners = to_host(distances[rows])
+            within = [(distances_of_corners >= 0) & (distances_of_corners <= threshold) for threshold in self.thresholds]
             areas = [triangles.area(np.logical_or.reduceat(reached, begins) if len(begins) else reached) for reached in within]
             columns = [pa.array(np.full(len(areas), source)), pa.array(self.thresholds), pa.array(areas, pa.binary())]
             yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -124,8 +126,8 @@ def triangulate(places: Array) -> Triangles:
     middle = (places[:, 1].min() + places[:, 1].max()) / 2 if len(places) else 0.0
     plane = places * [np.cos(np.radians(middle)), 1.0]
     try:
-        found = Delaunay(plane)
-        corners, neighbours = found.simplices, found.neighbors
+        triangulation = Delaunay(plane)
+        corners, neighbours = triangulation.simplices, triangulation.neighbors
     except (QhullError, ValueError):
         corners = neighbours = np.empty((0, 3), np.int32)
     sides = np.linalg.norm(plane[corners] - plane[np.roll(corners, 1, axis=1)], axis=2)
@@ -139,18 +141,18 @@ def _are_short(sides: Array) -> Array:
     return short
 
 
-def tabulate_polygons(edges: Folder, graph: Folder, asked: IsochronesConfig, runtime: Runtime) -> Folder:
+def tabulate_polygons(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
     """Write the area within each threshold of each source; of a source without a triangle it is null.
 
     The folder is `work / "isochrone_polygons"`. Returns and raises as `tabulate_isochrones`, and raises BadConfig for a graph
     without coordinates, and TooLarge as `require_disk`.
     """
-    require_isochrones(edges, graph, asked)
+    require_isochrones(edges, graph, config)
     coordinates = sorted_coordinates(edges)
     assert coordinates is not None
-    facts, thresholds = GraphFacts.of(graph), thresholds_of(asked, graph)
+    facts, thresholds = GraphFacts.of(graph), thresholds_of(config, graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Polygons(sources_of(asked, edges, graph, runtime), schema, thresholds, coordinates, edges.digest)
+    product = _Polygons(sources_of(config, edges, graph, runtime), schema, thresholds, coordinates, edges.digest)
 
     def write(folder: Path) -> dict[str, Any]:
         swept = write_files(folder, product, tables.keys(STEP), _SOURCES_PER_FILE, runtime)

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import TooLarge
-from pipeline.runtime.needs import free_disk
+from pipeline.runtime.memory import free_disk
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.tables.files import write_rows
 from pipeline.units import size
 
-Rows = Callable[[Sweeps, Place, range], Iterable[pa.RecordBatch]]  # of a range of sources, in the table's order
+Rows = Callable[[Sweeps, TaskContext, range], Iterable[pa.RecordBatch]]  # of a range of sources, in the table's order
 _VALUE = 9  # bytes that a value takes at most
 _MEASURED = 64  # sources whose rows are encoded to estimate the size of all rows
 _CERTAIN = 0.75  # of the estimate
@@ -41,9 +41,9 @@ def require_disk(folder: Path, sweeps: Sweeps, rows: Rows, schema: pa.Schema, ke
         raise TooLarge(f"a table from {sweeps.count:,} sources takes about {size(needed)} of disk, and {size(free)} are free")
 
 
-def _measure(sweeps: Sweeps, rows: Rows, schema: pa.Schema, keys: list[str], place: Place, part: range) -> int:
+def _measure(sweeps: Sweeps, rows: Rows, schema: pa.Schema, keys: list[str], context: TaskContext, part: range) -> int:
     """Bytes of the rows as a file."""
     file = pa.MockOutputStream()
-    write_rows(file, schema, keys, rows(sweeps.for_task(), place, part))
-    found: int = file.size()
-    return found
+    write_rows(file, schema, keys, rows(sweeps.for_task(), context, part))
+    size: int = file.size()
+    return size

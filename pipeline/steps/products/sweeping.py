@@ -17,7 +17,7 @@ from kernels.paths.certificate import RULES
 from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
 from kernels.trees.targets import Targets
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
@@ -107,12 +107,12 @@ class Sweeps:
         With `least` the last ranges become smaller, in steps of `least`, so that workers that take one after the other end
         together: each has a SHARE of the sources that are left.
         """
-        least, count, found, first = least or most, self.count, list[range](), 0
+        least, count, ranges, first = least or most, self.count, list[range](), 0
         while first < count:
             size = min(most, max(least, (count - first) // SHARE // least * least))
-            found.append(range(first, min(first + size, count)))
+            ranges.append(range(first, min(first + size, count)))
             first += size
-        return found or [range(0)]
+        return ranges or [range(0)]
 
     def prepared(self, runtime: Runtime) -> "Sweeps":
         """The same with the graph's hierarchy, where that saves time and the graph is like a road network."""
@@ -133,32 +133,32 @@ class Sweeps:
         if read(self.graph.path).digest != self.graph.digest:
             raise Damaged(f"{self.graph.path}: a later run has replaced it during this command; start again")
 
-    def graph_at(self, place: Place) -> Graph:
+    def graph_at(self, context: TaskContext) -> Graph:
         """The graph whose out-arcs lead away from the sources."""
-        graph = place.whole_graph(self.graph).graph
+        graph = context.whole_graph(self.graph).graph
         if not self.towards or graph.symmetric:
             return graph
         return graph.derived.get(_reversed, lambda: _reversed(graph))
 
     def batches(
-        self, place: Place, part: range, predecessors: bool = False, in_order: bool = True
+        self, context: TaskContext, part: range, predecessors: bool = False, in_order: bool = True
     ) -> Iterator[tuple[Array, Trees]]:
         """The trees of a range of sources, in their order or in the one that is fastest: external ids [k], with their trees.
 
         Raises ProofFailed where a tree is not proved or differs from a second search, and BadInput where a distance is too large.
         """
-        graph, clock = self.graph_at(place), Clock(place.backend)
+        graph, clock = self.graph_at(context), Clock(context.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
         heads = None if self.targets is None else rows_of(graph, self.targets)
-        (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(place)
+        (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(context)
         # Not on a GPU: closeness of 21,000 vertices took 2.6 s with this order and 1.1 s before (H100).
-        if not in_order and place.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
+        if not in_order and context.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
             order = nearness(hierarchy)[rows].argsort(kind="stable")
             ids, rows = ids[order], rows[order]
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
         trees, first = self._trees(graph, hierarchy, rows, predecessors, heads), part.start
         try:
-            while (batch := clock.timed(next)(trees, None)) is not None:
+            while (batch := clock.timed()(next)(trees, None)) is not None:
                 last = first + len(batch.sources)
                 self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds
@@ -177,17 +177,17 @@ class Sweeps:
         elif self.every or hierarchy is None:
             yield from (Trees(batch.sources, batch.distances[:, heads], None) for batch in sweep(graph, hierarchy, rows))
         else:
-            found, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
-            yield from (Trees(some, found.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
+            targets, size = Targets(graph, hierarchy, to_host(heads)), batch_size(graph, hierarchy)
+            yield from (Trees(some, targets.distances(some), None) for some in np.split(rows, range(size, len(rows), size)))
 
-    def _hierarchy_at(self, place: Place) -> Hierarchy | None:
+    def _hierarchy_at(self, context: TaskContext) -> Hierarchy | None:
         """The hierarchy of the graph that is swept: of one that is turned around, with ascents for descents."""
         if self.hierarchy is None:
             return None
-        found = place.whole_graph(self.graph).hierarchy(self.hierarchy)
-        if not self.towards or found.symmetric:
-            return found
-        return found.derived.get(_reversed, lambda: replace(found, up=found.down, down=found.up))
+        hierarchy = context.whole_graph(self.graph).hierarchy(self.hierarchy)
+        if not self.towards or hierarchy.symmetric:
+            return hierarchy
+        return hierarchy.derived.get(_reversed, lambda: replace(hierarchy, up=hierarchy.down, down=hierarchy.up))
 
     def _compare(self, graph: Graph, batch: Trees, sample: list[int], heads: Array | None) -> None:
         started = time.perf_counter()

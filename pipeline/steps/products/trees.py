@@ -11,45 +11,48 @@ from kernels.answers import Paths
 from kernels.cpu.parallel import cores
 from kernels.graph import Array, distance_dtype
 from pipeline import progress
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
+from pipeline.config.products import ProductOptions
+from pipeline.registry.products import PRODUCTS
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
-from pipeline.store.attempts import attempts_beside
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
+from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
 from pipeline.tables.forms import PATHS
 
 STEP = "trees"
-TABLE = "sssp"
+TABLE = PRODUCTS[STEP].tables[0].name
 _CODE = Code((__name__, *HELD_GRAPH))
 
 
 def tabulate_trees(
-    graph: Folder, sources: Array | None, out: Path, runtime: Runtime, places: Sequence[PlaceFacts] = ()
+    graph: Folder, vertices: Sequence[Array | None], options: ProductOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
 ) -> Folder:
     """Write the shortest paths from each source: the files of stage `sssp`, byte for byte.
 
     Args:
-        sources (int64 [n] or None): External ids, ascending; None: all vertices.
-        places: The places among them, which the manifest lists.
+        vertices (int64 [n] or None): One array, the external ids of the sources, ascending; None: all vertices.
+        places: The places among the sources, which the manifest lists.
 
     Returns:
-        The table in `out`. Facts: `ProductFacts`.
+        The table in `asked.output`. Facts: `ProductFacts`.
 
     Raises:
         TooLarge: As `require_disk`.
         Damaged: The graph was replaced meanwhile.
     Otherwise as `tabulate_closeness`.
     """
-    sweeps, vertices = Sweeps(graph, sources), GraphFacts.of(graph).vertices
+    (sources,) = vertices
+    sweeps, count = Sweeps(graph, sources), GraphFacts.of(graph).vertices
 
     def write(folder: Path) -> dict[str, Any]:
         require_disk(folder, sweeps, _rows, _schema(graph), tables.keys(TABLE), runtime)
-        tasks, total = tables.by_file(sweeps.count, vertices), Swept()
+        tasks, total = tables.by_file(sweeps.count, count), Swept()
         run = partial(_write, sweeps.prepared(runtime), attempts_beside(folder))
         written = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True, code=_CODE)
         for ((paths, swept),) in progress.counted(written, list(map(len, tasks)), "sources"):
@@ -59,7 +62,7 @@ def tabulate_trees(
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
-    return make(out, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
+    return make(options.output, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
 
 
 def _schema(graph: Folder) -> pa.Schema:
@@ -67,10 +70,10 @@ def _schema(graph: Folder) -> pa.Schema:
     return tables.schema(TABLE, facts.weight, 0, facts.measure)
 
 
-def _write(sweeps: Sweeps, attempts: Path, place: Place, part: range) -> tuple[dict[int, Path], Swept]:
+def _write(sweeps: Sweeps, attempts: Path, context: TaskContext, part: range) -> tuple[dict[int, Path], Swept]:
     sweeps = sweeps.for_task()
     with tables.Files(attempts, _schema(sweeps.graph), tables.keys(TABLE), cores()) as files:
-        for file, rows in _in_files(sweeps, place, part):
+        for file, rows in _in_files(sweeps, context, part):
             files.write(file, rows)
         if not part:
             files.begin(0)
@@ -78,15 +81,15 @@ def _write(sweeps: Sweeps, attempts: Path, place: Place, part: range) -> tuple[d
     return files.paths, sweeps.swept
 
 
-def _rows(sweeps: Sweeps, place: Place, part: range) -> Iterator[pa.RecordBatch]:
-    return (rows for _, rows in _in_files(sweeps, place, part))
+def _rows(sweeps: Sweeps, context: TaskContext, part: range) -> Iterator[pa.RecordBatch]:
+    return (rows for _, rows in _in_files(sweeps, context, part))
 
 
-def _in_files(sweeps: Sweeps, place: Place, part: range) -> Iterator[tuple[int, pa.RecordBatch]]:
+def _in_files(sweeps: Sweeps, context: TaskContext, part: range) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a range of sources, each batch with the number of its file."""
-    held, schema, number = place.whole_graph(sweeps.graph), _schema(sweeps.graph), part.start
+    held, schema, number = context.whole_graph(sweeps.graph), _schema(sweeps.graph), part.start
     wide = distance_dtype(held.graph.out.weights)
-    for _, trees in sweeps.batches(place, part, predecessors=True):
+    for _, trees in sweeps.batches(context, part, predecessors=True):
         assert trees.predecessors is not None
         for row, distances, predecessors in zip(trees.sources.tolist(), trees.distances, trees.predecessors, strict=True):
             paths = Paths(row, distances.astype(wide, copy=False), predecessors)

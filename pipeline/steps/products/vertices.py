@@ -17,7 +17,7 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
 from pipeline.ingest.vertex_names import is_place, numbers_of
-from pipeline.steps.places.snapping import nearest
+from pipeline.steps.places import nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder
@@ -41,18 +41,18 @@ def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> 
         BadSource: A vertex is not in the graph, or a place has none; the message has the first such line of a text, or row of
             Parquet, from 0.
     """
-    places = asked_in(file)
-    asked, in_rows = [*places], is_parquet(locate(file).require_local(), file)
+    positions = vertices_in(file)
+    vertices, in_rows = [*positions], is_parquet(locate(file).require_local(), file)
     if not in_rows and open_names(edges) is None:
-        for text, line in places.items():
+        for text, line in positions.items():
             if _INTEGERS.fullmatch(str(text)):
                 reason = f"{text!r} is neither one id nor a place LON,LAT, which has a decimal point"
                 raise BadInput(file, reason, line)
 
     def ids_of(count: int) -> list[int]:
-        found = nearest(edges, graph, numbers_of(edges, asked[:count]), runtime)
-        rows_of_sources(graph, found)
-        return found
+        ids = nearest(edges, graph, numbers_of(edges, vertices[:count]), runtime)
+        rows_of_sources(graph, ids)
+        return ids
 
     def fails(count: int) -> bool:
         try:
@@ -62,28 +62,28 @@ def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> 
         return False
 
     try:
-        return np.unique(np.array(ids_of(len(asked)), np.int64))
+        return np.unique(np.array(ids_of(len(vertices)), np.int64))
     except BadSource as error:
-        wrong = asked[bisect_left(range(1, len(asked)), True, key=fails)]
+        wrong = vertices[bisect_left(range(1, len(vertices)), True, key=fails)]
         if in_rows:
-            raise BadSource(f"{file}: row {places[wrong]}: {error}") from None
-        if len(asked) == 1 and _is_header(str(wrong)):
+            raise BadSource(f"{file}: row {positions[wrong]}: {error}") from None
+        if len(vertices) == 1 and _is_header(str(wrong)):
             raise BadInput(file, f"contains no vertex, only the header line {wrong!r}") from None
-        hint = f"; a header line is one of {', '.join(HEADERS)}" if places[wrong] == 1 else ""
+        hint = f"; a header line is one of {', '.join(HEADERS)}" if positions[wrong] == 1 else ""
         columns = "; the file must have one column" if _DELIMITER.search(str(wrong)) and not is_place(str(wrong)) else ""
-        raise BadSource(f"{file}: line {places[wrong]}: {error}{columns or hint}") from None
+        raise BadSource(f"{file}: line {positions[wrong]}: {error}{columns or hint}") from None
 
 
-def asked_in(file: str) -> dict[int | str, int]:
+def vertices_in(file: str) -> dict[int | str, int]:
     """The vertices that a file names, each once, with the first line of a text, or row of Parquet, that has it.
 
     Raises BadInput.
     """
     path = locate(file).require_local()
-    found = dict[int | str, int]()
-    for place, vertex in enumerate(_of_parquet(file, path)) if is_parquet(path, file) else _of_text(path):
-        found.setdefault(vertex, place)
-    return found
+    positions = dict[int | str, int]()
+    for position, vertex in enumerate(_of_parquet(file, path)) if is_parquet(path, file) else _of_text(path):
+        positions.setdefault(vertex, position)
+    return positions
 
 
 def _of_text(path: Path) -> Iterable[tuple[int, str]]:

@@ -27,18 +27,18 @@ def require_columns(edges: Folder, expect: ExpectConfig, target: Target) -> None
 def require_graph(graph: Folder, expect: ExpectConfig, target: Target) -> None:
     """Raise Refused unless the graph's size is as expected, and not empty after one that was not."""
     facts = GraphFacts.of(graph)
-    for noun, found in (("vertices", facts.vertices), ("arcs", facts.arcs)):
+    for noun, count in (("vertices", facts.vertices), ("arcs", facts.arcs)):
         least, most = getattr(expect, f"min_{noun}"), getattr(expect, f"max_{noun}")
         before = target.previous.get("graph", {}).get(noun, 0)
-        if least is not None and found < least:
-            raise _refused(f"min_{noun}", f"the graph has {found:,} {noun}, the minimum is {least:,}", target)
-        if most is not None and found > most:
-            raise _refused(f"max_{noun}", f"the graph has {found:,} {noun}, the maximum is {most:,}", target)
-        if before and not found and not expect.empty:
+        if least is not None and count < least:
+            raise _refused(f"min_{noun}", f"the graph has {count:,} {noun}, the minimum is {least:,}", target)
+        if most is not None and count > most:
+            raise _refused(f"max_{noun}", f"the graph has {count:,} {noun}, the maximum is {most:,}", target)
+        if before and not count and not expect.empty:
             raise _refused("empty", f"the graph has no {noun}, the previous one had {before:,}", target)
-        if before and expect.max_change is not None and abs(found - before) > expect.max_change * before:
-            change = f"{abs(found - before) / before:.1%}, the maximum is {expect.max_change:.1%}"
-            raise _refused("max_change", f"the graph has {found:,} {noun} after {before:,}: a change of {change}", target)
+        if before and expect.max_change is not None and abs(count - before) > expect.max_change * before:
+            change = f"{abs(count - before) / before:.1%}, the maximum is {expect.max_change:.1%}"
+            raise _refused("max_change", f"the graph has {count:,} {noun} after {before:,}: a change of {change}", target)
 
 
 def require_tables(tables: Mapping[str, TableFacts], expect: ExpectConfig, target: Target) -> None:
@@ -51,6 +51,6 @@ def require_tables(tables: Mapping[str, TableFacts], expect: ExpectConfig, targe
             raise _refused("empty", f"table {name} has no rows, the previous one had {before:,}", target)
 
 
-def _refused(limit: str, found: str, target: Target) -> Refused:
+def _refused(limit: str, reason: str, target: Target) -> Refused:
     stays = f", and {target.link} stays {target.previous['run']}" if "run" in target.previous else ""
-    return Refused(f"expect.{limit}: {found}; nothing is published{stays}")
+    return Refused(f"expect.{limit}: {reason}; nothing is published{stays}")

@@ -1,27 +1,33 @@
-"""Facts of a published run that its files and its surroundings give."""
+"""Facts of a published run: its input, its tables and steps, the machine, and the versions of libraries."""
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
-from pipeline.store.facts.run import StepFacts, TableFacts
+from pipeline.steps.sources import out_degree
+from pipeline.store.facts import EdgeFacts, GraphFacts, SourceFacts, facts_of_answer
+from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
 
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
+COMPUTING_OR_DRAWING = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
-def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, TableFacts]:
-    """The tables in the folder of a run; `measure` as `pipeline.tables.files.describe`."""
+def tables_of(fresh: Path, published: Set[str], dimensions: int, measure: str | None) -> dict[str, TableFacts]:
+    """The tables in the folder of a run: `published`, coordinates and changes; `measure` as `pipeline.tables.files.describe`."""
     return {
         folder.name: TableFacts(
             rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
@@ -31,7 +37,7 @@ def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, Ta
             files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         )
         for folder in sorted(fresh.iterdir())
-        if folder.name.removesuffix(changes.SUFFIX) in TABLES
+        if folder.name.removesuffix(changes.SUFFIX) in published | TABLES.keys()
     }
 
 
@@ -41,11 +47,11 @@ def _describe(table: str) -> Callable[..., list[dict[str, str]]]:
 
 def summary(step: Folder) -> StepFacts:
     """A step as its run shows it."""
-    found = step.manifest
+    manifest = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if found.step == "graph" else ("backend", "shards", "supersteps")
+    shown = ("backend",) if manifest.step == "graph" else ("backend", "shards", "supersteps")
     computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
-    return StepFacts(seconds=found.seconds, reused=step.reused, key=found.key, created=found.created, **computed)
+    return StepFacts(seconds=manifest.seconds, reused=step.reused, key=manifest.key, created=manifest.created, **computed)
 
 
 def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
@@ -53,9 +59,9 @@ def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
     versions = _versions()
     machine = {"system": platform.system(), "architecture": platform.machine(), "cpus": os.cpu_count()}
     if backend == "gpu":
-        found = gpu()
-        machine["gpu"] = found.pop("gpu")
-        versions = versions | found
+        gpu_facts = gpu()
+        machine["gpu"] = gpu_facts.pop("gpu")
+        versions = versions | gpu_facts
     if fallback:
         machine["gpu_not_used"] = fallback
     return {"versions": versions, "machine": machine}
@@ -64,3 +70,79 @@ def surroundings(backend: Backend, fallback: str | None) -> dict[str, Any]:
 @cache
 def _versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{library: version(library) for library in LIBRARIES}}
+
+
+@cache
+def described_machine(backend: Backend) -> dict[str, str]:
+    """The machine for people, name to value: processor, cores, the GPU if it computes, system, Python and libraries."""
+    return {
+        "Processor": f"{_processor()} ({platform.machine()})",
+        "Cores": str(cores()),
+        **(_gpu() if backend == "gpu" else {}),
+        "System": f"{platform.system()} {platform.release()}",
+        "Python": platform.python_version(),
+        "Libraries": _libraries(),
+    }
+
+
+def _libraries() -> str:
+    return ", ".join(f"{library} {version(library)}" for library in COMPUTING_OR_DRAWING)
+
+
+def _gpu() -> dict[str, str]:
+    card = gpu()
+    return {"GPU": f"{card['gpu']}, driver {card['driver']}, CUDA {card['cuda']}, CuPy {card['cupy']}"}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, platform.processor() or "unknown")
+
+
+def files_read(edges: Folder) -> list[SourceFacts]:
+    """The files that an edge list was read from."""
+    read = EdgeFacts.of(edges)
+    return [read.source, *([read.coordinates.source] if read.coordinates else []), *([read.nodes] if read.nodes else [])]
+
+
+def input_of(
+    edges: Folder, graph: Folder, answers: Sequence[Folder] = (), sha256: Mapping[str, str] = MappingProxyType({})
+) -> InputFacts:
+    """Collect how a source was read, from the steps of a run; sources and their origin from the answers that have some.
+
+    `sha256` has the SHA-256 of the files, by their BLAKE3 digests.
+    """
+    read, stored = EdgeFacts.of(edges), GraphFacts.of(graph)
+    sources = next((named for answer in answers if (named := facts_of_answer(answer).sources) is not None), None)
+    by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
+    reason = reason_of_default(graph, sources[0]) if sources and by_default else None
+    summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}
+    shared = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges", "measure")
+    return InputFacts(
+        **{name: getattr(read, name) for name in shared},
+        source=summed[read.source.path],
+        coordinates=summed[read.coordinates.source.path] if read.coordinates else None,
+        nodes=summed[read.nodes.path] if read.nodes else None,
+        self_loops=stored.self_loops,
+        self_loops_kept=stored.self_loops_dropped < stored.self_loops,
+        parallel_arcs=stored.parallel_arcs,
+        parallel_arcs_kept=stored.parallel_arcs_dropped < stored.parallel_arcs,
+        sources=sources,
+        source_names=names_of_sources(edges, sources),
+        default_source=reason,
+    )
+
+
+def names_of_sources(edges: Folder, sources: Sequence[int] | None) -> list[str] | None:
+    """The ids of sources in the source file, if they are strings there."""
+    names = open_names(edges) if sources else None
+    return [names.text(source) for source in sources or ()] if names else None
+
+
+def reason_of_default(graph: Folder, source: int) -> str:
+    """The reason why a vertex is the default source."""
+    return f"highest out-degree, {out_degree(graph, source):,}; among equals, the smallest id"

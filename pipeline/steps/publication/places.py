@@ -4,9 +4,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.config.run import RunConfig
-from pipeline.steps.places.ground import text_of
-from pipeline.steps.places.snapping import ground_of, snapped
-from pipeline.steps.products.vertices import asked_in
+from pipeline.steps.places import ground_of, snapped, text_of
+from pipeline.steps.products.vertices import vertices_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import PlaceFacts
 from pipeline.store.manifest import Folder
@@ -34,12 +33,12 @@ def farthest(places: Sequence[PlaceFacts]) -> str:
 
 
 def _vertices_in(files: Mapping[str, str]) -> dict[str, Iterable[int | str]]:
-    return {key: asked_in(file) for key, file in files.items()}
+    return {key: vertices_in(file) for key, file in files.items()}
 
 
-def _listed(asked: Mapping[str, Iterable[int | str]], edges: Folder, graph: Folder, runtime: Runtime) -> list[PlaceFacts]:
+def _listed(named: Mapping[str, Iterable[int | str]], edges: Folder, graph: Folder, runtime: Runtime) -> list[PlaceFacts]:
     names = open_names(edges)
-    found = [
+    places = [
         PlaceFacts(
             key=key,
             place=[*one.place],
@@ -47,10 +46,10 @@ def _listed(asked: Mapping[str, Iterable[int | str]], edges: Folder, graph: Fold
             metres=one.metres,
             **({"name": names.text(one.vertex)} if names else {}),
         )
-        for key, vertices in asked.items()
+        for key, vertices in named.items()
         for one in snapped(edges, graph, [*vertices], runtime)
     ]
     ground_of(edges, graph, runtime).forget()
-    if found:
-        log.info("places: %s", farthest(found))
-    return found
+    if places:
+        log.info("places: %s", farthest(places))
+    return places

@@ -19,30 +19,27 @@ from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
 from pipeline.steps.publication.expectations import require_tables
-from pipeline.steps.publication.facts import summary, surroundings, tables_of
-from pipeline.steps.publication.inputs import input_of
-from pipeline.steps.publication.lookup import linked_run
+from pipeline.steps.publication.facts import input_of, summary, surroundings, tables_of
 from pipeline.steps.publication.report_marks import Marks, latest_run
-from pipeline.steps.publication.results import Results, proof_of, require_proofs, steps_of
+from pipeline.steps.publication.results import Results, custom_facts_of, proofs_of, require_proofs, steps_of
 from pipeline.steps.publication.retention import published_at, retire, runs_in
 from pipeline.steps.publication.target import Target
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import HISTORY
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import STAMP, require_ours
+from pipeline.store.workspace import STAMP, linked_run, require_ours
 from pipeline.tables import files as tables
-from pipeline.tables.coordinates import write_coordinates
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Asked:
+class PublishOptions:
     """How a run is published."""
 
     target: Target = field(default_factory=Target)
@@ -55,7 +52,7 @@ class Asked:
 def publish(
     output: Path,
     results: Results,
-    asked: Asked | None = None,
+    options: PublishOptions | None = None,
     backend: Backend = "cpu",
     fallback: str | None = None,
 ) -> Folder:
@@ -63,9 +60,9 @@ def publish(
 
     Args:
         output: The output folder, held by `workspace`. The run becomes `output/runs/ID`, and `output/latest`, or the link of
-            another name that `asked` has, a link to it.
+            another name that `options` has, a link to it.
         results: Coordinates of the edge list become a table, too.
-        asked: None is what `Asked()` is.
+        options: None is what `PublishOptions()` is.
         backend ({"cpu", "gpu"}): Where this run computed. The facts of each step state where the step was computed, maybe in an
             earlier run.
         fallback: Why a run whose backend is `auto` computed on the CPU.
@@ -83,8 +80,8 @@ def publish(
     """
     started, code = time.perf_counter(), Code((__name__,)).version()
     require_proofs(results)
-    asked = asked or Asked()
-    target = asked.target
+    options = options or PublishOptions()
+    target = options.target
     require_ours(output / target.link)
     inputs = {step.manifest.step: step.digest for step in steps_of(results)}
     key = manifest.digest_of([manifest.FORMAT, "run", results.name, inputs, code])
@@ -95,16 +92,18 @@ def publish(
         fresh.mkdir(0o700)
         steps = {step.manifest.step: summary(step) for step in steps_of(results)}
         figures = results.report.facts.get("figures", {}) if results.report else {}
-        own = f"{asked.url}/runs/{run_id}" if asked.url else str(output.absolute() / "runs" / run_id)
-        folder = own if asked.url else str(output.absolute() / target.link)
+        own = f"{options.url}/runs/{run_id}" if options.url else str(output.absolute() / "runs" / run_id)
+        folder = own if options.url else str(output.absolute() / target.link)
         marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        tables_found = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
-        require_tables(tables_found, asked.expect, target)
+        table_facts = tables_of(fresh, {*results.published}, dimensions, EdgeFacts.of(results.edges).measure)
+        require_tables(table_facts, options.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         if results.places:
             optional["places"] = [*results.places]
+        if results.custom:
+            optional["custom"] = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
         if results.changes:
             optional["changes"] = SinceFacts(run=target.previous["run"], **results.changes.facts)
         facts = RunFacts(
@@ -113,8 +112,8 @@ def publish(
             configuration=target.configuration,
             input=input_of(results.edges, results.graph, results.answers, results.sha256),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
-            tables=tables_found,
-            proofs={proof.stage: proof for proof in [*map(ProofFacts.of, results.proofs), *map(proof_of, results.products)]},
+            tables=table_facts,
+            proofs={proof.stage: proof for proof in proofs_of(results)},
             steps=steps,
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,
@@ -130,7 +129,7 @@ def publish(
         manifest.flush_all(fresh)
         with undisturbed():
             _appear(fresh, output / target.link)
-            retire(runs, asked.keep, unfinished, target.link)
+            retire(runs, options.keep, unfinished, target.link)
     log.info("run: published as %s, %s names it", runs / run_id, target.link)
     return Folder(runs / run_id, content)
 
@@ -182,7 +181,7 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    write_coordinates(results.edges, fresh)
+    tables.write_coordinates(results.edges, fresh)
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
         _require_same(step, file, files[target].blake3)

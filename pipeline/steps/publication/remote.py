@@ -36,8 +36,8 @@ class Store:
     def runs(self) -> dict[str, bool]:
         """The ids of the runs, ascending, and whether each is complete."""
         self.fs.invalidate_cache()
-        found = self.fs.find(f"{self.root}/runs") if self.fs.exists(f"{self.root}/runs") else []
-        names = [path.removeprefix(f"{self.root}/runs/").split("/", 1) for path in found]
+        paths = self.fs.find(f"{self.root}/runs") if self.fs.exists(f"{self.root}/runs") else []
+        names = [path.removeprefix(f"{self.root}/runs/").split("/", 1) for path in paths]
         ids = sorted({name[0] for name in names if published_at(name[0])})
         complete = {name[0] for name in names if name[1:] == [manifest.FILE]}
         return {run: run in complete for run in ids}
@@ -47,7 +47,7 @@ class Store:
 
         Raises BadConfig for a file NAME.json that is not JSON: it may be a damaged pointer, whose run must not be removed.
         """
-        found = {}
+        runs = {}
         for path in self.fs.ls(self.root, detail=False) if self.fs.exists(self.root) else ():
             if not path.endswith(".json"):
                 continue
@@ -57,8 +57,8 @@ class Store:
             except ValueError:
                 raise BadConfig(f"output: {name} below {redacted(self.url)} is not JSON; remove it") from None
             if isinstance(pointer, dict) and isinstance(pointer.get("run"), str):
-                found[name.removesuffix(".json")] = pointer["run"]
-        return found
+                runs[name.removesuffix(".json")] = pointer["run"]
+        return runs
 
     def remove(self, run: str) -> None:
         """Remove a run, its manifest first: what is left after a failure is incomplete, and removed by the next upload."""
@@ -173,8 +173,8 @@ def _retire(store: Store, link: str, keep: int) -> None:
     pointed = {run.removeprefix("runs/"): name for name, run in store.pointers().items()}
     complete = [run for run, is_complete in store.runs().items() if is_complete]
     manifests = {run: json.loads(store.fs.cat_file(f"{store.root}/runs/{run}/{manifest.FILE}")) for run in complete}
-    found = [run for run in complete if manifests[run]["facts"]["published_as"] == link]
-    for run, reason in reasons_to_keep(found, keep, pointed, lambda run: created_at(manifests[run])).items():
+    of_link = [run for run in complete if manifests[run]["facts"]["published_as"] == link]
+    for run, reason in reasons_to_keep(of_link, keep, pointed, lambda run: created_at(manifests[run])).items():
         if not reason:
             store.remove(run)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pipeline import markdown
 from pipeline.errors import Damaged
-from pipeline.steps.publication.lookup import linked_run
 from pipeline.store.facts.run import StepFacts
+from pipeline.store.workspace import linked_run
 
 # The folders of the link and of this run; no text of a user's has this form in the page, where it is escaped.
 FOLDER, OWN = "<!--folder-->", "<!--own-->"
@@ -67,12 +67,12 @@ class Marks:
 
         text = re.sub("<!--when (\\w+)-->", when, text)
         return (
-            text.replace("<!--changes-->", self._changes(is_html))
+            text.replace("<!--changes-->", self._compared_figures(is_html))
             .replace(FOLDER, escape(self.folder))
             .replace(OWN, escape(self.own))
         )
 
-    def _changes(self, is_html: bool) -> str:
+    def _compared_figures(self, is_html: bool) -> str:
         before, now = self.before, self.figures
         if not before.run:
             return _paragraph("There is no run before this one.", is_html)

@@ -46,15 +46,15 @@ def reasons_to_keep(
 
     def known(run: str) -> dt.datetime | None:
         stated = published_at(run)
-        found = created(run) if stated and stated > now else stated
-        return found if found and found <= now else None
+        published = created(run) if stated and stated > now else stated
+        return published if published and published <= now else None
 
-    def reason(place: int, run: str) -> str:
-        if place >= len(runs) - keep:
+    def reason(position: int, run: str) -> str:
+        if position >= len(runs) - keep:
             return "it is the newest" if keep == 1 else f"it is one of the newest {keep}"
         if run in links:
             return f"{links[run]} names it"
-        replaced = next(filter(None, map(known, runs[place + 1 :])), None)
+        replaced = next(filter(None, map(known, runs[position + 1 :])), None)
         if replaced is None:
             return (
                 "when it was replaced is not known, because the names and manifests of all later runs state times in the future"
@@ -62,7 +62,7 @@ def reasons_to_keep(
         short = now - replaced < at_least
         return f"it was replaced {duration((now - replaced).total_seconds())} ago, and readers may still use it" if short else ""
 
-    return {run: reason(place, run) for place, run in enumerate(runs)}
+    return {run: reason(position, run) for position, run in enumerate(runs)}
 
 
 def created_at(content: Mapping[str, Any]) -> dt.datetime | None:
@@ -74,8 +74,8 @@ def created_at(content: Mapping[str, Any]) -> dt.datetime | None:
 
 def runs_in(runs: Path) -> list[Path]:
     """The runs in a folder, in order of publication; nothing else that is there."""
-    found = (path for path in runs.iterdir() if published_at(path.name) and not path.is_symlink())
-    return sorted(path for path in found if (path / manifest.FILE).is_file())
+    folders = (path for path in runs.iterdir() if published_at(path.name) and not path.is_symlink())
+    return sorted(path for path in folders if (path / manifest.FILE).is_file())
 
 
 def retire(
@@ -88,14 +88,14 @@ def retire(
     Returns:
         The ids of the moved runs, and why each other one that is older than the newest `keep` stays.
     """
-    found = [path.name for path in runs_in(runs)]
+    names = [path.name for path in runs_in(runs)]
     if not keep:
         return [], {}
     links = {path.readlink().name: path.name for path in runs.parent.iterdir() if path.is_symlink()}
-    moved, kept = list[str](), reasons_to_keep(found, keep, links, partial(_created, runs), at_least)
+    moved, kept = list[str](), reasons_to_keep(names, keep, links, partial(_created, runs), at_least)
     if link is not None and not all(kept.values()):  # otherwise this saves a look into the runs
-        found = [run for run in found if published_as(runs / run) == link]
-        kept = reasons_to_keep(found, keep, links, partial(_created, runs), at_least)
+        names = [run for run in names if published_as(runs / run) == link]
+        kept = reasons_to_keep(names, keep, links, partial(_created, runs), at_least)
     for old in [run for run, reason in kept.items() if not reason]:
         try:
             (runs / old).rename(removed / old)

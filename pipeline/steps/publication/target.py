@@ -11,10 +11,9 @@ from pipeline.config.loading import anchored
 from pipeline.config.run import LINK, RunConfig
 from pipeline.errors import Damaged
 from pipeline.redaction import redacted
-from pipeline.steps.publication.lookup import linked_run
 from pipeline.store import manifest
 from pipeline.store.facts.run import ConfigurationFacts
-from pipeline.store.workspace import require_ours
+from pipeline.store.workspace import linked_run, require_ours
 
 log = logging.getLogger(__name__)
 LATEST, MANUAL = "latest", "manual"
@@ -42,12 +41,12 @@ def target_of(config: RunConfig) -> Target:
         BadConfig: Something that is not a link to a run has the name.
     """
     values = _comparable(config.model_dump(mode="json"))
-    asked = ConfigurationFacts(file=config.origin.file, changed=[*config.origin.changed], values=values)
+    configuration = ConfigurationFacts(file=config.origin.file, changed=[*config.origin.changed], values=values)
     link, why = config.publish_as, ""
     if link is None:
         link, why = _chosen(config, _facts(config.output / LATEST).get("configuration"))
     require_ours(config.output / link)
-    return Target(link, why, asked, _facts(config.output / link))
+    return Target(link, why, configuration, _facts(config.output / link))
 
 
 def published_as(run: Path) -> str:

@@ -173,10 +173,10 @@ def delta_of(folder: Folder) -> Delta | None:
         return None
     if not (content := content_of(folder)):
         return Delta(folder, facts)
-    found = _last.get(content) or Delta(folder, facts)
+    delta = _last.get(content) or Delta(folder, facts)
     _last.clear()
-    _last[content] = found
-    return found
+    _last[content] = delta
+    return delta
 
 
 _last: dict[str, Delta] = {}

@@ -20,8 +20,8 @@ class Facts(BaseModel):
     def of(cls, folder: Folder) -> Self:
         """Read the facts of a folder. Raises Damaged if a field is missing, unknown or of another type."""
         try:
-            found: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
-            return found
+            facts: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
+            return facts
         except ValidationError as error:
             field = ".".join(map(str, (first := error.errors()[0])["loc"]))
             raise Damaged(f"{folder.path}: its manifest's fact {field!r} is invalid: {first['msg']}") from None
@@ -83,31 +83,28 @@ class EdgeFacts(Facts):
     coordinates: CoordinateFacts | None = None  # absent
 
 
-class Sizes(Facts):
-    """Lengths of the arrays of one direction of a shard; the last two are those of a vector extension."""
+class ArrayLengths(Facts):
+    """Lengths of the arrays of one direction of a shard."""
 
     arcs: int
-    segments: int | None = None  # absent
-    slots: int | None = None  # absent
 
 
 class ShardFacts(Facts):
     """The first row of a shard and the one after its last, and the sizes of its directions."""
 
     rows: list[int]
-    out: Sizes
-    into: Sizes | None = Field(None, alias="in")  # absent
+    out: ArrayLengths
+    into: ArrayLengths | None = Field(None, alias="in")  # absent
 
-    def sizes(self, direction: str) -> Sizes:
+    def sizes(self, direction: str) -> ArrayLengths:
         """Sizes of direction "out" or "in", which is "out" in a symmetric graph."""
         return self.into if self.into and direction == "in" else self.out
 
 
 class DirectionFacts(Facts):
-    """Rows from 1024 arcs, from 32, and below; the share of padding in a vector extension."""
+    """Rows from 1024 arcs, from 32, and below."""
 
     groups: list[int]
-    padding: float | None = None  # absent
 
 
 class CheckFacts(Facts):

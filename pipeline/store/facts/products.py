@@ -2,29 +2,40 @@
 
 from typing import Any
 
+from pydantic import ConfigDict, Field
+
 from pipeline.store.facts import CheckFacts, ComputedFacts
 
 
 class ProductFacts(ComputedFacts):
-    """A table made from shortest paths, see `pipeline.steps.products`: its rows, the trees it was made from, and their proof."""
+    """A table made from shortest paths, see `pipeline.steps.products`: its rows, the trees it was made from, and their proof.
+
+    A product may add figures of its own, such as a diameter.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, int | float] = Field(init=False)
 
     rows: int
     sources: int
     proof: CheckFacts
-    diameter: int | float | None = None  # absent; of table `closeness`, with `radius`
-    radius: int | float | None = None  # absent
+
+    @property
+    def figures(self) -> dict[str, int | float]:
+        """The figures that the product has added."""
+        return self.__pydantic_extra__
+
+
+PROVED, COMPARED, NOT_PROVED = "proved by the user's certificate", "compared on CPU and GPU", "not proved"
 
 
 class CustomFacts(ComputedFacts):
-    """A table of a stage that a user wrote, see `pipeline.steps.custom`.
-
-    `verdict` is "proved by the user's certificate", "compared on CPU and GPU" or "not proved"; `proof` has what was checked.
-    """
+    """A table of a stage that a user wrote, see `pipeline.steps.custom`."""
 
     rows: int
     program: str  # the file
     sha256: str  # of its text
     columns: dict[str, str]  # types by names, as the configuration has them
     options: dict[str, Any]
-    verdict: str
     proof: CheckFacts
+    proved: str  # what `proof` amounts to: one of the three texts above

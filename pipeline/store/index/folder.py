@@ -29,17 +29,16 @@ def find_index(path: Path) -> Folder:
         Damaged: A file differs from the manifest, or the index is not the one that the run was published with.
     """
     latest = path / "latest"
-    place = Path(os.path.realpath(latest if latest.is_symlink() else path))  # `latest` may move on meanwhile
-    if not place.is_dir():
+    target = Path(os.path.realpath(latest if latest.is_symlink() else path))  # `latest` may move on meanwhile
+    if not target.is_dir():
         raise BadConfig(f"{path}: no such folder of a run or an index")
-    folder = manifest.read(place)
+    folder = manifest.read(target)
     if folder.manifest.step == "run":
         folder = _index_of_run(folder)
     if folder.manifest.step != STEP:
         raise BadConfig(f"{path}: is not a reachability index, but the folder of step {folder.manifest.step}")
-    if folder.facts.get("format") != FORMAT:
-        found = folder.facts.get("format")
-        raise BadConfig(f"{path}: the index has format {found}, this version reads {FORMAT}; run stage reachability again")
+    if (stored := folder.facts.get("format")) != FORMAT:
+        raise BadConfig(f"{path}: the index has format {stored}, this version reads {FORMAT}; run stage reachability again")
     manifest.check(folder)
     return folder
 

@@ -35,7 +35,7 @@ class Deadly:
     """A cluster whose workers are killed at random moments while their ranks run."""
 
     def __init__(self, cluster: Cluster, home: Path, seed: int):
-        self.shards = cluster.shards
+        self.shards, self.open_graphs = cluster.shards, None
         self.cluster, self.home, self.random, self.number = cluster, home, random.Random(seed), count()
         self.due = 0
 

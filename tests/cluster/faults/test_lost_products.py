@@ -12,6 +12,7 @@ from pipeline.store import manifest
 from pipeline.tables import files as tables
 from tests.cluster.calls import DeadlyWrites
 from tests.cluster.processes import local_workers
+from tests.pipeline.products.calls import matrix_into, trees_into
 
 ROME = str(Path(__file__).parents[3] / "data" / "rome99.gr.gz")
 SOURCES = 1300  # of a table with two files
@@ -40,7 +41,7 @@ def lossy(tmp_path, monkeypatch):
     return call
 
 
-@pytest.mark.parametrize("product", [commands.matrix_into, commands.trees_into])
+@pytest.mark.parametrize("product", [matrix_into, trees_into])
 def test_a_product_whose_workers_are_killed(lossy, tmp_path, product):
     with pytest.raises(ClusterLost, match=r"^cluster: one task lost 1 worker$"):
         lossy(product, kills=1, lost_workers=0)

@@ -210,9 +210,9 @@ def test_a_gpu_runs_one_task_at_a_time(monkeypatch):
     monkeypatch.setattr(workers_module, "use_gpu", lambda: None)
     all_at_once, under_way, most = Barrier(4, timeout=240), [], []
 
-    def piece(place, item):
+    def piece(context, item):
         under_way.append(item)
-        if place.backend == "cpu":
+        if context.backend == "cpu":
             all_at_once.wait()
         else:
             time.sleep(0.01)

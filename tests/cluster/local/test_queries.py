@@ -15,7 +15,9 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import MatrixOptions, NearestConfig
+from pipeline.config.products.closeness import ClosenessConfig
+from pipeline.config.products.matrix import MatrixOptions
+from pipeline.config.products.nearest import NearestConfig
 from pipeline.config.run import RunConfig
 from pipeline.config.stages import ReachabilityConfig
 from pipeline.errors import BadConfig, BadInput
@@ -36,6 +38,7 @@ from tests.cluster.calls import DeadlyWrites, results
 from tests.cluster.local.conftest import LOCAL
 from tests.cluster.processes import local_workers
 from tests.flows.processes import ROOT
+from tests.pipeline.products.calls import listed
 
 ROWS, PER_FILE, FILES = 70_000, 10_000, 7
 KILLS = 2
@@ -91,16 +94,19 @@ def test_products_are_the_same_with_and_without_workers(index, cluster, tmp_path
     monkeypatch.setattr(nearest, "PER_TASK", 2)
     edges, graph = (manifest.read(index.path.with_name(step)) for step in ("edges", "graph"))
     (tmp_path / "facilities.csv").write_text("".join(f"{vertex}\n" for vertex in range(5000, 5005)))
-    sources, asked = np.arange(0, 900, 60), NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)
+    sources = np.arange(0, 900, 60)
+    asked = [
+        (tabulate_closeness, ClosenessConfig(sources=listed(tmp_path, sources))),
+        (nearest.tabulate_nearest, NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)),
+    ]
     made = []
     for place, workers in (("there", cluster), ("here", LocalThreads())):
         runtime = Runtime(tmp_path / place, cluster=workers)
         with monkeypatch.context() as patched:
             patched.setattr(tables, "ROWS_PER_FILE", 60)
-            matrix = tabulate_matrix(
-                graph, (sources, np.arange(2000, 2020)), MatrixOptions(output=tmp_path / place / "m"), runtime
-            )
-        products = [matrix, tabulate_closeness(graph, sources, runtime), nearest.tabulate_nearest(edges, graph, asked, runtime)]
+            options = MatrixOptions(output=tmp_path / place / "m")
+            matrix = tabulate_matrix(graph, [sources, np.arange(2000, 2020)], options, runtime)
+        products = [matrix, *(step(edges, graph, table, runtime) for step, table in asked)]
         made.append([product.manifest.files for product in products])
         assert len(matrix.manifest.files) == len(sources) // 3
         check(matrix)

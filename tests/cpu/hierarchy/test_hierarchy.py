@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from benchmarks.generators import grid_edges
 from benchmarks.graphs import DATA, facebook, graph_of_arcs, graph_of_edges
 from kernels.graph import Csr, Graph
-from kernels.hierarchy import NotRoadLike, build_hierarchy, customise
+from kernels.hierarchy import TooManyShortcuts, build_hierarchy, customise
 from kernels.sssp import sssp
 from tests.counts import examples
 from tests.cpu.hierarchy.checks import distances, require_hierarchy
@@ -111,7 +111,7 @@ def test_float_sums_that_do_not_round_are_exact():
 
 
 def test_a_social_network_is_refused_with_figures():
-    with pytest.raises(NotRoadLike, match=r"4,039 of 4,039 vertices left.* may need [\d,]+ shortcuts \(limit 128\)"):
+    with pytest.raises(TooManyShortcuts, match=r"4,039 of 4,039 vertices left.* may need [\d,]+ shortcuts \(limit 128\)"):
         build_hierarchy(facebook())
 
 

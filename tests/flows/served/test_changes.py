@@ -73,7 +73,7 @@ def test_a_night_that_is_killed_goes_on_where_it_was(network, tmp_path):
 
 
 def list_runs_of(out):
-    from pipeline.steps.publication.lookup import find_run
+    from pipeline.store.workspace import find_run
 
     return [find_run(out / "runs" / listed.id) for listed in list_runs(out)]
 

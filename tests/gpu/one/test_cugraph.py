@@ -8,7 +8,7 @@ cupy = pytest.importorskip("cupy")
 pytest.importorskip("cugraph")
 
 from benchmarks.one_gpu import peers as gpu_peers
-from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
+from benchmarks.one_gpu.contests import ALGORITHMS, ComparedKernel
 from kernels.answers import Scores
 from kernels.gpu.transfer import to_device
 from tests.gpu.inputs import random_edges
@@ -22,7 +22,7 @@ def pool() -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("kernel", ALGORITHMS, ids=lambda kernel: kernel.name)
-def test_cugraph_agrees(kernel: Kernel, directed: bool) -> None:
+def test_cugraph_agrees(kernel: ComparedKernel, directed: bool) -> None:
     for seed, num_edges in ((1, 2500), (2, 20_000)):
         random = np.random.default_rng(seed)
         ends = random_edges(seed, 2000, num_edges, directed, 2).edges

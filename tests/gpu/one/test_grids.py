@@ -11,7 +11,7 @@ import pytest
 cupy = pytest.importorskip("cupy")
 
 from benchmarks.generators import grid_edges
-from benchmarks.one_gpu.contests import ALGORITHMS, Kernel
+from benchmarks.one_gpu.contests import ALGORITHMS, ComparedKernel
 from kernels.bfs import cuda as bfs
 from kernels.gpu import loader as cuda
 from kernels.gpu.loader import to_host
@@ -56,7 +56,9 @@ def weighted(ends: Any, directed: bool, random: np.random.Generator) -> EdgeList
 
 @pytest.mark.parametrize("blocks", [1, 3, 40])
 @pytest.mark.parametrize("kernel", ALGORITHMS, ids=lambda kernel: kernel.name)
-def test_the_answer_does_not_depend_on_the_number_of_blocks(monkeypatch: pytest.MonkeyPatch, kernel: Kernel, blocks: int) -> None:
+def test_the_answer_does_not_depend_on_the_number_of_blocks(
+    monkeypatch: pytest.MonkeyPatch, kernel: ComparedKernel, blocks: int
+) -> None:
     random = np.random.default_rng(blocks)
     crowd = random_edges(blocks, 2000, 30_000, True, 3).edges
     limit(monkeypatch, blocks)

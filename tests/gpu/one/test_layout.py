@@ -10,7 +10,7 @@ import pytest
 
 cupy = pytest.importorskip("cupy")
 
-from benchmarks.one_gpu.timing import Memory
+from benchmarks.one_gpu.timing import PoolMemory
 from kernels.cpu.parallel import inverse
 from kernels.distributed.partition import cut
 from kernels.gpu.radix_sort import TILE, sort
@@ -19,11 +19,10 @@ from kernels.graph import Array, Csr, index_dtype
 from kernels.layout import cuda
 from kernels.layout import rules as certified
 from kernels.layout.cleaning import clean
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
-from kernels.layout.rules import Rules
+from kernels.layout.rules import ArcRules
 from kernels.layout.sorting import in_rows, transpose
-from kernels.layout.vect_csr import extend
 from tests.certificates.layouts import Layout, layout_of, random_layout
 from tests.certificates.layouts import mutants as mutants_of
 from tests.certificates.test_certificates_layout import certify
@@ -56,7 +55,7 @@ def order_of(degrees: Array, window: int | None) -> Array:
 
 def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], window: int | None, num_shards: int):
     """The arrays that a layout stores, by name."""
-    ids, arcs, self_loops = clean(*edges, Rules(declared, *rules))
+    ids, arcs, self_loops = clean(*edges, ArcRules(declared, *rules))
     yield "self-loops", np.array(self_loops)
     yield "ids", ids
     yield from csr_arrays("clean", arcs)
@@ -68,9 +67,7 @@ def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], wind
     degrees = np.diff(arcs.offsets)[order]
     for name, csr in (("out", arcs), ("in", into)):
         for rows in cut(degrees if isinstance(degrees, np.ndarray) else degrees.get(), num_shards):
-            vect = extend(take_rows(csr, order[rows.start : rows.stop], rows_by_id), rows.start)
-            yield from csr_arrays(f"{name} {rows}", vect.csr)
-            yield from csr_arrays(f"{name} {rows} lanes", Csr(vect.segments, vect.segment_indices, vect.segment_weights))
+            yield from csr_arrays(f"{name} {rows}", take_rows(csr, order[rows.start : rows.stop], rows_by_id))
 
 
 def check(
@@ -94,10 +91,10 @@ def test_every_rule_and_weight(rules, weight):
 
 
 def check_ranges(edges: Edges, rules: tuple[bool, bool, bool], ranges: int, declared: range = NONE) -> None:
-    ids, arcs, self_loops = clean(*edges, Rules(declared, *rules))
+    ids, arcs, self_loops = clean(*edges, ArcRules(declared, *rules))
     poison()
     on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
-    found_ids, found, found_loops = cuda.clean(*on_device, Rules(declared, *rules), ranges=ranges)
+    found_ids, found, found_loops = cuda.clean(*on_device, ArcRules(declared, *rules), ranges=ranges)
     assert found_loops == self_loops
     np.testing.assert_array_equal(cupy.asnumpy(found_ids), ids)
     for (name, array), (_, other) in zip(csr_arrays("clean", arcs), csr_arrays("clean", found), strict=True):
@@ -129,8 +126,8 @@ def test_more_arcs_than_fit_a_range():
     for weights in (None, edges[2]):
         check((*edges[:2], weights), range(5, 5 + (1 << 20)))
         on_device = tuple(None if array is None else cupy.asarray(array) for array in (*edges[:2], weights))
-        with Memory() as memory:
-            _, arcs, _ = cuda.clean(*on_device, Rules(range(5, 5 + (1 << 20)), True, False, False))
+        with PoolMemory() as memory:
+            _, arcs, _ = cuda.clean(*on_device, ArcRules(range(5, 5 + (1 << 20)), True, False, False))
         rows = sum(array.nbytes for array in vars(arcs).values() if array is not None)
         assert memory.most <= 2.5 * rows
 
@@ -179,8 +176,8 @@ def test_only_parallel_arcs():
 
 def test_ids_of_32_bits():
     src, dst, _ = random_edges(7, 5000, 700, None)
-    expected, found = clean(src, dst, None, Rules(NONE, True, False, False)), clean(
-        cupy.asarray(src.astype(np.int32)), cupy.asarray(dst.astype(np.int32)), None, Rules(NONE, True, False, False)
+    expected, found = clean(src, dst, None, ArcRules(NONE, True, False, False)), clean(
+        cupy.asarray(src.astype(np.int32)), cupy.asarray(dst.astype(np.int32)), None, ArcRules(NONE, True, False, False)
     )  # fmt: skip
     assert found[0].dtype == np.int64
     for (name, array), (_, other) in zip(csr_arrays("", expected[1]), csr_arrays("", found[1]), strict=True):
@@ -188,7 +185,7 @@ def test_ids_of_32_bits():
 
 
 def test_wide_rows():
-    _, arcs, _ = clean(*random_edges(8, 9000, 800, np.int64, 2), Rules(NONE, False, False, False))
+    _, arcs, _ = clean(*random_edges(8, 9000, 800, np.int64, 2), ArcRules(NONE, False, False, False))
     arcs = replace(arcs, indices=arcs.indices.astype(np.int64))
     on_device = Csr(*map(cupy.asarray, (arcs.offsets, arcs.indices, arcs.weights)))
     order = by_degree_in_windows(np.diff(arcs.offsets), 2**62).astype(np.int64)
@@ -255,10 +252,10 @@ def test_what_the_gpu_lists_as_dropped_proves_its_layout(rules):
     for seed, weight in enumerate(WEIGHTS):
         columns = random_edges(seed, 300, 20, weight, 2, 3)
         edges = certified.Edges(*(None if column is None else cupy.asarray(column) for column in columns))
-        layout = layout_of(edges, Rules(NONE, *rules), 64)
+        layout = layout_of(edges, ArcRules(NONE, *rules), 64)
         assert certify(layout).holds
         lost = replace(edges, src=edges.src.copy())
         lost.src[7] += 3
         assert not certify(replace(layout, edges=lost)).holds
         narrow = certified.Edges(edges.src.astype(np.int32), edges.dst.astype(np.int32), edges.weights)
-        assert certify(layout_of(narrow, Rules(NONE, *rules), 64)).holds
+        assert certify(layout_of(narrow, ArcRules(NONE, *rules), 64)).holds

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from kernels.pagerank.certificate import FARTHEST
 from kernels.registry import BY_NAME
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import STAGES, RunConfig
@@ -74,7 +74,7 @@ def same_on_both(source: GraphConfig, folder: Path, sources: tuple[int, ...] = (
             proof = prove(graphs[where], answers[other], False, Runtime(folder / where, where))
             assert (proof.facts["holds"], proof.facts["backend"]) == (True, where)
         if stage == "mst":
-            rooted = {where: root(graphs[where], answers[where], Runtime(folder / where, where)) for where in BACKENDS}
+            rooted = {where: root(edges, graphs[where], answers[where], Runtime(folder / where, where)) for where in BACKENDS}
             assert rooted["cpu"].manifest.files == rooted["gpu"].manifest.files
 
 
@@ -189,9 +189,9 @@ def test_a_graph_that_cannot_fit_is_refused(tmp_path):
 
 def test_ids_are_looked_up_on_the_gpu(tmp_path):
     folder = lay_out(ingest(csv_of(FIGURE_1, tmp_path), tmp_path), LayoutConfig(), Runtime(tmp_path, "gpu"))
-    place = Place("gpu")
-    graph = place.whole_graph(folder).graph
-    assert place.whole_graph(folder).graph is graph
+    context = TaskContext("gpu")
+    graph = context.whole_graph(folder).graph
+    assert context.whole_graph(folder).graph is graph
     ids = np.array([6, 0, 99, -1, 3])
     rows = rows_of(graph, ids)
     assert isinstance(rows, cupy.ndarray)

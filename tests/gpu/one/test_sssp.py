@@ -11,7 +11,7 @@ cupy = pytest.importorskip("cupy")
 from benchmarks import generators
 from benchmarks.published import sssp as published
 from kernels.gpu.transfer import on_host, to_device
-from kernels.graph import Graph, index_dtype
+from kernels.graph import UNREACHED, Graph, index_dtype
 from kernels.sssp import cuda, sssp
 from kernels.sssp.certificate import certify_sssp
 from kernels.sssp.cpu import search as search_on_cpu
@@ -199,6 +199,18 @@ def test_dijkstra_refuses_large_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "DIJKSTRA_ROWS", 50)
     with pytest.raises(ValueError, match="at most 50 rows: this graph has 51"):
         published.search(graph, 0, "dijkstra")
+
+
+def test_dijkstra_stops_at_the_target() -> None:
+    for dtype in WEIGHTS:
+        graph = graph_of(edges_of(np.random.default_rng(2), 25, 50, True, 1, np.arange(1, 9)), dtype=dtype)
+        on_device, expected = to_device(graph), search_on_cpu(graph, 0).distance
+        poison()
+        assert [published.length_to(on_device, 0, target) for target in range(graph.num_vertices)] == expected.tolist()
+        assert UNREACHED in expected
+    path = to_device(graph_of(EdgeList("path", tuple((i, i + 1, 1) for i in range(50)))))
+    assert published.length_to(path, 10, 10) == 0
+    assert published.length_to(path, 10, 9) == UNREACHED
 
 
 @pytest.mark.parametrize("row", [-1, 3])

@@ -71,6 +71,17 @@ def test_named_graphs(edges: EdgeList, tmp_path):
         check(edge_folder(work, EdgeList(edges.name, edges.edges, directed, edges.vertices)), LayoutConfig(shards=2), work)
 
 
+def test_a_heavier_parallel_arc_that_is_an_error(tmp_path):
+    for name, weight in (("alike", 5), ("heavier", 7)):
+        edges = edge_folder(tmp_path / name, EdgeList(name, ((1, 2, 5), (2, 3, 4), (2, 1, weight)), directed=False))
+        runtime, layout = Runtime(tmp_path / name, "gpu"), LayoutConfig(parallel_arcs="error")
+        if name == "alike":
+            assert lay_out(edges, layout, runtime).facts["parallel_arcs_dropped"] == 2
+        else:
+            with pytest.raises(BadInput, match="of weight 7 has a parallel one that is lighter"):
+                lay_out(edges, layout, runtime)
+
+
 @pytest.mark.parametrize("declared", [0, 9])
 def test_declared_vertices_without_edges(declared, tmp_path):
     table = pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())})

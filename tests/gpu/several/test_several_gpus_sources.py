@@ -13,12 +13,12 @@ for module in ("fsspec", "pyarrow", "pydantic"):
 from benchmarks.several_gpus import reachability as several_gpus_reachability
 from benchmarks.several_gpus import sources as several_gpus_sources
 from benchmarks.several_gpus.bench import SPREAD
-from benchmarks.several_gpus.table import OURS, Row, collect
+from benchmarks.several_gpus.table import OURS, ShardRow, collect
 from pipeline.cluster.threads import LocalThreads
 from pipeline.tables import files as tables
 
 LAYERS, WIDTH = 6, 20
-ROW = Row("layered", "", 1, OURS, "a GPU", "", "", "", "", 2)
+ROW = ShardRow("layered", "", 1, OURS, "a GPU", "", "", "", "", 2)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ cupy = pytest.importorskip("cupy")
 
 import pipeline.steps.layout
 from kernels.distributed.gpu.memory import put
-from kernels.layout.rules import Edges, Rules
+from kernels.layout.rules import ArcRules, Edges
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.runtime import Runtime
@@ -37,7 +37,7 @@ def test_random_edges(kind, size):
     random = np.random.default_rng(size)
     src, dst = np.minimum(*random.integers(0, 20_000, (2, 60_000))), random.integers(0, 20_000, 60_000)
     weights = None if kind is None else random.integers(0, 9, 60_000).astype(kind)
-    for rules in (UNDIRECTED, DIRECTED, Rules(range(5, 30_000), True, True, True), Rules(range(0), False, True, True)):
+    for rules in (UNDIRECTED, DIRECTED, ArcRules(range(5, 30_000), True, True, True), ArcRules(range(0), False, True, True)):
         for edges in (Edges(src, dst, weights), Edges(src * 10**9, dst * 10**9, weights)):
             check(edges, rules, 4096, size, cupy.asarray)
     check(Edges(src, dst, weights), UNDIRECTED, 1000, size, narrow)

@@ -200,8 +200,8 @@ def test_rows_that_become_too_many_for_a_team(monkeypatch: pytest.MonkeyPatch, k
 
 def test_sums_that_did_not_fit_32_bits_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[np.dtype] = []
-    complete = cuda_sssp.complete
-    monkeypatch.setattr(cuda_sssp, "complete", lambda *given: tried.append(given[-1]) or complete(*given))
+    complete = cuda_sssp.paths_of_lengths
+    monkeypatch.setattr(cuda_sssp, "paths_of_lengths", lambda *given: tried.append(given[-1]) or complete(*given))
     graph = graph_of(EdgeList("heavy", tuple((i, i + 1, 2**31 - 2) for i in range(9)), False), dtype=np.int32)
     shards = split(graph, even_bounds(graph, 2))
 

@@ -17,7 +17,7 @@ from kernels.distributed.assembly import to_device
 from kernels.gpu import loader as cuda
 from kernels.graph import Graph
 from kernels.reachability import reachability as reachability_on_one_rank
-from kernels.reachability.sharded import cuda_sweeps, reachability, sweeps, trees
+from kernels.reachability.sharded import reachability, sweeps, sweeps_cuda, trees
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.reachability import digraph
@@ -42,7 +42,7 @@ def no_cpu_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_gpu_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sweeps on the GPU raise an error."""
-    monkeypatch.setattr(cuda_sweeps, "Peeler", _refuse)
+    monkeypatch.setattr(sweeps_cuda, "Peeler", _refuse)
 
 
 def _refuse(*_: Any) -> None:

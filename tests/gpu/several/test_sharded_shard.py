@@ -24,8 +24,8 @@ from kernels.distributed.threads import run_ranks
 from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import to_device as graph_to_device
 from kernels.graph import Array, Csr, Graph
+from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rows import take_rows
 from tests.gpu.inputs import poison, random_edges, shuffled, with_wide_rows
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.sharded.ranks import DEADLINE, SIZES, bounds_of, dealing_of, dealt
@@ -178,7 +178,7 @@ def test_ghosts_get_their_owners_values_and_owners_the_minimum_of_ghosts(size: i
     def swap(ranks: Communicator, here: Callable[[Array], Array]) -> Sequence[Array]:
         shard = shards[ranks.rank] if here is np.array else to_device(shards[ranks.rank])
         halo, own = Halo(shard, ranks), here(values[shard.rows.start : shard.rows.stop])
-        found = [halo.refresh(own), Halo(shard, ranks).extended(own), *halo.asked]
+        found = [halo.refresh(own), Halo(shard, ranks).extended(own), *halo.mirrored]
         if np.dtype(dtype).itemsize >= 4:
             lowered = np.concatenate([own, here(proposals[shard.rank])])
             found += [halo.lower(lowered, here(sent[shard.rank])), lowered]
@@ -235,7 +235,7 @@ def test_undefined_messages_change_only_bits_of_list_entries(size: int) -> None:
         num_own, num_local = len(shards[ranks.rank].ids), len(shards[ranks.rank].local_rows)
         halo.communicator = Lost(ranks)
         bits = HaloBits(halo)
-        for exchange, changed in ((bits.refresh, np.arange(num_own, num_local)), (bits.mark_owners, to_host(halo.all_asked))):
+        for exchange, changed in ((bits.refresh, np.arange(num_own, num_local)), (bits.mark_owners, to_host(halo.all_mirrored))):
             marks = bits.empty()
             exchange(marks)
             known = np.flatnonzero(np.unpackbits(to_host(marks.view(np.uint8)), bitorder="little"))

@@ -12,7 +12,7 @@ from benchmarks.generators import grid_edges
 from benchmarks.graphs import facebook, graph_of_arcs, graph_of_edges
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
-from kernels.hierarchy import NotRoadLike, build_hierarchy, customise
+from kernels.hierarchy import TooManyShortcuts, build_hierarchy, customise
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.ingest import ingest
@@ -69,5 +69,5 @@ def test_the_steps_write_the_same_bytes(tmp_path):
 
 
 def test_a_social_network_is_refused():
-    with pytest.raises(NotRoadLike):
+    with pytest.raises(TooManyShortcuts):
         build_hierarchy(to_device(facebook()))

@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import FlowsConfig, IsochronesConfig, MatrixOptions, NearestConfig
+from pipeline.config.products import ProductOptions
+from pipeline.config.products.closeness import ClosenessConfig
+from pipeline.config.products.flows import FlowsConfig
+from pipeline.config.products.isochrones import IsochronesConfig
+from pipeline.config.products.matrix import MatrixOptions
+from pipeline.config.products.nearest import NearestConfig
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, polygons, sweeping, trees
@@ -34,17 +39,21 @@ def test_every_product(tmp_path, monkeypatch, worth):
         runtime = Runtime(work, backend)
         edges = ingest(config, work)
         graph = lay_out(edges, LayoutConfig(), runtime)
-        made.append([
-            closeness.tabulate_closeness(graph, None, runtime),
-            nearest.tabulate_nearest(edges, graph, near, runtime),
-            isochrones.tabulate_isochrones(edges, graph, asked, runtime),
-            isochrones.tabulate_reached(edges, graph, asked, runtime),
-            polygons.tabulate_polygons(edges, graph, asked, runtime),
-            flows.tabulate_flows(graph, FlowsConfig(pairs=str(tmp_path / "trips.parquet")), runtime),
-            matrix.tabulate_matrix(graph, (None, np.array([3, 61])), MatrixOptions(output=work / "m", cutoff=9), runtime),
-            matrix.tabulate_matrix(graph, (None, np.array([24])), MatrixOptions(output=work / "s", proof="sample"), runtime),
-            trees.tabulate_trees(graph, np.array([0, 60]), work / "trees", runtime),
-        ])  # fmt: skip
+        steps = [
+            (closeness.tabulate_closeness, ClosenessConfig()),
+            (nearest.tabulate_nearest, near),
+            (isochrones.tabulate_isochrones, asked),
+            (isochrones.tabulate_reached, asked),
+            (polygons.tabulate_polygons, asked),
+            (flows.tabulate_flows, FlowsConfig(pairs=str(tmp_path / "trips.parquet"))),
+        ]
+        commands = [
+            (matrix.tabulate_matrix, [None, np.array([3, 61])], MatrixOptions(output=work / "m", cutoff=9)),
+            (matrix.tabulate_matrix, [None, np.array([24])], MatrixOptions(output=work / "s", proof="sample")),
+            (trees.tabulate_trees, [np.array([0, 60])], ProductOptions(output=work / "trees")),
+        ]
+        made.append([step(edges, graph, table, runtime) for step, table in steps])
+        made[-1] += [step(graph, vertices, options, runtime) for step, vertices, options in commands]
     for here, there in zip(*made, strict=True):
         assert here.manifest.files == there.manifest.files, here.manifest.step
         assert (here.facts["backend"], there.facts["backend"]) == ("cpu", "gpu")

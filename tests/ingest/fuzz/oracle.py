@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
@@ -23,6 +24,7 @@ else:
 MOST = 2**63 - 1
 # A flag of gzip says that the content may be text, and nothing else (RFC 1952); DuckDB refuses it.
 _GZIP_OF_TEXT, _GZIP = b"\x1f\x8b\x08\x01", b"\x1f\x8b\x08\x00"
+_WEIGHTED = {"posweighted", "weighted", "multiposweighted", "multiweighted"}  # kinds of KONECT whose third column has weights
 BLANKS = " \t\v\f"
 WHITE = f"{BLANKS}\r\n"  # bytes above 127 and control characters are not blanks
 
@@ -178,6 +180,15 @@ def _arcs(lines: list[str]) -> Graph:
     return _weighted(_arc_rows(_split(lines, "c", 0)[1], 0, MOST))
 
 
+def _edges(lines: list[str]) -> Graph:
+    (header,), rows = _split(lines, "", 1)
+    vertices, arcs = _header(header, [], 2)
+    found = [(*row[:2], _number(row[2])) for row in _counted(_plain_rows(rows, 3, 0, vertices - 1), arcs)]
+    if any(row[0] < before[0] for before, row in pairwise(found)):
+        raise Refused("not in ascending order")
+    return _weighted(found, vertices=vertices)
+
+
 def _arc_rows(rows: list[list[str]], low: int, high: int) -> list[tuple]:
     if any(len(row) != 4 or row[0] != "a" for row in rows):
         raise Refused("not an arc")
@@ -228,7 +239,7 @@ def _konect(auto: bool, lines: list[str]) -> Graph:
         if number == 1 and directed is not None and 2 <= len(words := comment.lstrip("%").split()) <= 4:
             declared = int(words[0]) if all(re.fullmatch("[0-9]+", word) for word in words) and len(words[0]) <= 18 else None
     found = _edge_rows(lines, "%", 4, declared, auto)
-    if "weighted" in values and values != "unweighted" and (not found or len(found[0]) > 2):
+    if values in _WEIGHTED and (not found or len(found[0]) > 2):
         found = _weighted([(*row[:2], _number(row[2])) for row in found])
         return Graph(found.rows, found.weight, directed is not False)
     return Graph([row[:2] for row in found], directed=directed is not False)
@@ -355,7 +366,7 @@ def _delimited(delimiter: str):
 
 
 _READERS = {
-    "dimacs": _dimacs, "arcs": _arcs, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
+    "dimacs": _dimacs, "arcs": _arcs, "edges": _edges, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
     "csv": _delimited(","), "tsv": _delimited("\t"),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-TEXT = ("dimacs", "arcs", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv")
+TEXT = ("dimacs", "arcs", "edges", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv")
 FORMATS = (*TEXT, "parquet")
 PACKED = {"gzip": gzip.compress, "xz": partial(lzma.compress, preset=0), "zstd": zstd.compress}
 
@@ -23,10 +23,10 @@ PACKED = {"gzip": gzip.compress, "xz": partial(lzma.compress, preset=0), "zstd":
 def text(form: str, rng: random.Random) -> bytes:
     """A valid file of a text format."""
     vertices, count = rng.randint(1, 30), rng.randint(0, 40)
-    low = 0 if form in {"snap", "konect", "csv", "tsv", "gra", "arcs"} else 1
+    low = 0 if form in {"snap", "konect", "csv", "tsv", "gra", "arcs", "edges"} else 1
     edges = [(rng.randrange(low, low + vertices), rng.randrange(low, low + vertices)) for _ in range(count)]
     weight = rng.choice([lambda: rng.randint(0, 99), lambda: rng.choice([0.5, 1e300, 5e-324, 7.0, rng.random()])])
-    weighted = form in {"dimacs", "arcs"} or rng.random() < 0.5
+    weighted = form in {"dimacs", "arcs", "edges"} or rng.random() < 0.5
     rows = [[*edge, weight()] if weighted else [*edge] for edge in edges]
     return "".join(f"{line}\n" for line in _WRITERS[form](vertices, edges, rows, rng)).encode()
 
@@ -39,6 +39,11 @@ def _dimacs(vertices, edges, rows, rng):
 
 def _arcs(vertices, edges, rows, rng):
     yield from (" ".join(map(str, ["a", *row])) for row in rows)
+
+
+def _edges(vertices, edges, rows, rng):
+    yield f"{vertices} {len(rows)}"
+    yield from (" ".join(map(str, row)) for row in sorted(rows, key=lambda row: row[0]))
 
 
 def _snap(vertices, edges, rows, rng):
@@ -89,8 +94,8 @@ def _delimited(delimiter):
 
 
 _WRITERS = {
-    "dimacs": _dimacs, "arcs": _arcs, "snap": _snap, "konect": _konect, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
-    "csv": _delimited(","), "tsv": _delimited("\t"),
+    "dimacs": _dimacs, "arcs": _arcs, "edges": _edges, "snap": _snap, "konect": _konect, "matrix-market": _matrix, "gra": _gra,
+    "pace": _pace, "csv": _delimited(","), "tsv": _delimited("\t"),
 }  # fmt: skip
 
 

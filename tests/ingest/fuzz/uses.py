@@ -8,10 +8,11 @@ from unittest.mock import patch
 from pipeline.changes.reading import OPERATIONS, read_changes
 from pipeline.config.graph import GraphConfig, Limits, NodeColumns
 from pipeline.errors import BadInput
-from pipeline.ingest.nodes import coordinates_of, read_nodes
+from pipeline.ingest.coordinates import coordinates_of
+from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.source import locate, stored
 from pipeline.steps.pairs import batches, blocks
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 from tests.ingest.fuzz import oracle
 
 Rows = list[tuple[Any, ...]]
@@ -39,7 +40,7 @@ def fault(path: Path, content: bytes, seed: bytes) -> str | None:
     return None
 
 
-def pairs(path: Path, names: Names | None) -> Rows | None:
+def pairs(path: Path, names: VertexNames | None) -> Rows | None:
     """The rows of a file as `graphmill reach` reads them; None if it is refused."""
     try:
         with patch("pipeline.steps.pairs.names_beside", lambda _index: names):

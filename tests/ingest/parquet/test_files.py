@@ -15,7 +15,8 @@ from pipeline.changes.reading import read_changes
 from pipeline.config.graph import GraphConfig, Limits, NodeColumns
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
-from pipeline.ingest.nodes import coordinates_of, read_nodes
+from pipeline.ingest.coordinates import coordinates_of
+from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.source import locate, stored
 from pipeline.steps.pairs import blocks
 from pipeline.steps.products.vertices import read_vertices

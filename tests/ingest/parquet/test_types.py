@@ -10,11 +10,12 @@ from pipeline.changes.reading import read_changes
 from pipeline.config.graph import GraphConfig, Limits, NodeColumns
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
-from pipeline.ingest.nodes import coordinates_of, read_nodes
+from pipeline.ingest.coordinates import coordinates_of
+from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.source import locate, stored
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.vertices import read_vertices
-from pipeline.store.names import Names, names_of, open_names
+from pipeline.store.names import VertexNames, names_of, open_names
 from tests.edge_lists import rows_of_edges
 from tests.ingest.parquet.kinds import NUMBERS, WRITERS
 
@@ -54,7 +55,7 @@ class Reader:
         (work / "edges").rmdir()
         return named + columns[2:]
 
-    def nodes(self, names: Names | None):
+    def nodes(self, names: VertexNames | None):
         with stored(locate(str(self.path))) as content:
             return read_nodes(content, Limits(), names, NodeColumns()).to_pydict()
 
@@ -62,7 +63,7 @@ class Reader:
         with stored(locate(str(self.path))) as content:
             return coordinates_of(content, Limits(), None, NodeColumns()).to_pydict()
 
-    def pairs(self, names: Names | None):
+    def pairs(self, names: VertexNames | None):
         self.monkeypatch.setattr("pipeline.steps.pairs.names_beside", lambda _index: names)
         parts = [part for block in blocks(self.path, "file", 10) for part in batches(self.path, "file", block, "the index")]
         return [list(column) for column in zip(*(row.values() for part in parts for row in part.to_pylist()), strict=True)]

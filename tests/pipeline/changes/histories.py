@@ -23,8 +23,8 @@ import pytest
 
 from pipeline.changes import change, compaction
 from pipeline.config.run import RunConfig
+from pipeline.progress.shown import Call
 from pipeline.run import run
-from pipeline.steps.call import Call
 
 # Whose tables have one right value.
 STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability", "betweenness", "communities", "closure")

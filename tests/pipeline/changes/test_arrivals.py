@@ -13,7 +13,6 @@ from pipeline.config.loading import load_run
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Stopped
 from pipeline.ingest.source import locate
 from pipeline.run import run
-from pipeline.steps.call import directly
 from pipeline.steps.publication import remote
 from pipeline.store import digests
 from pipeline.store.deltas.history import history_of
@@ -40,7 +39,7 @@ def raising(error):
 
 
 def applied(config) -> list[str]:
-    published = apply_arrivals(config, directly, lambda work: work())
+    published = apply_arrivals(config, None, lambda work: work())
     return [applied.file for applied in history_of(published)]
 
 

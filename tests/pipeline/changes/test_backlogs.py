@@ -9,7 +9,6 @@ from pipeline.changes.arrivals import apply_arrivals
 from pipeline.config.loading import load_run
 from pipeline.errors import ProofFailed, Stopped
 from pipeline.inspection.runs import list_runs
-from pipeline.steps.call import directly
 from pipeline.store.deltas.history import history_of
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
@@ -47,7 +46,7 @@ def arrive(folder, name, rows, named=False):
 
 
 def nights(config):
-    return apply_arrivals(config, directly, lambda work: work())
+    return apply_arrivals(config, None, lambda work: work())
 
 
 def content(published):
@@ -123,7 +122,7 @@ def test_a_refused_backlog_is_published_when_it_is_allowed(tmp_path):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(("named", "step"), in_turn(2, [True, False], ["prove", "publish"]))
+@pytest.mark.parametrize(("named", "step"), in_turn(2, [True, False], ["pipeline.steps.solving.prove", "pipeline.run.publish"]))
 def test_a_failure_leaves_the_published_state(named, step, tmp_path, monkeypatch):
     """Whichever number of files waits: their states are not written over that of the newest run."""
     folder, config = network(tmp_path, "last", named)
@@ -134,7 +133,7 @@ def test_a_failure_leaves_the_published_state(named, step, tmp_path, monkeypatch
             arrive(folder, name, f"insert,{waiting},{waiting}{number}00\n", named)
         newest = (folder / "out" / "latest").resolve()
         with monkeypatch.context() as patch:
-            patch.setattr(f"pipeline.run.{step}", failing)
+            patch.setattr(step, failing)
             with pytest.raises(ProofFailed):
                 nights(config)
         assert (folder / "out" / "latest").resolve() == newest

@@ -20,8 +20,7 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Damaged, ProofFailed, TooLarge
 from pipeline.inspection import estimate
 from pipeline.run import run
-from pipeline.runtime import needs
-from pipeline.steps.products.commands import matrix_into
+from pipeline.runtime import memory
 from pipeline.steps.publication.target import LATEST
 from pipeline.store import deltas, digests, manifest, vertices
 from pipeline.store.deltas.history import history_of
@@ -33,6 +32,7 @@ from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.thrift import field, footer_of, with_footer
 from tests.pipeline.changes.histories import differing, history, stopping
+from tests.pipeline.products.calls import matrix_into
 
 EDGES = "src,dst,weight\n1,2,5\n2,3,1\n3,1,2\n4,5,7\n5,5,1\n"
 CHANGES = "op,src,dst,weight\ninsert,1,3,4\ndelete,4,5,\nupdate,2,3,9\ninsert,9,1,2\n"
@@ -365,7 +365,7 @@ def test_two_links_do_not_replace_the_graphs_of_each_other(tmp_path):
 
 
 def test_the_source_is_neither_needed_nor_measured(out, monkeypatch):
-    for module in (estimate, needs):
+    for module in (estimate, memory):
         monkeypatch.setattr(module, "free_disk", lambda _: 1)
     source = out.with_name("edges.csv")
     source.write_text(EDGES + "6,7,1\n" * 100)

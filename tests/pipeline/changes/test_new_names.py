@@ -8,12 +8,12 @@ from pipeline.changes import change, renumbering
 from pipeline.config.run import RunConfig
 from pipeline.errors import ProofFailed
 from pipeline.run import run
-from pipeline.steps.products.commands import matrix_into
 from pipeline.steps.reach import reach_into
 from pipeline.store.facts.run import RunFacts
-from pipeline.store.names import Names
+from pipeline.store.names import VertexNames
 from pipeline.tables import files as tables
 from tests.pipeline.changes.histories import differing, stopping
+from tests.pipeline.products.calls import matrix_into
 
 NODES = "vertex,x,y,kind\nbob,1,2,a\nana,3,4,b\n"
 EDGES = "src,dst,weight\nana,bob,5\nbob,dan,4\n"
@@ -95,11 +95,11 @@ def test_names_in_a_wrong_order_are_not_published(named, monkeypatch):
     folder, published = named
     (folder / "more.csv").write_text("op,src,dst,weight\ninsert,aaa,ana,1\n", "utf-8")
 
-    def save(names: Names, where):
+    def save(names: VertexNames, where):
         monkeypatch.undo()
-        Names(names.offsets, names.content[::-1].copy()).save(where)
+        VertexNames(names.offsets, names.content[::-1].copy()).save(where)
 
-    monkeypatch.setattr(renumbering.Names, "save", save)
+    monkeypatch.setattr(renumbering.VertexNames, "save", save)
     with pytest.raises(ProofFailed, match="the names are not the previous and the new ones"):
         change(folder / "out", folder / "more.csv")
     assert (folder / "out" / "latest").resolve() == published.path

@@ -261,7 +261,7 @@ def test_a_terminated_run_leaves_nothing_half_written(tmp_path):
 def test_help_explains_the_commands():
     done = graphmill("--help")
     assert done.returncode == 0
-    for word in ("run", "DIMACS", "latest", "report.html", "pandas.read_parquet"):
+    for word in ("run", "dimacs", "latest", "report.html", "pandas.read_parquet"):
         assert word in done.stdout
     options = graphmill("run", "--help").stdout
     options_of_run = ("--stages", "--source", "--directed", "--undirected", "--out", "--oracle", "--backend")

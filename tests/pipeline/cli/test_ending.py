@@ -17,7 +17,8 @@ from pipeline import signals
 from pipeline.cli import ending
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput
-from pipeline.run import outlook, run
+from pipeline.progress.shown import Shown, Steps
+from pipeline.run import run
 from pipeline.runtime.threads import concurrently
 
 
@@ -158,4 +159,7 @@ def test_ctrl_c_says_what_the_next_run_will_do(monkeypatch, tmp_path):
 
 
 def test_a_run_that_was_published_when_the_signal_came_says_so():
-    assert outlook(["edges", "publish"]) == "the run is published"
+    steps = Steps(Shown())
+    for name in ("edges", "publish"):
+        steps(name, bool)
+    assert steps.outlook() == "the run is published"

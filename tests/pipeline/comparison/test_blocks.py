@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.comparison.blocks import KINDS, Columns, compare_blocks
+from pipeline.comparison.blocks import KINDS, ComparedColumns, compare_blocks
 from pipeline.comparison.replay import replays
 from pipeline.comparison.values import key_numbers
 
@@ -22,7 +22,7 @@ VALUES = {
     "floats": lambda random, n: [random.choice([0.0, -0.0, np.nan], random.integers(0, 3)).tolist() for _ in range(n)],
     "pair": lambda random, n: [{"a": random.choice([0.0, -0.0, np.nan]), "b": ["x"] * random.integers(0, 2)} for _ in range(n)],
 }
-NAMES = Columns(["key"], [*VALUES], set())
+NAMES = ComparedColumns(["key"], [*VALUES], set())
 
 
 def block(random, apart=1):
@@ -106,7 +106,7 @@ def test_columns_of_numbers_texts_and_lists_of_other_types_are_compared():
     types = {"number": pa.float64(), "text": pa.int64(), "list": pa.list_(pa.string())}
     old = pa.table(rows)
     new = pa.table({name: old[name].cast(types[name]) if name in types else old[name] for name in rows})
-    names = Columns(["key"], [*types], set())
+    names = ComparedColumns(["key"], [*types], set())
     assert compare_blocks(old, new, names, 0).counts == (0, 0, 0)
     other = pa.table(
         {name: column.take([0, 0]) if name in types else column for name, column in zip(rows, new.columns, strict=True)}
@@ -127,5 +127,5 @@ def test_numbers_of_several_keys_have_their_order(most):
 @pytest.mark.filterwarnings("error")
 def test_keys_that_are_floats_beyond_integers():
     old, new = (pa.table({"key": [0.5, 1e300, last], "value": [1, 2, 3]}) for last in (2e300, 3e300))
-    found = compare_blocks(old, new, Columns(["key"], ["value"], set()), 0)
+    found = compare_blocks(old, new, ComparedColumns(["key"], ["value"], set()), 0)
     assert found.rows().column("key").to_pylist() == [2e300, 3e300]

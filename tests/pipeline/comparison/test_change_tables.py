@@ -18,10 +18,10 @@ from pipeline.comparison.versions import Version
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, Damaged, ProofFailed
 from pipeline.run import run
-from pipeline.steps.publication.lookup import find_run
 from pipeline.steps.publication.publish import open_run
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts.run import RunFacts
+from pipeline.store.workspace import find_run
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 

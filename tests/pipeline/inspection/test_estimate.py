@@ -23,11 +23,11 @@ from pipeline.ingest import decompress
 from pipeline.inspection import rates
 from pipeline.inspection.estimate import _seconds, estimate, expected_seconds, require_fit
 from pipeline.inspection.gpu_memory import gpu_memory
-from pipeline.inspection.products import Trees, are_swept, trees_of
+from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
 from pipeline.inspection.runs import bytes_of
 from pipeline.inspection.sizes import sizes_of
 from pipeline.run import run
-from pipeline.runtime import needs
+from pipeline.runtime import memory
 from pipeline.store import manifest
 
 ROOT = Path(__file__).parents[3]
@@ -120,7 +120,7 @@ def graph(tmp_path):
 
 
 def free(monkeypatch, memory: int = 2**40, disk: int = 2**40) -> None:
-    for module in ("pipeline.inspection.estimate", "pipeline.runtime.needs"):
+    for module in ("pipeline.inspection.estimate", "pipeline.runtime.memory"):
         monkeypatch.setattr(f"{module}.free_memory", lambda _="cpu": memory)
         monkeypatch.setattr(f"{module}.free_disk", lambda _: disk)
 
@@ -143,7 +143,7 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
 
 
 def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.run.require_fit", lambda *_: None)
+    monkeypatch.setattr("pipeline.reading.require_fit", lambda *_: None)
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
     with pytest.raises(
@@ -155,7 +155,7 @@ def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_p
 
 def test_a_step_is_expected_to_take_as_long_as_before_or_as_the_rates_say(graph, tmp_path):
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
-    expected = partial(expected_seconds, config, "cpu", tmp_path / "out" / "steps")
+    expected = partial(expected_seconds, config, "cpu")
     assert expected("edges") is expected("graph") is expected("bfs") is None
     run(config)
     for step in ("edges", "graph", "wcc", "proof-wcc"):
@@ -206,7 +206,6 @@ def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp
     assert found["int64", 2]["flows"] == pytest.approx(2 * found["int64", 4]["flows"])
     assert found["float64", 2]["flows"] == pytest.approx(rates.FLOATS * found["int64", 2]["flows"])
     assert found["int64", 2]["flows"] > found["int64", 2]["closeness"]
-    assert set(rates.TREE["cpu"]) == set(rates.TREE["gpu"]) == {"nearest", "isochrones", "closeness", "flows"}
 
 
 def test_a_hierarchy_takes_longer_the_more_arcs_lie_beyond_a_tree(tmp_path):
@@ -219,18 +218,21 @@ def test_a_hierarchy_takes_longer_the_more_arcs_lie_beyond_a_tree(tmp_path):
 def test_the_memory_of_a_gpu_is_that_of_the_layout_or_of_the_step_that_takes_the_most(graph, tmp_path):
     pairs = str(tmp_path / "pairs.parquet")
     pq.write_table(pa.table({"src": [1], "dst": [3]}), pairs)
-    shape, config = needs.Shape(2 * 10**6, 10**6, 8, False), partial(run_config, "test", graph=graph, output=tmp_path / "out")
+    shape, config = memory.Shape(2 * 10**6, 10**6, 8, False), partial(run_config, "test", graph=graph, output=tmp_path / "out")
     layout = gpu_memory(config(stages=["bfs"]), shape, {})
     for asked in (
         {"stages": ["wcc", "max_flow"], "max_flow": {"pairs": pairs}},
         {"stages": ["bfs", "reachability"], "reachability": {"dimensions": 9}},
     ):
         assert layout < gpu_memory(config(**asked), shape, {}) < 4 * layout
-    assert layout == gpu_memory(config(stages=["bfs"]), shape, {"nearest": Trees(2, 0.0)})
-    assert layout < gpu_memory(config(stages=["bfs"]), shape, {"nearest": Trees(300, 0.0)})
-    near, of_trees = config(stages=["bfs"], nearest={"facilities": pairs, "count": 1000}), {"nearest": Trees(200, 0.0)}
+    assert layout == gpu_memory(config(stages=["bfs"]), shape, {"nearest": TreesOfProduct(2, 0.0, "closeness")})
+    assert layout < gpu_memory(config(stages=["bfs"]), shape, {"nearest": TreesOfProduct(300, 0.0, "closeness")})
+    near, of_trees = (
+        config(stages=["bfs"], nearest={"facilities": pairs, "count": 1000}),
+        {"nearest": TreesOfProduct(200, 0.0, "nearest")},
+    )
     assert gpu_memory(near, shape, of_trees) > 200 * 16 * shape.vertices
-    assert gpu_memory(config(stages=["betweenness"]), needs.Shape(1, 10**9, 0, False), {}) > 100e9
+    assert gpu_memory(config(stages=["betweenness"]), memory.Shape(1, 10**9, 0, False), {}) > 100e9
 
 
 def test_the_command_prints_figures_and_fails_if_something_does_not_fit(graph, tmp_path, monkeypatch, capsys):
@@ -258,5 +260,5 @@ def test_what_is_certain_is_less_than_what_is_stored(graph, tmp_path):
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     published = run(config)
     stored = bytes_of(tmp_path / "out" / "steps" / "graph")
-    shape = needs.Shape(20_000, published.facts["graph"]["vertices"], 4, False)
+    shape = memory.Shape(20_000, published.facts["graph"]["vertices"], 4, False)
     assert stored / 2 < shape.disk() < 2 * stored

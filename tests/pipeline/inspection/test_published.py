@@ -19,11 +19,10 @@ from pipeline.errors import BadConfig, BadSource, Busy, Damaged, GraphmillError,
 from pipeline.inspection.path import shortest_path
 from pipeline.inspection.runs import list_runs
 from pipeline.run import run
-from pipeline.steps.publication.lookup import find_run
 from pipeline.steps.publication.retention import published_at
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
-from pipeline.store.workspace import workspace
+from pipeline.store.workspace import find_run, workspace
 from pipeline.tables import files as tables
 from pipeline.units import time_of
 from tests.memory import allocated

@@ -15,12 +15,13 @@ import pytest
 
 from kernels.trees import targets
 from pipeline.cli.command import app
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
+from pipeline.config.products import ProductOptions
+from pipeline.config.products.closeness import ClosenessConfig
 from pipeline.config.run import workplace
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, TooLarge
 from pipeline.steps.products import space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
-from pipeline.steps.products.commands import matrix_into, trees_into
 from pipeline.steps.products.trees import tabulate_trees
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
@@ -30,6 +31,7 @@ from pipeline.store.workspace import workspace
 from pipeline.units import size
 from tests.faults.endings import forked
 from tests.ingest.thrift import field, footer_of, with_footer
+from tests.pipeline.products.calls import listed, matrix_into, trees_into
 from tests.pipeline.products.conftest import SIDE, network, write_network
 from tests.pipeline.products.test_products import DISTANCES, steps_of
 from tests.pipeline.runs.commands import graphmill
@@ -101,16 +103,16 @@ def test_all_vertices_without_files(published, tmp_path):
 def test_trees_have_the_bytes_of_sssp(published, tmp_path, monkeypatch, worth):
     """So do other products on a hierarchy, also where paths lead towards the sources."""
     monkeypatch.setattr(sweeping, "WORTH", worth)
-    _, graph = steps_of(published)
+    edges, graph = steps_of(published)
     sources = [0, 7, 8, 60]
-    made = tabulate_trees(graph, np.array(sources), tmp_path / "trees", Runtime(tmp_path))
+    made = tabulate_trees(graph, [np.array(sources)], ProductOptions(output=tmp_path / "trees"), Runtime(tmp_path))
     assert made.manifest.files == run_stage(graph, "sssp", sources, Runtime(tmp_path)).manifest.files
     assert (tmp_path / "hierarchy").exists() == (worth == 1)
     before = manifest.read(published.path.parents[1] / "steps" / "closeness")
-    assert tabulate_closeness(graph, None, Runtime(tmp_path)).manifest.files == before.manifest.files
+    assert tabulate_closeness(edges, graph, ClosenessConfig(), Runtime(tmp_path)).manifest.files == before.manifest.files
     towards = sweeping.Sweeps(graph, np.arange(SIDE), towards=True).prepared(Runtime(tmp_path))
-    ((_, trees),) = towards.batches(Place("cpu"), range(SIDE), predecessors=True)
-    ids = towards.graph_at(Place("cpu")).ids.tolist()
+    ((_, trees),) = towards.batches(TaskContext("cpu"), range(SIDE), predecessors=True)
+    ids = towards.graph_at(TaskContext("cpu")).ids.tolist()
     assert [[d if d >= 0 else None for d in row] for row in trees.distances.tolist()] == [
         [DISTANCES[vertex].get(source) for vertex in ids] for source in range(SIDE)
     ]
@@ -121,7 +123,7 @@ def test_a_task_looks_up_its_own_sources_only(published, monkeypatch):
     _, graph = steps_of(published)
     looked_up, find = list[list[int]](), sweeping.rows_of
     monkeypatch.setattr(sweeping, "rows_of", lambda graph, ids: looked_up.append(ids.tolist()) or find(graph, ids))
-    batches = sweeping.Sweeps(graph, np.arange(SIDE)).batches(Place("cpu"), range(2, 5))
+    batches = sweeping.Sweeps(graph, np.arange(SIDE)).batches(TaskContext("cpu"), range(2, 5))
     assert [ids.tolist() for ids, _ in batches] == [[2, 3, 4]]
     assert looked_up == [[2, 3, 4]]
 
@@ -250,12 +252,13 @@ def test_a_run_reads_its_hierarchy_once(published, tmp_path, monkeypatch):
     monkeypatch.setattr(sweeping, "WORTH", 1)
     checked, check = [], manifest.check
     monkeypatch.setattr(manifest, "check", lambda folder: checked.append(folder.path.name) or check(folder))
-    _, graph = steps_of(published)
+    edges, graph = steps_of(published)
+    some = [listed(tmp_path, range(count)) for count in (SIDE, SIDE - 1)]
     for runtime, times in ((Runtime(tmp_path), 0), (Runtime(tmp_path), 1)):
         checked.clear()
-        tabulate_closeness(graph, np.arange(SIDE), runtime)
-        tabulate_closeness(graph, np.arange(SIDE - 1), runtime)
-        tabulate_trees(graph, np.arange(2), tmp_path / f"trees-{times}", runtime)
+        for sources in some:
+            tabulate_closeness(edges, graph, ClosenessConfig(sources=sources), runtime)
+        tabulate_trees(graph, [np.arange(2)], ProductOptions(output=tmp_path / f"trees-{times}"), runtime)
         assert [checked.count(step) for step in ("hierarchy", "hierarchy_order")] == [times, times]
 
 

@@ -12,7 +12,10 @@ import pytest
 from kernels.paths.certificate import RULES
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.products import FlowsConfig, IsochronesConfig, NearestConfig
+from pipeline.config.products.closeness import ClosenessConfig
+from pipeline.config.products.flows import FlowsConfig
+from pipeline.config.products.isochrones import IsochronesConfig
+from pipeline.config.products.nearest import NearestConfig
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed, TooLarge
 from pipeline.ingest import ingest
@@ -182,7 +185,7 @@ def test_the_report_shows_them(published):
 
 
 def test_a_tree_that_a_second_search_contradicts_is_refused(published, tmp_path, monkeypatch):
-    _, graph = steps_of(published)
+    edges, graph = steps_of(published)
 
     def shifted(graph, row):
         found = sssp(graph, row)
@@ -192,7 +195,7 @@ def test_a_tree_that_a_second_search_contradicts_is_refused(published, tmp_path,
     sssp = sweeping.sssp
     monkeypatch.setattr(sweeping, "sssp", shifted)
     with pytest.raises(ProofFailed, match=r"the tree of vertex \d+ differs from the result of a second search"):
-        tabulate_closeness(graph, None, Runtime(tmp_path))
+        tabulate_closeness(edges, graph, ClosenessConfig(), Runtime(tmp_path))
     assert not (tmp_path / "closeness").exists()
 
 
@@ -247,9 +250,10 @@ def test_an_attribute_beyond_int64_is_refused(tmp_path):
 )
 def test_a_sum_of_distances_beyond_64_bits_is_refused(weight, words, tmp_path):
     (tmp_path / "edges.csv").write_text(f"src,dst,weight\n1,2,{weight}\n1,3,{weight}\n")
-    graph = lay_out(ingest(GraphConfig(source=str(tmp_path / "edges.csv")), tmp_path), LayoutConfig(), Runtime(tmp_path))
+    edges = ingest(GraphConfig(source=str(tmp_path / "edges.csv")), tmp_path)
+    graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path))
     with pytest.raises(BadInput, match=f"closeness: .*{words}"):
-        tabulate_closeness(graph, None, Runtime(tmp_path))
+        tabulate_closeness(edges, graph, ClosenessConfig(), Runtime(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -272,7 +276,8 @@ def test_small_graphs(tmp_path, monkeypatch, lines, rows):
         monkeypatch.setattr(flows, "_ENTRIES", 5)  # one tree at a time
         runtime = Runtime(tmp_path / str(worth))
         of_places = [step(edges, graph, asked, runtime) for step in (tabulate_isochrones, tabulate_reached)]
-        made.append([tabulate_closeness(graph, None, runtime), tabulate_flows(graph, FlowsConfig(), runtime), *of_places])
+        of_all = [(tabulate_closeness, ClosenessConfig()), (tabulate_flows, FlowsConfig())]
+        made.append([*(step(edges, graph, every, runtime) for step, every in of_all), *of_places])
         assert [product.facts["rows"] for product in made[-1]] == rows
     assert [one.manifest.files for one in made[0]] == [one.manifest.files for one in made[1]]
 
@@ -282,12 +287,13 @@ def test_rows_do_not_depend_on_the_order_of_trees(tmp_path, monkeypatch, unit):
     arcs = "".join(f"{src},{dst},{data['weight'] / unit}\n" for src, dst, data in GRAPH.edges(data=True))
     (tmp_path / "g.csv").write_text(f"src,dst,weight\n{arcs}")
     asked = GraphConfig(source=str(tmp_path / "g.csv"), directed=True)
-    graph = lay_out(ingest(asked, tmp_path), LayoutConfig(), Runtime(tmp_path))
+    edges = ingest(asked, tmp_path)
+    graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path))
     orders, found, nearness = [], [], sweeping.nearness
     monkeypatch.setattr(sweeping, "nearness", lambda hierarchy: orders.append(-nearness(hierarchy)) or orders[-1])
     for worth in (1, 1000):
         monkeypatch.setattr(sweeping, "WORTH", worth)
-        found.append(tabulate_closeness(graph, None, Runtime(tmp_path / str(worth))).manifest.files)
+        found.append(tabulate_closeness(edges, graph, ClosenessConfig(), Runtime(tmp_path / str(worth))).manifest.files)
     assert found[0] == found[1]
     assert len(orders) == (unit == 10)  # only sums of decimals round
 
@@ -297,4 +303,4 @@ def test_a_pair_of_an_unknown_vertex(published, tmp_path):
 
     pq.write_table(pa.table({"src": [0, 1], "dst": [1, 99]}), tmp_path / "trips.parquet")
     with pytest.raises(BadInput, match="row 1: dst 99 is not in the graph"):
-        tabulate_flows(steps_of(published)[1], FlowsConfig(pairs=str(tmp_path / "trips.parquet")), Runtime(tmp_path))
+        tabulate_flows(*steps_of(published), FlowsConfig(pairs=str(tmp_path / "trips.parquet")), Runtime(tmp_path))

@@ -47,7 +47,7 @@ def sentences(caplog) -> list[str]:
 def test_a_step_that_runs_long_has_a_line_in_the_log_now_and_then(monkeypatch, caplog):
     clock, steps = Clock(monkeypatch, waits=12), Shown()
     with caplog.at_level(logging.INFO):
-        steps.follow("sssp", lambda: (progress.reached(3, 12, "sources"), steps.log(clock)))()
+        steps.step("sssp")(lambda: (progress.reached(3, 12, "sources"), steps.log(clock)))()
     assert sentences(caplog) == [  # 24 seconds, a line every ten
         "sssp: 3 of 12 sources, 0.3 per second, 10 s, about 30 s left",
         "sssp: 3 of 12 sources, 0.1 per second, 20 s, about 60 s left",
@@ -68,8 +68,10 @@ def test_a_step_that_runs_long_has_a_line_in_the_log_now_and_then(monkeypatch, c
 )  # fmt: skip
 def test_a_line_says_what_how_far_the_rate_and_the_time_left(state, expected, sentence, monkeypatch):
     clock, steps, found = Clock(monkeypatch, step=4.0), Shown(), []
-    steps.follow("graph", lambda: (state(), clock.wait(0), found.extend(step.sentence(clock.now) for step in steps._running)),
-                 lambda: expected)()  # fmt: skip
+    with steps.step("graph", lambda: expected):
+        state()
+        clock.wait(0)
+        found.extend(step.sentence(clock.now) for step in steps._running)
     assert found == [sentence]
 
 

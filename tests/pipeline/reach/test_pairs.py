@@ -8,7 +8,7 @@ import pytest
 from kernels.registry import BY_NAME
 from pipeline.errors import BadInput
 from pipeline.steps import reach
-from pipeline.steps.pairs import BATCH, blocks, flows
+from pipeline.steps.pairs import BATCH, blocks, maximum_flows
 from pipeline.steps.reach import reach_into
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
@@ -104,8 +104,8 @@ def test_pairs_that_change_while_they_are_read_are_refused(votes, tmp_path, monk
         reach_into(votes, pairs, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     times.clear()
-    monkeypatch.setattr(flows, "blocks", rewritten)
+    monkeypatch.setattr(maximum_flows, "blocks", rewritten)
     write_pairs(tmp_path / "pairs.parquet", [3], [6])
     graph = manifest.read(votes / "steps" / "graph")
     with pytest.raises(BadInput, match=r"pairs\.parquet: changed while it was read"):
-        flows.solve_pairs(graph, BY_NAME["max_flow"], pairs, Runtime(tmp_path))
+        maximum_flows.solve_pairs(graph, BY_NAME["max_flow"], pairs, Runtime(tmp_path))

@@ -10,7 +10,6 @@ from matplotlib.colors import to_rgb
 
 from pipeline.config.run import RunConfig
 from pipeline.report import maps
-from pipeline.report.isochrones import rings_of
 from pipeline.report.reading import Coordinates
 from pipeline.run import run
 from tests.pipeline.report.pictures import image
@@ -159,5 +158,5 @@ def test_rings_are_read_as_they_are_written():
         [np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 9.0]]), np.array([[2.0, 1.0], [2.0, 2.0], [3.0, 2.0]])],
         [np.eye(3, 2)[::-1]],
     ]
-    for polygon, expected in zip(rings_of(_multipolygon(rings)), rings, strict=True):
+    for polygon, expected in zip(maps.rings_of(_multipolygon(rings)), rings, strict=True):
         assert [ring[:-1].tolist() for ring in polygon] == [ring.tolist() for ring in expected]

@@ -6,7 +6,7 @@ import networkx as nx
 import pyarrow.parquet as pq
 import pytest
 
-from kernels.layout import lay_out
+from kernels.layout import building
 from kernels.layout.sorting import transpose
 from kernels.registry import ALGORITHMS
 from pipeline.changes import change, compaction
@@ -72,7 +72,7 @@ def test_only_betweenness_differs_from_an_undirected_graph(fresh, tmp_path):
 
 
 def test_the_same_graph_with_in_arcs_of_their_own_has_the_same_tables(fresh, tmp_path, monkeypatch):
-    monkeypatch.setattr(lay_out, "in_rows", transpose)
+    monkeypatch.setattr(building, "in_rows", transpose)
     twice = publish(tmp_path, ARCS, "out")
     assert not stored_once(twice)
     assert differing(fresh.path, twice.path) == []

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.generators import grid_edges
 from pipeline.changes import change
-from pipeline.cluster.protocol import Place
+from pipeline.cluster.protocol import TaskContext
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
@@ -49,7 +49,7 @@ def test_new_weights_keep_the_order(directed, tmp_path):
         assert build_hierarchy(graph, Runtime(tmp_path)).reused
         orders.add(made.manifest.inputs["order"])
         require_hierarchy(open_graph(graph), open_hierarchy(made))
-        held = Place("cpu").whole_graph(graph)
+        held = TaskContext("cpu").whole_graph(graph)
         assert held.hierarchy(made) is held.hierarchy(made)
         facts = HierarchyFacts.of(made)
         assert 0 < facts.shortcuts < facts.arcs

@@ -215,7 +215,7 @@ def test_names_are_the_different_strings_in_the_order_of_their_bytes(batches, as
 
 
 def test_a_wrong_number_is_not_written(tmp_path, monkeypatch):
-    class Wrong(numbering.Names):
+    class Wrong(numbering.VertexNames):
         def find(self, values):
             found = super().find(values)
             found[0] = (found[0] + 1) % len(self)
@@ -230,7 +230,7 @@ def test_a_wrong_number_is_not_written(tmp_path, monkeypatch):
 
 def test_names_that_do_not_ascend_are_refused(tmp_path):
     names = merge([names_of(pa.array(["b", "c"]))])
-    swapped = numbering.Names(names.offsets, np.ascontiguousarray(names.content[::-1]))
+    swapped = numbering.VertexNames(names.offsets, np.ascontiguousarray(names.content[::-1]))
     with pytest.raises(ProofFailed, match="do not ascend"):
         numbering.numbered("g.csv", swapped, iter(()))
 

@@ -9,10 +9,10 @@ from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadSource
 from pipeline.run import run
-from pipeline.steps.products.commands import matrix_into, trees_into
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import read
 from pipeline.tables import files as tables
+from tests.pipeline.products.calls import matrix_into, trees_into
 
 # A street of three crossings in Berne, and one of two in a smaller component, 50 m to the north of its last crossing.
 BERNE = {1: (7.44, 46.94), 2: (7.45, 46.94), 3: (7.46, 46.95), 8: (7.46, 46.95045), 9: (7.47, 46.96)}

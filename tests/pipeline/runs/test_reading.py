@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kernels.graph import Csr
-from kernels.layout.rows import parallel_arcs
-from pipeline.cli.summary import summarise
+from kernels.layout.laid_out import parallel_arcs
+from pipeline.cli.output import summarise
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -31,7 +31,7 @@ def test_a_run_states_how_it_read_its_source(tmp_path, caplog, capsys):
     (tmp_path / "roads.csv").write_text(CSV)
     graph = {"source": str(tmp_path / "roads.csv"), "columns": COLUMNS}
     config = run_config("here", graph=graph, output=tmp_path / "out", stages=["bfs"], backend="cpu")
-    with caplog.at_level(logging.INFO, "pipeline.run"):
+    with caplog.at_level(logging.INFO, "pipeline.reading"):
         published = run(config)
     found = RunFacts.of(published).input
     assert found.source.path == graph["source"]

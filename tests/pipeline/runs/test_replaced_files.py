@@ -48,11 +48,11 @@ SOURCES = {
 # Where the file is replaced: before or after a call of this function.
 READING = [
     ("pipeline.ingest", "identify", "after"),
-    ("pipeline.ingest", "chunks", "after"),
+    ("pipeline.ingest.opening", "chunks", "after"),
     ("pipeline.ingest", "store", "after"),
     ("pipeline.ingest", "collect", "after"),
     ("pipeline.ingest", "numbered", "after"),
-    ("pipeline.run", "lay_out", "before"),
+    ("pipeline.reading", "lay_out", "before"),
     ("pipeline.steps.layout", "read_edges", "before"),
     ("pipeline.steps.layout", "read_edges", "after"),
 ]
@@ -134,7 +134,10 @@ def test_a_check_reads_a_replaced_source_anew(kind, tmp_path, monkeypatch):
 COORDINATES = tuple("vertex,x,y\n" + "".join(f"{vertex},{vertex}.{size},2\n" for vertex in (1, 2, 3)) for size in (1, 25))
 NODES = tuple(text.replace("x,y", "size,colour") for text in COORDINATES)
 BESIDE = {  # a file that a run reads beside its source: its configuration, its name, two contents, where it is replaced
-    "coordinates": ({"graph": {"coordinates": "c.csv"}}, "c.csv", COORDINATES, ("pipeline.ingest", "is_table", "after")),
+    "coordinates": (
+        {"graph": {"coordinates": "c.csv"}}, "c.csv", COORDINATES,
+        ("pipeline.ingest.coordinates", "is_table", "after"),
+    ),
     "nodes": ({"graph": {"nodes": "c.csv"}}, "c.csv", NODES, ("pipeline.ingest", "read_nodes", "before")),
     "queries": (
         {"queries": {"pairs": "p.parquet"}, "stages": ["wcc", "reachability"]}, "p.parquet", PAIRS,
@@ -142,7 +145,7 @@ BESIDE = {  # a file that a run reads beside its source: its configuration, its 
     ),
     "maximum flows": (
         {"max_flow": {"pairs": "p.parquet"}, "stages": ["wcc", "max_flow"]}, "p.parquet", PAIRS,
-        ("pipeline.steps.pairs.flows", "blocks", "after"),
+        ("pipeline.steps.pairs.maximum_flows", "blocks", "after"),
     ),
     "flows over arcs": (
         {"flows": {"pairs": "p.parquet"}, "stages": ["wcc"]}, "p.parquet", PAIRS,

@@ -6,9 +6,8 @@ import pytest
 from blake3 import blake3
 
 from pipeline.errors import BadInput
-from pipeline.store import sha256
-from pipeline.store.digests import Unwritten
-from pipeline.store.sha256 import Sums
+from pipeline.store import digests
+from pipeline.store.digests import Sums, Unwritten
 
 
 def begin(sums, path):
@@ -23,7 +22,7 @@ def test_sums_are_kept_by_content(tmp_path, monkeypatch):
     sums = Sums(kept)
     first = begin(sums, file)
     assert sums.of([first]) == {first: hashlib.sha256(b"first").hexdigest()}
-    monkeypatch.setattr(sha256, "sha256_of", None)  # the same content under another name is not read again
+    monkeypatch.setattr(digests, "sha256_of", None)  # the same content under another name is not read again
     file.rename(tmp_path / "other")
     again = Sums(kept)
     assert begin(again, tmp_path / "other") == first

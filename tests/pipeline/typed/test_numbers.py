@@ -15,7 +15,8 @@ from pipeline.cli.command import app
 from pipeline.cli.options import SNAP as NO_SNAP
 from pipeline.config.loading import checked, load_run, run_config
 from pipeline.config.model import Model
-from pipeline.config.products import MatrixOptions, TreesOptions
+from pipeline.config.products import ProductOptions
+from pipeline.config.products.matrix import MatrixOptions
 from pipeline.config.stages import QueryOptions
 from pipeline.errors import BadConfig, GraphmillError
 from pipeline.numerals import exact_number
@@ -178,7 +179,7 @@ def test_the_options_that_take_numbers_are_found():
         assert (bound.arguments | bound.arguments.get("snap", NO_SNAP).given)[option.replace("-", "_")] == 2**53 + 1
 
 
-@pytest.mark.parametrize("model", [MatrixOptions, TreesOptions, QueryOptions])
+@pytest.mark.parametrize("model", [MatrixOptions, ProductOptions, QueryOptions])
 @pytest.mark.parametrize("typed", NUMBERS)
 def test_options_of_commands_keep_numbers(model, typed):
     for name, kind in ((name, kind) for name, kind in keys_of(model) if takes_numbers(kind) and "." not in name):

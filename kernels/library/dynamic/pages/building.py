@@ -14,7 +14,7 @@ REFILL = 0.7  # of the pages into which the lists of an overflowing page are lai
 _EXTRA_WORDS = 3  # of a vertex besides its neighbours: its degree and its slot
 
 
-class Plan(NamedTuple):
+class PagePlan(NamedTuple):
     """The pages of lists. A group is what starts a page: some small lists, or one large one with all its pages."""
 
     group: Array  # int64 [n]: of each list
@@ -32,7 +32,7 @@ def words_of_lists(fill: float, page_size: int) -> int:
     return min(int(fill * page_size), page_size - HEADER_WORDS)
 
 
-def plan_pages(degrees: Array, page_size: int, fill: float, breaks: Array | None = None) -> Plan:
+def plan_pages(degrees: Array, page_size: int, fill: float, breaks: Array | None = None) -> PagePlan:
     """Put lists into pages in order, as many as fit a share `fill` of each, at least one.
 
     The page that begins with list i ends before list next(i), which a binary search finds for all i at once. The lists that begin
@@ -60,10 +60,10 @@ def plan_pages(degrees: Array, page_size: int, fill: float, breaks: Array | None
         jump = jump[jump]
     begins = np.flatnonzero(marks[:-1])
     starts = np.concatenate([begins, end])
-    return Plan(np.cumsum(marks[:-1], dtype=np.int64) - 1, starts, offsets_of(pages_of(degrees[begins], page_size)))
+    return PagePlan(np.cumsum(marks[:-1], dtype=np.int64) - 1, starts, offsets_of(pages_of(degrees[begins], page_size)))
 
 
-def write_pages(store: Any, slots: Array, plan: Plan, vertices: Array, lists: Lists) -> None:
+def write_pages(store: Any, slots: Array, plan: PagePlan, vertices: Array, lists: Lists) -> None:
     """Write lists to the pages at `slots` (int64 [plan.num_pages]) of a PageStore's memory."""
     size, words = store.page_size, store.words.reshape(-1)
     degrees = np.diff(lists.offsets)
@@ -87,7 +87,7 @@ def write_pages(store: Any, slots: Array, plan: Plan, vertices: Array, lists: Li
         store.weights.reshape(-1)[target] = lists.weights
 
 
-def _write_headers(store: Any, slots: Array, plan: Plan, used: Array) -> None:
+def _write_headers(store: Any, slots: Array, plan: PagePlan, used: Array) -> None:
     size, group = store.page_size, owners_of(plan.pages)
     number = np.arange(len(group), dtype=np.int64, like=group) - plan.pages[group]  # of the page in its group
     large = (plan.pages[1:] - plan.pages[:-1])[group] > 1

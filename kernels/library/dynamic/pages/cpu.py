@@ -15,7 +15,7 @@ def locate(store: Any, vertices: Any, located: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _locate(
-    words: Any, slots: Any, index: Any, vertices: Any, found: Any, numbers: Any, degree_words: Any, degrees: Any,
+    words: Any, slots: Any, index: Any, vertices: Any, pages: Any, numbers: Any, degree_words: Any, degrees: Any,
     begin: int, end: int,
 ) -> None:  # fmt: skip
     size = words.shape[1]
@@ -40,7 +40,7 @@ def _locate(
                     high = middle
             if low < words[slots[page], 0] and words[slots[page], size - 1 - 2 * low] == vertex:
                 number = low
-        found[item] = page if number >= 0 else -1
+        pages[item] = page if number >= 0 else -1
         numbers[item] = number
         degree_words[item] = words[slots[page], size - 2 - 2 * number] if number >= 0 else -1
         degrees[item] = words[slots[page], degree_words[item]] if number >= 0 else 0

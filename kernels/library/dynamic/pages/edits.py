@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kernels.graph import Array
-from kernels.library.dynamic.contract import Rules
+from kernels.library.dynamic.contract import BatchRules
 from kernels.library.dynamic.pages.constants import HEADER_WORDS
 from kernels.library.dynamic.pages.layout import WORD, degree_words_of, free_words, vertices_of
 from kernels.library.dynamic.pages.moves import PageMoves
@@ -23,7 +23,7 @@ from kernels.library.dynamic.values import converted, require_vertex
 _FREE_SHARE = 0.6  # of a page to which a vertex is added
 
 
-class Place(NamedTuple):
+class ListPlace(NamedTuple):
     """Where a list is."""
 
     page: int
@@ -34,11 +34,11 @@ class Place(NamedTuple):
 class Editor(PageMoves):
     """Edits of a store."""
 
-    def __init__(self, store: PageStore, rules: Rules | None = None) -> None:
+    def __init__(self, store: PageStore, rules: BatchRules | None = None) -> None:
         super().__init__(store)
-        self.rules = rules or Rules()
+        self.rules = rules or BatchRules()
 
-    def find(self, vertex: int) -> Place | None:
+    def find(self, vertex: int) -> ListPlace | None:
         """The list of a vertex, or None."""
         index = self.store.index
         page = int(np.searchsorted(index[:, 0], vertex, side="right")) - 1
@@ -49,7 +49,7 @@ class Editor(PageMoves):
         number = int(np.searchsorted(vertices, vertex))
         if number == len(vertices) or int(vertices[number]) != vertex:
             return None
-        return Place(page, number, max(int(index[page, 2]), 1))
+        return ListPlace(page, number, max(int(index[page, 2]), 1))
 
     def add_vertex(self) -> int:
         """Add the next vertex and return its number."""
@@ -82,11 +82,11 @@ class Editor(PageMoves):
 
     def remove_edge(self, src: int, dst: int) -> bool:
         """Remove the last arc from `src` to `dst`: the last neighbour takes its place. False, and no change, if there is none."""
-        found = self.positions(src, dst)
-        if not found:
+        places = self.positions(src, dst)
+        if not places:
             return False
-        weight = self._weight(src, found[-1])
-        self._remove(src, found[-1])
+        weight = self._weight(src, places[-1])
+        self._remove(src, places[-1])
         if self.rules.undirected and src != dst:
             mirrored = self.positions(dst, src)
             self._remove(dst, [place for place in mirrored if self._weight(dst, place) == weight][-1])
@@ -129,8 +129,8 @@ class Editor(PageMoves):
         self.store.complete = False
         if purge_incoming or self.rules.undirected:
             for tail in self._tails_of(vertex):
-                while found := self.positions(tail, vertex):
-                    self._remove(tail, found[-1])
+                while places := self.positions(tail, vertex):
+                    self._remove(tail, places[-1])
         for number in reversed(range(len(self.neighbours(vertex)))):
             self._remove(vertex, number)
         place = self.find(vertex)
@@ -153,13 +153,13 @@ class Editor(PageMoves):
 
     def neighbours(self, vertex: int) -> list[int]:
         """The list of a vertex, in its order; empty if there is no such vertex."""
-        found: list[int] = self._list(vertex).tolist()
-        return found
+        heads: list[int] = self._list(vertex).tolist()
+        return heads
 
     def positions(self, src: int, dst: int) -> list[int]:
         """Where `dst` is in the list of `src`."""
-        found: list[int] = np.flatnonzero(self._list(src) == dst).tolist()
-        return found
+        places: list[int] = np.flatnonzero(self._list(src) == dst).tolist()
+        return places
 
     def _list(self, vertex: int) -> Array:
         parts = [self.store.page(page)[begin:end] for page, begin, end in self._parts(vertex)]
@@ -196,7 +196,7 @@ class Editor(PageMoves):
         weights = self.store.weights
         return weight if weights is None else converted([weight], weights.dtype, weights)[0]
 
-    def _append(self, place: Place, dst: int, weight: float) -> None:
+    def _append(self, place: ListPlace, dst: int, weight: float) -> None:
         store, page = self.store, self.store.page(place.page)
         if place.pages > 1 or (free_words(page) == 0 and page[0] == 1):
             self._append_to_large(place, dst, weight)
@@ -205,12 +205,12 @@ class Editor(PageMoves):
             first = place.number + 1 if place.number + 1 < page[0] else place.number
             self.split(place.page, first)  # way (a), or (b)
             if first == place.number:
-                place = Place(place.page + 1, 0, 1)
+                place = ListPlace(place.page + 1, 0, 1)
                 page = store.page(place.page)
         word = self.resize(place.page, place.number, 1)
         self.put(place.page, word, dst, weight)
 
-    def _append_to_large(self, place: Place, dst: int, weight: float) -> None:
+    def _append_to_large(self, place: ListPlace, dst: int, weight: float) -> None:
         """Append behind the last page's last word, or in a new page: way (c) if the list is not yet large."""
         store, last = self.store, place.page + place.pages - 1
         tail = store.page(last)
@@ -255,5 +255,5 @@ class Editor(PageMoves):
 def lists_of(store: PageStore) -> dict[int, Array]:
     """The neighbours of every vertex, by vertex."""
     editor = Editor(store)
-    found = (vertices_of(store.page(number)).tolist() for number in range(store.num_pages))
-    return {vertex: np.array(editor.neighbours(vertex), np.int32) for page in found for vertex in page}
+    pages = (vertices_of(store.page(number)).tolist() for number in range(store.num_pages))
+    return {vertex: np.array(editor.neighbours(vertex), np.int32) for page in pages for vertex in page}

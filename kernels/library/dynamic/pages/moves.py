@@ -81,7 +81,7 @@ class PageMoves:
         """Remove a page."""
         store = self.store
         self.dirty.discard(int(store.slots[number]))
-        store.give_back(store.slots[number : number + 1])
+        store.release(store.slots[number : number + 1])
         store.set_order(np.delete(store.slots, number), np.delete(store.index, number, axis=0))
 
     def touch(self, number: int) -> None:

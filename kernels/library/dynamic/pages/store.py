@@ -10,7 +10,7 @@ from kernels.library.dynamic.arrays import ones
 from kernels.library.dynamic.contract import Lists
 from kernels.library.dynamic.pages.building import plan_pages, write_pages
 from kernels.library.dynamic.pages.layout import PAGE_SIZES, WORD
-from kernels.library.dynamic.values import require_vertex, weight_type
+from kernels.library.dynamic.values import checked_weight_type, require_vertex
 
 NOT_LARGE = -1  # in the index: the page is not part of a large list
 _GROWTH = 1.5  # of the pool
@@ -37,7 +37,7 @@ class PageStore:
         like = np.empty(0) if like is None else like
         self.page_size, self.num_rows, self.complete = page_size, 0, True
         self.words: Array = np.empty((0, page_size), WORD, like=like)
-        self.weights: Array | None = None if weight is None else np.empty((0, page_size), weight_type(weight), like=like)
+        self.weights: Array | None = None if weight is None else np.empty((0, page_size), checked_weight_type(weight), like=like)
         self.slots: Array = np.empty(0, np.int64, like=like)
         self.free: Array = np.empty(0, np.int64, like=like)
         self.index: Array = np.empty((0, 3), WORD, like=like)
@@ -51,7 +51,7 @@ class PageStore:
         plan = plan_pages(np.diff(lists.offsets), page_size, fill)
         spare = plan.num_pages // _SPARE + _LEAST_SPARE
         slots = store.take(plan.num_pages + spare)
-        store.give_back(slots[plan.num_pages :])
+        store.release(slots[plan.num_pages :])
         slots = slots[: plan.num_pages]
         write_pages(store, slots, plan, vertices, Lists(lists.offsets, heads, lists.weights))
         store.num_rows = int(vertices[-1]) + 1 if len(vertices) else 0
@@ -86,8 +86,8 @@ class PageStore:
             self.reserve(length)
             self.free = np.concatenate([np.arange(length - 1, old - 1, -1, dtype=np.int64, like=self.slots), self.free])
         kept = len(self.free) - number
-        self.free, found = self.free[:kept], self.free[kept:]
-        return found[::-1].copy()
+        self.free, taken = self.free[:kept], self.free[kept:]
+        return taken[::-1].copy()
 
     def reserve(self, length: int) -> None:
         """Make the pool at least `length` parts long."""
@@ -96,7 +96,7 @@ class PageStore:
             self.weights = None if self.weights is None else _grown(self.weights, length)
             self._addresses = None
 
-    def give_back(self, slots: Array) -> None:
+    def release(self, slots: Array) -> None:
         """Free the pages of slots."""
         self.free = np.concatenate([self.free, slots[::-1]])
 

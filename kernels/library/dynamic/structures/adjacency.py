@@ -23,7 +23,7 @@ from kernels.library.dynamic.arrays import (
     run_starts,
     sorted_keys,
 )  # fmt: skip
-from kernels.library.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, taken, taken_arcs
+from kernels.library.dynamic.contract import Batch, BatchRules, Counts, DynamicGraph, Lists, taken, taken_arcs
 from kernels.library.dynamic.values import require_csr
 
 _SLACK = 1.5  # capacity of a new array, relative to its entries
@@ -34,9 +34,9 @@ class AdjacencyArrays(DynamicGraph):
 
     parts = "arrays"
 
-    def __init__(self, rows: Csr, rules: Rules | None = None) -> None:
+    def __init__(self, rows: Csr, rules: BatchRules | None = None) -> None:
         require_csr(rows)
-        self.rules, self._degrees, self._starts = rules or Rules(), np.diff(rows.offsets), rows.offsets[:-1].copy()
+        self.rules, self._degrees, self._starts = rules or BatchRules(), np.diff(rows.offsets), rows.offsets[:-1].copy()
         self._capacities, self._used = self._degrees.copy(), len(rows.indices)
         self._pools: list[Any] = [rows.indices.copy()] + ([] if rows.weights is None else [rows.weights.copy()])
 
@@ -85,7 +85,7 @@ class AdjacencyArrays(DynamicGraph):
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
         arcs, duplicates = taken(arcs, order), len(keys)
         if self.rules.unique:
-            arcs = taken(arcs, kept_places(run_starts(keys) & (self._found(keys, arcs.src) < 0)))
+            arcs = taken(arcs, kept_places(run_starts(keys) & (self._last_places(keys, arcs.src) < 0)))
         duplicates -= len(arcs.src)
         firsts = np.flatnonzero(run_starts(arcs.src))
         sources, starts = arcs.src[firsts], np.concatenate([firsts, np.arange(len(arcs.src), len(arcs.src) + 1, like=firsts)])
@@ -106,9 +106,9 @@ class AdjacencyArrays(DynamicGraph):
         """Delete arcs, of parallel ones the last."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         keys, order = sorted_keys(keys_of(arcs.src, arcs.dst))
-        src, places = arcs.src[order], self._found(keys, arcs.src[order])
-        asked, found = len(src), kept_places(places >= 0)
-        src, places = src[found], places[found]
+        src, places = arcs.src[order], self._last_places(keys, arcs.src[order])
+        wanted, present = len(src), kept_places(places >= 0)
+        src, places = src[present], places[present]
         firsts = np.flatnonzero(run_starts(src))
         sources, starts = src[firsts], np.concatenate([firsts, np.arange(len(src), len(src) + 1, like=firsts)])
         owner, target, source = filled_holes(starts, places, self._degrees[sources])
@@ -116,9 +116,9 @@ class AdjacencyArrays(DynamicGraph):
         for pool in self._pools:
             pool[begins + target] = pool[begins + source]
         self._degrees[sources] -= np.diff(starts)
-        return Counts(len(src), 0, missing + asked - len(src))
+        return Counts(len(src), 0, missing + wanted - len(src))
 
-    def _found(self, keys: Array, src: Array) -> Array:
+    def _last_places(self, keys: Array, src: Array) -> Array:
         """The last places of sorted keys in the lists of their sources, or -1."""
         sources = src[np.flatnonzero(run_starts(src))]
         lists = self.lists(sources)

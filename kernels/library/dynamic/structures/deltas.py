@@ -13,23 +13,23 @@ class Deltas(SortedCsr):
 
     def _insert(self, batch: Batch) -> Counts:
         """Insert arcs behind those that exist."""
-        changes, places, missing = self._found(batch, INSERT)
+        changes, places, missing = self._placed_changes(batch, INSERT)
         given = len(changes)
         if self.rules.unique:
-            kept = kept_places(~places.found & run_starts(keys_of(changes.rows, changes.heads)))
+            kept = kept_places(~places.exist & run_starts(keys_of(changes.rows, changes.heads)))
             changes, places = changes[kept], places[kept]
         self.rows = merge(self.rows, changes, places)
         return Counts(len(changes), given - len(changes), missing)
 
     def _delete(self, batch: Batch) -> Counts:
         """Delete arcs, of parallel ones the first."""
-        changes, places, missing = self._found(batch, DELETE)
-        kept = kept_places(places.found)
+        changes, places, missing = self._placed_changes(batch, DELETE)
+        kept = kept_places(places.exist)
         deleted = changes[kept]
         self.rows = merge(self.rows, deleted, places[kept])
         return Counts(len(deleted), 0, missing + len(changes) - len(deleted))
 
-    def _found(self, batch: Batch, kind: int) -> tuple[Changes, Places, int]:
+    def _placed_changes(self, batch: Batch, kind: int) -> tuple[Changes, Places, int]:
         """The changes of one kind, sorted, their places in the rows, and how many arcs of the batch have no row."""
         arcs, missing = taken_arcs(batch, self.num_rows, self.rules)
         kinds = np.zeros(len(arcs.src), KIND, like=arcs.src) + KIND.type(kind)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernels.graph import OFFSET, Array, Csr
 from kernels.library.dynamic.arrays import HALF, kept_places, keys_of, ones, owners_of, run_starts, sorted_keys
-from kernels.library.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, lists_of_rows, taken_arcs
+from kernels.library.dynamic.contract import Batch, BatchRules, Counts, DynamicGraph, Lists, lists_of_rows, taken_arcs
 from kernels.library.dynamic.values import require_ascending
 
 _SMALLEST = 1 << 10  # entries of the lowest level
@@ -37,8 +37,8 @@ class LsmTree(DynamicGraph):
 
     parts = "runs"
 
-    def __init__(self, rows: Csr, rules: Rules | None = None) -> None:
-        self.rules, self._offsets = rules or Rules(unique=True), rows.offsets
+    def __init__(self, rows: Csr, rules: BatchRules | None = None) -> None:
+        self.rules, self._offsets = rules or BatchRules(unique=True), rows.offsets
         if not self.rules.unique:
             raise ValueError("LsmTree: keys are distinct, so the arcs are unique; parallel arcs are not supported")
         require_ascending(rows, distinct=True)
@@ -97,13 +97,13 @@ class LsmTree(DynamicGraph):
 
     def lookup(self, keys: Array) -> Array:
         """Whether the arcs of keys exist: bool; the newest entry decides."""
-        found, exists = (np.zeros(len(keys), np.bool_, like=keys) for _ in range(2))
+        seen, exists = (np.zeros(len(keys), np.bool_, like=keys) for _ in range(2))
         for run in self._levels:
             if run is not None and len(run.keys):
                 places = np.minimum(np.searchsorted(run.keys, keys), len(run.keys) - 1)
-                here = (run.keys[places] == keys) & ~found
+                here = (run.keys[places] == keys) & ~seen
                 exists |= here & ~run.deleted[places]
-                found |= here
+                seen |= here
         return exists
 
     def csr(self) -> Csr:

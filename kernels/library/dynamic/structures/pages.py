@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.derived import Derived
 from kernels.graph import Array, Csr
-from kernels.library.dynamic.contract import Batch, Counts, DynamicGraph, Lists, Rules, both_arcs
+from kernels.library.dynamic.contract import Batch, BatchRules, Counts, DynamicGraph, Lists, both_arcs
 from kernels.library.dynamic.pages import batches
 from kernels.library.dynamic.pages.kernels import Located, expand, locate
 from kernels.library.dynamic.pages.store import PageStore
@@ -20,11 +20,11 @@ class SlottedPages(DynamicGraph):
 
     parts: ClassVar[str] = "pages"
     store: PageStore
-    rules: Rules = field(default_factory=Rules)
+    rules: BatchRules = field(default_factory=BatchRules)
     derived: Derived = field(default_factory=Derived)  # until the next batch; `changed` forgets it after edits of the store
 
     @classmethod
-    def from_csr(cls, csr: Csr, rules: Rules, page_size: int = 1024, fill: float = 0.75) -> "SlottedPages":
+    def from_csr(cls, csr: Csr, rules: BatchRules, page_size: int = 1024, fill: float = 0.75) -> "SlottedPages":
         """Pages of the rows of a CSR of int32 indices, each filled to a share that leaves words for growth."""
         require_csr(csr)
         vertices = np.arange(len(csr.offsets) - 1, dtype=np.int32, like=csr.offsets)

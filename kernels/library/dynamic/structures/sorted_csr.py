@@ -7,7 +7,7 @@ import numpy as np
 
 from kernels.graph import OFFSET, Array, Csr
 from kernels.library.dynamic.arrays import ones
-from kernels.library.dynamic.contract import DynamicGraph, Lists, Rules, lists_of_rows
+from kernels.library.dynamic.contract import BatchRules, DynamicGraph, Lists, lists_of_rows
 from kernels.library.dynamic.values import require_ascending
 
 
@@ -16,7 +16,7 @@ class SortedCsr(DynamicGraph):
     """A CSR of int32 indices that ascend within each row; subclasses insert and delete."""
 
     rows: Csr
-    rules: Rules = field(default_factory=Rules)
+    rules: BatchRules = field(default_factory=BatchRules)
     parts: ClassVar[str] = "rows"
 
     def __post_init__(self) -> None:

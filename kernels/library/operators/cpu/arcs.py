@@ -28,7 +28,7 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
     first = np.int64(0) if start is None else start
 
     @njit(**UNCOUNTED, cache=True)
-    def loop(items, arcs, degrees, captured, kept, turn, found, begin, end, fault):
+    def loop(items, arcs, degrees, captured, kept, turn, entered, begin, end, fault):
         kind, rows, flags = items
         owns, totals = kept
         segment, segments, turn_round = turn
@@ -47,7 +47,7 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
                     owns[row] = own
             else:
                 own, total = owns[row], totals[row]
-            site, total = over_arcs(row, arcs, own, turn_round, total, captured[1], found, fault)
+            site, total = over_arcs(row, arcs, own, turn_round, total, captured[1], entered, fault)
             if site:
                 return
             if segment < segments - 1:
@@ -58,7 +58,7 @@ def advancing(before: Function | None, edge: Function, after: Function | None, c
                 note(fault, row, 2, -1, site)
                 return
             if put_after and enters:
-                put(found, row)
+                put(entered, row)
 
     return loop
 
@@ -67,12 +67,12 @@ def repeating(loop: Any) -> Any:
     """Compiled rounds of `loop` over small lists, by one thread: (number of rounds, size of the frontier that is left).
 
     It ends before a frontier of more than `most_rows`, or of more rows and arcs than `most_work`. `listed` has the first
-    `size` rows, and the frontier that is left when it ends; the flags and the queue of `found` are free before and after.
+    `size` rows, and the frontier that is left when it ends; the flags and the queue of `entered` are free before and after.
     """
 
     @njit(**UNCOUNTED, cache=True)
-    def rounds(listed, size, arcs, degrees, captured, kept, found, limits, fault):
-        (flags, queue, length), (done, most, most_rows, most_work) = found, limits
+    def rounds(listed, size, arcs, degrees, captured, kept, entered, limits, fault):
+        (flags, queue, length), (done, most, most_rows, most_work) = entered, limits
         while 0 < size <= most_rows and done < most:
             work = size
             for item in range(size):
@@ -80,7 +80,7 @@ def repeating(loop: Any) -> Any:
             if work > most_work:
                 break
             done += 1
-            loop((SPARSE, listed[:size], flags), arcs, degrees, captured, kept, (0, 1, done), found, 0, size, fault)
+            loop((SPARSE, listed[:size], flags), arcs, degrees, captured, kept, (0, 1, done), entered, 0, size, fault)
             if fault[3]:
                 break
             size = length[0]
@@ -104,9 +104,9 @@ def _nothing_after(row, degree, total, own, turn_round, captured, fault):
 
 
 @njit(**UNCOUNTED)
-def put(found, row):
+def put(entered, row):
     """Add a row to what is found, once; the queue is empty where several threads write flags."""
-    flags, queue, length = found
+    flags, queue, length = entered
     if not flags[row]:
         flags[row] = True
         if len(queue):
@@ -135,7 +135,7 @@ def _over_arcs(call: Any, collect: str | None, start: Any, puts: bool) -> Any:
     to = np.int64 if start is None else type(start)
 
     @njit(**UNCOUNTED)
-    def loop(row, arcs, own, turn_round, total, captured, found, fault):
+    def loop(row, arcs, own, turn_round, total, captured, entered, fault):
         for arc in range(np.int64(arcs[0][row]), np.int64(arcs[0][row + 1])):
             site, value = call_at(row, arc, arcs, own, turn_round, captured, fault)
             if site:
@@ -146,7 +146,7 @@ def _over_arcs(call: Any, collect: str | None, start: Any, puts: bool) -> Any:
                 if value:
                     return 0, to(arc)
             elif puts and value:
-                put(found, arcs[1][arc])
+                put(entered, arcs[1][arc])
         return 0, total
 
     return loop
@@ -157,7 +157,7 @@ def _in_order(call_at: Any, combine: Any, start: Any) -> Any:
     to = type(start)
 
     @njit(**ALLOCATING)
-    def loop(row, arcs, own, turn_round, total, captured, found, fault):
+    def loop(row, arcs, own, turn_round, total, captured, entered, fault):
         begin, end = np.int64(arcs[0][row]), np.int64(arcs[0][row + 1])
         if end - begin < WARP_DEGREE:
             part = start

@@ -60,11 +60,11 @@ def over(cuts: list[int], functions: Sequence[Function | None], work: Callable[[
     Raises UserFunctionError for the first failure: that of the smallest row, its smallest stage and arc.
     """
     faults = np.zeros((len(cuts) - 1, 6), np.int64)
-    found = over_items(range(len(cuts) - 1), lambda k: work(cuts[k], cuts[k + 1], faults[k]), parallel=len(cuts) > 2)
+    results = over_items(range(len(cuts) - 1), lambda k: work(cuts[k], cuts[k + 1], faults[k]), parallel=len(cuts) > 2)
     failed = faults[faults[:, 3] > 0]
     if len(failed):
         row, stage, arc, site, *values = min(failed.tolist())
         function = functions[stage]
         assert function is not None
         raise failure(function, row, arc, site, (values[0], values[1]))
-    return found
+    return results

@@ -11,7 +11,7 @@ from kernels.library.operators.cpu.running import even_cuts, items_of, over
 from kernels.library.operators.cpu.vertices import computing, filtering, reducing
 from kernels.library.operators.frontier import Frontier, made
 from kernels.library.operators.functions.tree import Function
-from kernels.library.operators.plan import Found, Plan
+from kernels.library.operators.plan import Captured, Plan
 
 
 def program(kind: str, function: Function, how: str) -> Any:
@@ -23,17 +23,17 @@ def program(kind: str, function: Function, how: str) -> Any:
     return reducing(function, COMBINE[how], identity(how, _type(function)))
 
 
-def run_compute(frontier: Frontier, plan: Plan, found: Found, how: str) -> None:
+def run_compute(frontier: Frontier, plan: Plan, values: Captured, how: str) -> None:
     """Call the function for every row."""
-    offsets, items, (captured,) = frozen(frontier.graph.out.offsets), items_of(frontier), plan.arguments(found)
+    offsets, items, (captured,) = frozen(frontier.graph.out.offsets), items_of(frontier), plan.arguments(values)
     cuts = even_cuts(_count(frontier), _count(frontier))
     over(cuts, plan.functions, lambda begin, end, fault: plan.program(*items, offsets, begin, end, captured, fault))
 
 
-def run_filter(frontier: Frontier, plan: Plan, found: Found, how: str) -> Frontier:
+def run_filter(frontier: Frontier, plan: Plan, values: Captured, how: str) -> Frontier:
     """The rows for which the function holds."""
     graph, rules, items, count = frontier.graph, frontier.rules, items_of(frontier), _count(frontier)
-    offsets, flags, (captured,) = frozen(graph.out.offsets), np.empty(count, np.bool_), plan.arguments(found)
+    offsets, flags, (captured,) = frozen(graph.out.offsets), np.empty(count, np.bool_), plan.arguments(values)
     cuts = even_cuts(count, count)
     sizes = over(
         cuts, plan.functions, lambda begin, end, fault: plan.program(*items, offsets, begin, end, captured, fault, flags)
@@ -51,12 +51,12 @@ def of_flags(frontier: Frontier, flags: Any, size: int) -> Frontier:
     return Frontier(graph, rules, size, flags=flags)
 
 
-def run_reduce(frontier: Frontier, plan: Plan, found: Found, how: str) -> Any:
+def run_reduce(frontier: Frontier, plan: Plan, values: Captured, how: str) -> Any:
     """Combine the function's values."""
     (function,) = plan.functions
     assert function is not None
     of_type = _type(function)
-    items, (captured,) = items_of(frontier), plan.arguments(found)
+    items, (captured,) = items_of(frontier), plan.arguments(values)
     if (frontier.form == DENSE and ordered(how, of_type)) or frontier.form == SPARSE:
         items = SPARSE, frontier.rows(), items[2]
     count = len(items[1]) if items[0] == SPARSE else frontier.graph.num_vertices

@@ -6,9 +6,10 @@ import numpy as np
 
 from kernels.cpu.atomics import compare_and_swap
 from kernels.cpu.compiled import UNCOUNTED, njit
+from kernels.cpu.numba_internals import COUNTS_REFERENCES
 from kernels.graph import Array
 
-ALLOCATING = UNCOUNTED | {"_nrt": True}  # options of a loop that makes an array
+ALLOCATING = UNCOUNTED | {COUNTS_REFERENCES: True}  # options of a loop that makes an array
 
 
 @njit(**UNCOUNTED)

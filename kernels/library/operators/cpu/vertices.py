@@ -39,22 +39,22 @@ def computing(function: Function) -> Any:
 
 
 def filtering(function: Function) -> Any:
-    """Compiled loop: write to `found` whether the function holds, for each item: a row, or a place in a list of rows."""
+    """Compiled loop: write to `verdicts` whether the function holds, for each item: a row, or a place in a list of rows."""
     call = compiled(function)
 
     @njit(**UNCOUNTED, cache=True)
-    def loop(kind, rows, flags, offsets, begin, end, captured, fault, found):
+    def loop(kind, rows, flags, offsets, begin, end, captured, fault, verdicts):
         size = 0
         for item in range(begin, end):
             row = np.int64(rows[item]) if kind == SPARSE else item
-            found[item] = False
+            verdicts[item] = False
             if kind == DENSE and not flags[row]:
                 continue
             site, holds = call(row, offsets[row + 1] - offsets[row], captured, fault)
             if site:
                 note(fault, row, 0, -1, site)
                 return size
-            found[item] = holds
+            verdicts[item] = holds
             size += holds
         return size
 

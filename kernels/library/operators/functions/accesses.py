@@ -29,10 +29,10 @@ def held_arrays(function: Function) -> dict[str, str] | None:
             changed.setdefault(array, set()).add(how if here else f"{how} elsewhere")
         if here:
             held.setdefault(array, set()).add(how)
-    found = {array: changed.get(array, {""}) for array in held}
-    if any(len(ways) > 1 or not ways <= {"", *_MERGED} for ways in found.values()):
+    ways_of = {array: changed.get(array, {""}) for array in held}
+    if any(len(ways) > 1 or not ways <= {"", *_MERGED} for ways in ways_of.values()):
         return None
-    return {array: next(iter(ways)) for array, ways in found.items()}
+    return {array: next(iter(ways)) for array, ways in ways_of.items()}
 
 
 def _nodes(values: Any) -> Iterator[Node]:

@@ -28,10 +28,10 @@ def values_of(function: FunctionType) -> list[Any]:
     """Values of the names that are free in a function: its globals or builtins, and those of its closure now."""
     code, around, closure = function.__code__, function.__globals__, function.__closure__
     builtin: dict[str, Any] = _BUILTINS(function)
-    found = [around[name] if name in around else builtin.get(name, _ABSENT) for name in code.co_names]
+    values = [around[name] if name in around else builtin.get(name, _ABSENT) for name in code.co_names]
     if closure is not None:
-        found += map(_content, closure)
-    return found
+        values += map(_content, closure)
+    return values
 
 
 def named(function: Callable[..., Any], values: Sequence[Any]) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def key_of(function: Callable[..., Any], values: Sequence[Any], rows: int) -> Ha
 
 def key_of_reads(reads: Sequence[Read]) -> Hashable:
     """The same while the attributes that a compiled form has read are the same; it has their numbers as constants."""
-    numbers, found = int | float | np.generic, [getattr(module, name, _ABSENT) for module, name in reads]
-    return tuple(f"{type(value)} {value!r}" if isinstance(value, numbers) else _kind(value, 0) for value in found)
+    numbers, values = int | float | np.generic, [getattr(module, name, _ABSENT) for module, name in reads]
+    return tuple(f"{type(value)} {value!r}" if isinstance(value, numbers) else _kind(value, 0) for value in values)
 
 
 def is_array(value: Any) -> bool:

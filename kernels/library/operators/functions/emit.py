@@ -201,10 +201,10 @@ class _Cuda(_Writer):
     def members(self) -> list[tuple[str, str]]:
         """Names and types of the captured values: for an array, its address and its length."""
         arrays = self.function.arrays.items()
-        found = [
+        fields = [
             pair for name, of in arrays for pair in ((f"a_{name}", f"{self.elements[of.name]}*"), (f"a_{name}_length", "int64_t"))
         ]
-        return found + [(f"s_{name}", self.types[of]) for name, of in self.function.scalars.items()]
+        return fields + [(f"s_{name}", self.types[of]) for name, of in self.function.scalars.items()]
 
     def assign(self, name: str, value: str) -> None:
         self.write(f"{name} = {value};")

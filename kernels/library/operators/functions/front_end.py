@@ -35,11 +35,11 @@ def lower(function: Callable[..., Any], parameters: Mapping[str, Type], captured
     types: dict[str, Type] = {}
     while True:  # types of variables only grow, and there are four of them
         lowering = _Lowering(file, {name: parameters[name] for name in names}, captured, dict(types), rows)
-        falls_through = lowering.block(definition.body, lowering.body)
-        found = {name: of for name, of in lowering.types.items() if not name.startswith(KEPT)}
-        if found == types:
+        falls_through = lowering.lower_block(definition.body, lowering.body)
+        refined = {name: of for name, of in lowering.types.items() if not name.startswith(KEPT)}
+        if refined == types:
             break
-        types = found
+        types = refined
     if not _is_source_of(definition, function.__code__):
         reason = "this text is not what Python compiled: the file has changed since its import, or a tool rewrote the function"
         raise UserFunctionError(file, definition.lineno, reason)
@@ -65,13 +65,13 @@ def _definition(function: Callable[..., Any]) -> tuple[str, ast.FunctionDef]:
     file = code.co_filename
     try:
         lines, first = inspect.getsourcelines(code)  # of the code: a wrapped function's source is not the wrapper's
-        (found,) = ast.parse(textwrap.dedent("".join(lines))).body
+        (definition,) = ast.parse(textwrap.dedent("".join(lines))).body
     except (OSError, TypeError, SyntaxError, ValueError, TokenError):
-        found, first = None, code.co_firstlineno
-    if not isinstance(found, ast.FunctionDef):
+        definition, first = None, code.co_firstlineno
+    if not isinstance(definition, ast.FunctionDef):
         raise UserFunctionError(file, first, "a user function must be written with `def`, in a file")
-    ast.increment_lineno(found, max(first, 1) - 1)
-    return file, found
+    ast.increment_lineno(definition, max(first, 1) - 1)
+    return file, definition
 
 
 def _is_source_of(definition: ast.FunctionDef, code: CodeType) -> bool:
@@ -86,9 +86,9 @@ def _is_source_of(definition: ast.FunctionDef, code: CodeType) -> bool:
     except SyntaxError:
         waiting, same = [compile(ast.Module([definition], []), code.co_filename, "exec", dont_inherit=True)], _parts
     while waiting:
-        if same(found := waiting.pop()) == same(code):
+        if same(inner := waiting.pop()) == same(code):
             return True
-        waiting += [each for each in found.co_consts if isinstance(each, CodeType)]
+        waiting += [each for each in inner.co_consts if isinstance(each, CodeType)]
     return False
 
 
@@ -105,7 +105,7 @@ def _parts(code: CodeType) -> Any:
 class _Lowering(Calls):
     """One pass over a function."""
 
-    def block(self, statements: list[ast.stmt], into: list[Node]) -> bool:
+    def lower_block(self, statements: list[ast.stmt], into: list[Node]) -> bool:
         """Lower statements; whether control reaches their end."""
         outer, self.into, reached = self.into, into, True
         self.deeper(statements[0] if statements else ast.Pass())
@@ -162,7 +162,7 @@ class _Lowering(Calls):
         ends, known = [], []
         for statements, into in zip((node.body, node.orelse), branches, strict=True):
             self.assigned = set(before)
-            ends.append(self.block(statements, into))
+            ends.append(self.lower_block(statements, into))
             if ends[-1]:
                 known.append(self.assigned)
         self.assigned = set.intersection(*known) if known else before
@@ -203,7 +203,7 @@ class _Lowering(Calls):
         before, body = set(self.assigned), list[Node]()
         outer, self.into = self.into, body
         begin()
-        self.block(node.body, body)
+        self.lower_block(node.body, body)
         self.into, self.assigned = outer, before
         self.emit("loop", site, body)
 

@@ -56,9 +56,9 @@ class Values:
         if method is None or isinstance(node, ast.stmt):
             raise self.refused(node, f"{type(node).__name__} is not supported in a user function")
         self.deeper(node)
-        found: Node = method(node)
+        lowered: Node = method(node)
         self.level -= 1
-        return self.kept(found) if self.level % _CHAIN == _CHAIN - 1 else found
+        return self.kept(lowered) if self.level % _CHAIN == _CHAIN - 1 else lowered
 
     def deeper(self, node: ast.AST) -> None:
         """Enter a level of statements or expressions."""

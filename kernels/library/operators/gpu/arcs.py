@@ -13,13 +13,13 @@ from kernels.library.operators.cpu.orders import DTYPES, identity, ordered
 from kernels.library.operators.frontier import Frontier
 from kernels.library.operators.functions.tree import Function
 from kernels.library.operators.gpu.bits import list_marked, words_of
-from kernels.library.operators.gpu.compiled import C_TYPES, NUMBERS, Kernel, Program, failures, few_arcs, passed
+from kernels.library.operators.gpu.compiled import C_TYPES, NUMBERS, Program, ResidentKernel, failures, few_arcs, passed
 from kernels.library.operators.gpu.constants import CONTROL_WORDS, FIRST_OF, MARKED_ROWS, REPEAT_BLOCKS, REPEAT_THREADS
-from kernels.library.operators.gpu.groups import Groups, divided, groups_of, lanes_of
+from kernels.library.operators.gpu.groups import DegreeGroups, divided, groups_of, lanes_of
 from kernels.library.operators.gpu.search import Search, of_bits
 from kernels.library.operators.gpu.tiles.sweeps import TiledArcs, TiledSweep, arcs_for, tiled_sweep
 from kernels.library.operators.gpu.vertices import items_of
-from kernels.library.operators.plan import Found, Plan
+from kernels.library.operators.plan import Captured, Plan
 from kernels.library.operators.segments import segmented
 
 _NO_LANES, _NO_PLACES, _NO_PAIR = (None, None, None, 0), (None, None, 0, None), (None, None)  # null pointers
@@ -66,7 +66,7 @@ def program(before: Function | None, edge: Function, after: Function | None, col
     return Advance(kernels, DTYPES[own], start.dtype, start, finds, divisible, before is not None, once, tiled)
 
 
-def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Found) -> Frontier:
+def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Captured) -> Frontier:
     """Visit the arcs; waits for the GPU only if rows enter a frontier."""
     graph, made_of = frontier.graph, plan.program
     tiles = None
@@ -80,18 +80,18 @@ def run_advance(frontier: Frontier, csr: Csr, plan: Plan, values: Found) -> Fron
     kept = [cupy.empty(graph.num_vertices, of) for of in (made_of.own, made_of.total)] if count > 1 or tiles else _NO_PAIR
     places = search.places if search else _NO_PLACES
     bits, queue, capacity, size = places
-    found = bits, queue, -1 if search and marked else capacity, size, *failed.next(plan.functions)
+    outputs = bits, queue, -1 if search and marked else capacity, size, *failed.next(plan.functions)
     captured = passed(plan, values)
     if tiles:
-        _visit_tiles(frontier, (csr, tiles), made_of, kept, found, captured)
+        _visit_tiles(frontier, (csr, tiles), made_of, kept, outputs, captured)
     for number, part in enumerate(parts if frontier.size and not tiles else ()):
         turn = *kept, made_of.start, number, count
-        _visit(frontier, (csr, part, (csr is graph.out, number, count)), made_of, turn, found, captured)
+        _visit(frontier, (csr, part, (csr is graph.out, number, count)), made_of, turn, outputs, captured)
     if search is None:
         return Frontier(graph, frontier.rules, 0, listed=graph.derived.get(run_advance, lambda: graph.rows_by_id[:0]))
     if marked:
         list_marked(graph, *places)
-    return search.found()
+    return search.new_frontier()
 
 
 def _visit(
@@ -99,7 +99,7 @@ def _visit(
     arcs: tuple[Csr, Csr, Any],
     made_of: Advance,
     turn: tuple[Any, ...],
-    found: tuple[Any, ...],
+    outputs: tuple[Any, ...],
     captured: list[Any],
 ) -> None:
     graph, (csr, part, key), form, kernels = frontier.graph, arcs, frontier.form, made_of.kernels
@@ -109,10 +109,10 @@ def _visit(
         groups, threads, lanes = whole.groups, 1 << 62, lanes_of(graph, part, key)
     else:
         few = size <= THREADS and not hubs  # which the kernel divides itself
-        groups, threads, lanes = Groups(listed, None) if few else groups_of(part, listed), 32 * size, _NO_LANES
+        groups, threads, lanes = DegreeGroups(listed, None) if few else groups_of(part, listed), 32 * size, _NO_LANES
     weights = part.weights if part.weights is not None else graph.rows_by_id
     ways = groups.listed, groups.bounds, bits, part.offsets, part.indices, weights, csr.offsets
-    sweep = *ways, *hub_values_of(part, hubs, made_of), *turn, *found
+    sweep = *ways, *hub_values_of(part, hubs, made_of), *turn, *outputs
     shared = hubs > 0 and kernels.defined["HOW"] != FIRST_OF
 
     def run(name: str, threads: int, *more: Any) -> None:
@@ -130,7 +130,7 @@ def _visit_tiles(
     arcs: tuple[Csr, TiledArcs],
     made_of: Advance,
     kept: Sequence[Any],
-    found: tuple[Any, ...],
+    outputs: tuple[Any, ...],
     captured: list[Any],
 ) -> None:
     """What happens once for rows, around a sweep in the order of tiles: turns 0 and 2 of 3."""
@@ -140,8 +140,8 @@ def _visit_tiles(
     _, bits, rows = items_of(frontier)
     around = None, None, bits, csr.offsets, csr.indices, weights, csr.offsets, *_NO_PAIR, *kept, made_of.start
 
-    def run(kernels: Program, kernel: Kernel, turn: int, threads: int, *more: Any) -> None:
-        kernels.run(kernel, threads, *around, turn, 3, *found, *more, *captured)
+    def run(kernels: Program, kernel: ResidentKernel, turn: int, threads: int, *more: Any) -> None:
+        kernels.run(kernel, threads, *around, turn, 3, *outputs, *more, *captured)
 
     def run_rows(name: str, turn: int) -> None:
         run(made_of.kernels, made_of.kernels.kernel(name, form, graph, csr.weights), turn, rows, rows)
@@ -157,7 +157,7 @@ def _visit_tiles(
         run_rows("end_rows", 2)
 
 
-def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, values: Found, most: int, most_work: int) -> tuple[int, Frontier]:
+def run_repeat(frontier: Frontier, csr: Csr, plan: Plan, values: Captured, most: int, most_work: int) -> tuple[int, Frontier]:
     """Advance until nothing is found or there is more work, in one launch; the number of rounds, or -1 for more than `most`."""
     graph, made_of, failed = frontier.graph, plan.program, failures()
     if frontier.size > most_work:

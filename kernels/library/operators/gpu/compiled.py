@@ -13,7 +13,7 @@ from kernels.library.operators.functions.emit import cuda_members, cuda_of
 from kernels.library.operators.functions.errors import failure
 from kernels.library.operators.functions.tree import Function
 from kernels.library.operators.gpu.constants import FIRST_OF, LEAST_OF, MOST_OF, PRODUCT_OF, RECORD_WORDS, SUM_OF
-from kernels.library.operators.plan import Found, Plan
+from kernels.library.operators.plan import Captured, Plan
 
 C_TYPES = {"": "bool", "b": "bool", "i": "int64_t", "f": "float", "d": "double"}
 _FEW_LANES, _LANES = 4, 8  # that share a short row of a list
@@ -27,7 +27,7 @@ def few_arcs(graph: Graph) -> bool:
     return graph.num_arcs < _MANY_ARCS * graph.num_vertices
 
 
-class Kernel(NamedTuple):
+class ResidentKernel(NamedTuple):
     """A compiled kernel, how many of its blocks are resident, and the bytes of dynamic shared memory that each has."""
 
     function: Any
@@ -48,24 +48,24 @@ class Program:
         ]
         lines += [cuda_of(function, role) for role, function in functions.items()]
         members = {role: cuda_members(function) for role, function in functions.items()}
-        parameters = [f"{of} {role}_{name}" for role, found in members.items() for name, of in found]
+        parameters = [f"{of} {role}_{name}" for role, fields in members.items() for name, of in fields]
         held = "".join(f"    {role}::Captured {role}_;\n" for role in functions)
-        values = [f"{{{', '.join(f'{role}_{name}' for name, _ in found)}}}" for role, found in members.items()]
+        values = [f"{{{', '.join(f'{role}_{name}' for name, _ in fields)}}}" for role, fields in members.items()]
         lines += [f"struct Functions {{\n{held}}};"]
         lines += [f"#define CAPTURED_PARAMETERS {''.join(f', {each}' for each in parameters)}"]
         lines += [f"#define CAPTURED_VALUES const Functions functions{{{', '.join(values)}}};", ""]
         self.defined, self.cooperative, self.threads = defined, cooperative, threads
         self.source, self.text, self.functions = f"library/operators/gpu/{source}", "\n".join(lines), functions
-        self._kernels: dict[Any, Kernel] = {}
+        self._kernels: dict[Any, ResidentKernel] = {}
 
     def kernel(
         self, name: str, form: int, graph: Graph, weights: Array | None = None, tile: tuple[int, int] | None = None
-    ) -> Kernel:
+    ) -> ResidentKernel:
         """Kernel `name` for a form of frontier; `tile`: bits of the tiles, and bytes of dynamic shared memory of a block."""
         lanes = _FEW_LANES if few_arcs(graph) else _LANES
         key = name, form, cupy.cuda.runtime.getDevice(), lanes, tile
-        found = self._kernels.get(key)
-        if found is None:
+        made = self._kernels.get(key)
+        if made is None:
             device = cupy.cuda.Device()
             row = C_NAMES[np.dtype(graph.rows_by_id.dtype)]
             weight = "int64_t" if weights is None else C_NAMES[np.dtype(weights.dtype)]
@@ -75,11 +75,11 @@ class Program:
             text = "".join(f"#define {macro} {value}\n" for macro, value in chosen.items()) + self.text
             kernel = kernel_of(self.source, name, device.id, shared=shared, cooperative=self.cooperative, generated=text)
             resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.kernel.ptr, self.threads, shared)
-            found = Kernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
-            self._kernels[key] = found
-        return found
+            made = ResidentKernel(kernel, max(1, resident) * device.attributes["MultiProcessorCount"], shared)
+            self._kernels[key] = made
+        return made
 
-    def run(self, kernel: Kernel, threads: int, *arguments: Any) -> None:
+    def run(self, kernel: ResidentKernel, threads: int, *arguments: Any) -> None:
         """Launch a kernel with at most `threads` threads, and at most the blocks that are resident."""
         blocks = max(1, min(kernel.blocks, -(-threads // self.threads)))
         while not kernel.shared and blocks > 6 and (blocks % 2 == 0 or blocks % 3 == 0):
@@ -87,16 +87,16 @@ class Program:
         kernel.function((blocks,), (self.threads,), arguments, shared_mem=kernel.shared)
 
 
-def passed(plan: Plan, found: Found) -> list[Any]:
+def passed(plan: Plan, captured: Captured) -> list[Any]:
     """What functions capture, as a kernel takes it: of an array also its length."""
-    captured: list[Any] = []
-    for (arrays, scalars), values in zip(plan.taken, found, strict=True):
+    arguments: list[Any] = []
+    for (arrays, scalars), values in zip(plan.taken, captured, strict=True):
         for place in arrays:
             array = values[place]
-            captured += (array, array.size)
+            arguments += (array, array.size)
         for place, to in scalars:
-            captured.append(to(values[place]))
-    return captured
+            arguments.append(to(values[place]))
+    return arguments
 
 
 class Failures:
@@ -168,10 +168,10 @@ _FAILURES: dict[tuple[int, int], Failures] = {}  # kept when a thread ends: its 
 def failures() -> Failures:
     """Those of this thread on the current device."""
     key = cupy.cuda.runtime.getDevice(), get_ident()
-    found = _FAILURES.get(key)
-    if found is None:
-        found = _FAILURES[key] = Failures()
-    return found
+    record = _FAILURES.get(key)
+    if record is None:
+        record = _FAILURES[key] = Failures()
+    return record
 
 
 def check() -> None:

@@ -1,23 +1,8 @@
 """Constants that the CUDA sources of this folder share with Python."""
 
-from kernels.library.operators.constants import (  # noqa: F401
-    ALL,
-    ARC_BATCH,
-    BLOCK_DEGREE,
-    CHUNK,
-    DENSE,
-    HUB_DEGREE,
-    PART_BATCH,
-    READ_BATCH,
-    REDUCE_THREADS,
-    ROW_BATCH,
-    SPARSE,
-    THREADS,
-    WARP_DEGREE,
-)
-
 SUM_OF, PRODUCT_OF, LEAST_OF, MOST_OF, FIRST_OF = 1, 2, 3, 4, 5  # how values are combined; 0: not at all
 HUBS, BLOCK_ROWS, WARP_ROWS, SHORT_ROWS, GROUPS = 0, 1, 2, 3, 4  # groups of rows by degree, and how many these are
+LANES = 32  # rows of a segment, and threads of a warp
 RECORD_WORDS = 8  # int64 of a failure's record in functions.cuh
 CONTROL_WORDS = 19  # int64 of Control in repeat.cuh
 LANE_ARCS = 32  # that a lane tries alone for `collect="first"`
@@ -32,3 +17,4 @@ MANY_ROWS = 128  # of a warp, in a round that does not divide them into pieces
 PIECE = 128  # arcs of a row that a warp of a repeated advance takes at a time
 REPEAT_THREADS = 512  # of a block of a repeated advance
 REPEAT_BLOCKS = 2  # of a multiprocessor that a repeated advance has
+TILE_ROUND = 256  # tiles/: arcs of a tile that a warp visits at a time, and totals that it stages

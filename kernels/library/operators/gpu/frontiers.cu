@@ -1,4 +1,4 @@
-/* Sets of rows as bits: from lists, and back; and lists divided by degree. ROW is the type of a row. */
+/* Sets of rows as bits: from lists, and back; lists divided by degree, and the lanes of short rows. ROW is the type of a row. */
 #include "library/operators/gpu/frontiers.cuh"
 
 extern "C" __global__ void set_bits(const ROW* rows, int64_t size, uint32_t* bits) {
@@ -86,6 +86,27 @@ extern "C" __global__ void divide(const ROW* rows, int64_t size, const int64_t* 
                 if (group == each) {
                     listed[each * size + place] = (ROW)row;
                 }
+            }
+        }
+    }
+}
+
+/* A warp fills a segment: rows of fewer than 32 arcs are lanes, arc k of lane i is at `segment + 32 k + i`. Lanes are padded with
+   their own row, lanes beyond the last row with that; `lane_weights` holds zeros before, which remain in the padding. */
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+fill_lanes(const int64_t* offsets, int64_t num_rows, const ROW* indices, const void* weights, int weight_bytes,
+           const int64_t* segments, int64_t num_segments, int64_t first_lane, ROW* lanes, void* lane_weights) {
+    const int lane = threadIdx.x & 31;
+    for (int64_t segment = global_thread() / 32; segment < num_segments; segment += num_threads() / 32) {
+        const int64_t row = first_lane + 32 * segment + lane, last = num_rows - 1;
+        const int64_t first = row <= last ? offsets[row] : 0, found = row <= last ? offsets[row + 1] - first : 0;
+        const int64_t degree = found < WARP_DEGREE ? found : 0, start = segments[segment] + lane;
+        const ROW padding = (ROW)min(row, last);
+        const int64_t width = (segments[segment + 1] - segments[segment]) / 32;
+        for (int64_t k = 0; k < width; ++k) {
+            lanes[start + 32 * k] = k < degree ? indices[first + k] : padding;
+            if (k < degree) {
+                copy_element(weights, weight_bytes, first + k, lane_weights, start + 32 * k);
             }
         }
     }

@@ -28,7 +28,7 @@ class Search:
         self._memory, (self._number, bits, queue) = _memory_of(graph, max(1, self._most), listed)
         self.places = bits, queue, self._most, failed.zeroed()
 
-    def found(self) -> Frontier:
+    def new_frontier(self) -> Frontier:
         """The frontier; waits for the GPU."""
         (size, listed), graph, rules = self._failed.check().tolist(), self.frontier.graph, self.frontier.rules
         if size <= self._most and (self._listed or listed == size):
@@ -36,7 +36,7 @@ class Search:
         return of_bits(self.frontier, self._memory.words(self._number), size)
 
 
-class _Memory:
+class _SearchMemory:
     """Memory of several searches, allocated and cleared together: the bits of each, then the lists."""
 
     def __init__(self, graph: Graph, most: int, cleared: bool) -> None:
@@ -64,16 +64,16 @@ class _Memory:
         return rows
 
 
-def _memory_of(graph: Graph, most: int, cleared: bool) -> tuple[_Memory, tuple[int, int, int]]:
+def _memory_of(graph: Graph, most: int, cleared: bool) -> tuple[_SearchMemory, tuple[int, int, int]]:
     """Memory for one search, and its part of it, which nothing else gets.
 
     A thread has memory of its own, and so has a stream: CuPy's pool gives what is freed to the stream in which it was allocated.
     """
-    kept: dict[Any, _Memory] = graph.derived.get(_memory_of, dict)
+    kept: dict[Any, _SearchMemory] = graph.derived.get(_memory_of, dict)
     key = get_ident(), cupy.cuda.get_current_stream().ptr, most, cleared
     memory = kept.get(key)
     if memory is None:
-        memory = kept[key] = _Memory(graph, most, cleared)
+        memory = kept[key] = _SearchMemory(graph, most, cleared)
     part = memory.parts.pop()
     if not memory.parts:
         del kept[key]

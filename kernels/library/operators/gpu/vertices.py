@@ -9,7 +9,7 @@ from kernels.library.operators.frontier import Frontier
 from kernels.library.operators.functions.tree import Function
 from kernels.library.operators.gpu.compiled import C_TYPES, NUMBERS, Failures, Program, failures, passed
 from kernels.library.operators.gpu.search import Search
-from kernels.library.operators.plan import Found, Plan
+from kernels.library.operators.plan import Captured, Plan
 
 _DEFINED = {"compute": {"COMPUTES": 1}, "filter": {"FILTERS": 1}, "reduce": {}}
 
@@ -32,22 +32,22 @@ def items_of(frontier: Frontier) -> tuple[Any, Any, int]:
     return None, frontier.flags_form, frontier.graph.num_vertices
 
 
-def run_compute(frontier: Frontier, plan: Plan, found: Found, how: str) -> None:
+def run_compute(frontier: Frontier, plan: Plan, values: Captured, how: str) -> None:
     """Call the function for every row."""
-    _launch(frontier.graph, plan, "compute", failures(), (frontier.form, *items_of(frontier)), passed(plan, found))
+    _launch(frontier.graph, plan, "compute", failures(), (frontier.form, *items_of(frontier)), passed(plan, values))
 
 
-def run_filter(frontier: Frontier, plan: Plan, found: Found, how: str) -> Frontier:
+def run_filter(frontier: Frontier, plan: Plan, values: Captured, how: str) -> Frontier:
     """The rows for which the function holds."""
     sparse, failed = frontier.form == SPARSE, failures()
     search, name = Search(frontier, failed, listed=sparse), "filter_list" if sparse else "filter_words"
     bits, queue, capacity, size = search.places
-    more = [bits, size, queue, capacity, *passed(plan, found)]
+    more = [bits, size, queue, capacity, *passed(plan, values)]
     _launch(frontier.graph, plan, name, failed, (frontier.form, *items_of(frontier)), more)
-    return search.found()
+    return search.new_frontier()
 
 
-def run_reduce(frontier: Frontier, plan: Plan, found: Found, how: str) -> Any:
+def run_reduce(frontier: Frontier, plan: Plan, values: Captured, how: str) -> Any:
     """Combine the function's values."""
     (function,) = plan.functions
     assert function is not None
@@ -65,7 +65,7 @@ def run_reduce(frontier: Frontier, plan: Plan, found: Found, how: str) -> Any:
     if not levels[0]:
         failed.wait()
         return start
-    more = [start, failed.parts_of(start.nbytes // 4 * (sum(levels) + 1)), failed.on_host_result, *passed(plan, found)]
+    more = [start, failed.parts_of(start.nbytes // 4 * (sum(levels) + 1)), failed.on_host_result, *passed(plan, values)]
     _launch(frontier.graph, plan, "reduce", failed, (form, *items), more)
     failed.wait()
     return failed.result.view(start.dtype)[0]

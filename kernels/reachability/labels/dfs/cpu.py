@@ -12,13 +12,13 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
+from kernels.reachability.constants import LARGEST_PATH_SUM
 from kernels.reachability.keys import key
-from kernels.reachability.labels.dfs.constants import LARGEST_PATH_SUM
 from kernels.reachability.labels.dfs.root_paths import first_parents
-from kernels.reachability.labels.numbering import Rows
+from kernels.reachability.labels.numbering import DagArcs
 
 
-class Sizes(NamedTuple):
+class PathCounts(NamedTuple):
     """Paths from each node, and from the siblings before each arc's head; `overflow` if they do not fit int64."""
 
     paths: Array
@@ -26,7 +26,7 @@ class Sizes(NamedTuple):
     overflow: bool
 
 
-def find_parents(rows: Rows, roots: Array, order: Array, level: Array) -> tuple[Array, bool]:
+def find_parents(rows: DagArcs, roots: Array, order: Array, level: Array) -> tuple[Array, bool]:
     """Return the parents of the depth-first forest, and whether paths were compared.
 
     Rows and roots are in the order of visits; NO_ROW is the parent of a root.
@@ -37,11 +37,11 @@ def find_parents(rows: Rows, roots: Array, order: Array, level: Array) -> tuple[
     return cheapest_parents(rows, roots, order, sizes)[0], False
 
 
-def sort_rows(rows: Rows, salt: np.uint64) -> Rows:
+def sort_rows(rows: DagArcs, salt: np.uint64) -> DagArcs:
     """Sort each row by the keys of its arcs, then by node."""
     indices = rows.indices.copy()
     _sort_rows(rows.offsets, indices, salt)
-    return Rows(rows.offsets, indices)
+    return DagArcs(rows.offsets, indices)
 
 
 def sort_roots(roots: Array, num_nodes: int, salt: np.uint64) -> Array:
@@ -49,14 +49,14 @@ def sort_roots(roots: Array, num_nodes: int, salt: np.uint64) -> Array:
     return roots[np.argsort(_keys(roots, num_nodes, salt), kind="stable")]
 
 
-def count_paths(rows: Rows, order: Array) -> Sizes:
+def count_paths(rows: DagArcs, order: Array) -> PathCounts:
     """Count paths, from the last level up. O(C + M); stops at an overflow."""
     paths, before = np.ones(len(order), np.int64), np.empty(len(rows.indices), np.int64)
     overflow = _count_paths(*rows, order, paths, before)
-    return Sizes(paths, before, overflow)
+    return PathCounts(paths, before, overflow)
 
 
-def cheapest_parents(rows: Rows, roots: Array, order: Array, sizes: Sizes) -> tuple[Array, Array]:
+def cheapest_parents(rows: DagArcs, roots: Array, order: Array, sizes: PathCounts) -> tuple[Array, Array]:
     """Find the parents of the depth-first forest, from the first level down.
 
     Returns:
@@ -72,7 +72,7 @@ def cheapest_parents(rows: Rows, roots: Array, order: Array, sizes: Sizes) -> tu
     return parent, cost
 
 
-def _overflow(sizes: Sizes, roots: Array) -> bool:
+def _overflow(sizes: PathCounts, roots: Array) -> bool:
     """Whether the size of the virtual root, the largest sum, does not fit int64; the limit leaves a margin for float errors."""
     return sizes.overflow or float(sizes.paths[roots].sum(dtype=np.float64)) > LARGEST_PATH_SUM
 

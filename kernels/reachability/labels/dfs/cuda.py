@@ -6,10 +6,9 @@ import numpy as np
 from kernels.answers import Condensation, Labels
 from kernels.gpu.loader import launch
 from kernels.graph import NO_ROW, Array, Csr
+from kernels.reachability.constants import LARGEST_PATH_SUM, SWEEP_THREADS
 from kernels.reachability.keys import salt_of
-from kernels.reachability.labels.cuda_passes import Direction, Forests, choose_supports, measure, place_below_roots, widen
-from kernels.reachability.labels.dfs.constants import LARGEST_PATH_SUM
-from kernels.reachability.order.constants import SWEEP_THREADS
+from kernels.reachability.labels.passes_cuda import Forests, OrderedDag, choose_supports, measure, place_below_roots, widen
 from kernels.reachability.order.cuda import order_of
 
 _SOURCE = "reachability/labels/dfs/dfs.cu"
@@ -21,8 +20,8 @@ def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
     order = order_of(condensation)
     level, height = (cupy.empty(num_nodes, np.int32) for _ in range(2))
     first, last, low, post = (cupy.zeros((dimensions, num_nodes), row) for _ in range(4))
-    ahead = Direction(condensation.parents, condensation.children, height, order, False)
-    behind = Direction(condensation.children, condensation.parents, level, order, True)
+    ahead = OrderedDag(condensation.parents, condensation.children, height, order, False)
+    behind = OrderedDag(condensation.children, condensation.parents, level, order, True)
     measure(behind)
     supports, reaches, reached = choose_supports(condensation, level)
     measure(behind, None, reached)
@@ -49,7 +48,7 @@ def label(condensation: Condensation, dimensions: int, seed: int) -> Labels:
     return Labels("dfs", seed, level, height, low, post, first, last, supports, reaches, reached, compared)
 
 
-def count_paths(way: Direction) -> Array | None:
+def count_paths(way: OrderedDag) -> Array | None:
     """Count the paths that start at each node, int64 [C]; None if the counts do not fit int64."""
     num_nodes, row = len(way.order), way.order.dtype
     paths, overflow = cupy.zeros(num_nodes, np.int64), cupy.zeros(1, np.uint32)
@@ -58,7 +57,7 @@ def count_paths(way: Direction) -> Array | None:
     return None if int(overflow[0]) else paths
 
 
-def cheapest_parents(way: Direction, roots: Array, paths: Array) -> Array:
+def cheapest_parents(way: OrderedDag, roots: Array, paths: Array) -> Array:
     """Find parents by counts; the rows of `way.out` and `roots` are in the order of visits."""
     num_nodes, row = len(way.order), way.order.dtype
     parent: Array = cupy.full(num_nodes, NO_ROW, row)
@@ -71,15 +70,15 @@ def cheapest_parents(way: Direction, roots: Array, paths: Array) -> Array:
     return parent
 
 
-def first_parents(way: Direction, level: Array, salt: np.uint64, ascending: bool) -> Array:
+def first_parents(way: OrderedDag, level: Array, salt: np.uint64, ascending: bool) -> Array:
     """Find parents by comparing paths; takes C entries for each doubling of the depth."""
     num_nodes, row = len(way.order), way.order.dtype
     jumps = (int(level.max()) + 1).bit_length()
     ancestors, depth = cupy.full((jumps, num_nodes + 1), num_nodes, row), cupy.zeros(num_nodes + 1, np.int32)
     parent: Array = cupy.empty(num_nodes, row)
     sweep = way.into.offsets, way.into.indices, way.order, np.int64(num_nodes)
-    found = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
-    launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *found, ROW=row)
+    inputs = np.bool_(ascending), salt, np.int32(jumps), ancestors, depth, parent
+    launch(_SOURCE, "compare_paths", SWEEP_THREADS, num_nodes, *sweep, *inputs, ROW=row)
     return parent
 
 

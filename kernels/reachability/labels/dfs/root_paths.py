@@ -9,10 +9,10 @@ import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.graph import NO_ROW, Array
-from kernels.reachability.labels.numbering import Rows
+from kernels.reachability.labels.numbering import DagArcs
 
 
-def first_parents(rows: Rows, roots: Array, order: Array, num_levels: int) -> Array:
+def first_parents(rows: DagArcs, roots: Array, order: Array, num_levels: int) -> Array:
     """Parents of the depth-first forest; NO_ROW for roots. O((C + M) log L) time, C (log L + 3) entries for L levels."""
     num_nodes = len(order)
     ancestors = np.empty((max(1, num_levels.bit_length()), num_nodes + 1), order.dtype)

@@ -19,9 +19,9 @@ from kernels.graph import Array
 from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.columns import check_count, choose
-from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, check_count, choose
 from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.pages import MAGIC
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.ingest.formats.parquet.schema import ENCRYPTED
 from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
@@ -31,9 +31,8 @@ from pipeline.store.edges import LARGEST_GROUP
 BATCH = 2**18  # rows
 NAME = TEXT  # the type of ids that are strings
 _AS_ONE = "; write it as one"
-HEAD = 2**12  # bytes of a file from which its format is known
 _DAMAGED = "is not a complete Parquet file, or is damaged"
-Chosen = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
+TypedColumns = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
 _SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
 
@@ -61,17 +60,17 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     )  # fmt: skip
 
 
-def id_type(file: str, ends: Sequence[pa.Field], asked: str) -> pa.DataType:
-    """The type of two columns of ids, NAME or int64, if the configuration has `ids = ASKED`. Raises BadInput."""
+def id_type(file: str, ends: Sequence[pa.Field], ids: str) -> pa.DataType:
+    """The type of two columns of ids, NAME or int64, if the configuration states `ids`. Raises BadInput."""
     texts = [is_text(field.type) for field in ends]
     for field, text in zip(ends, texts, strict=True):
-        if not is_id(field.type) or (text and asked == "integer"):
+        if not is_id(field.type) or (text and ids == "integer"):
             wanted = f"not an integer type{'' if text else ' or string'}"
             raise BadInput(file, f"column {field.name!r} is {field.type}, {wanted}{_AS_ONE}")
-    if asked != "string" and len(set(texts)) > 1:
+    if ids != "string" and len(set(texts)) > 1:
         kinds = " and ".join(f"{field.name!r} is {field.type}" for field in ends)
         raise BadInput(file, f'column {kinds}; ids = "string" below [graph] reads both as strings')
-    return NAME if asked == "string" or texts[0] else pa.int64()
+    return NAME if ids == "string" or texts[0] else pa.int64()
 
 
 def is_parquet(path: Path, file: str) -> bool:
@@ -84,7 +83,7 @@ def begins_parquet(head: bytes, file: str) -> bool:
     """Whether these HEAD bytes are the first ones of a Parquet file. Raises BadInput if it is encrypted."""
     if head.startswith(ENCRYPTED_MAGIC) and b"\0" in head:  # not a text whose first word is PARENT
         raise BadInput(file, ENCRYPTED)
-    return head.startswith(FORMAT.magic)
+    return FORMAT.matches(head)
 
 
 def weight_type(file: str, field: pa.Field) -> pa.DataType:
@@ -121,9 +120,9 @@ def width_of(kind: pa.DataType) -> int:
         return 8
 
 
-def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, footer: Footer) -> Iterator[pa.Table]:
+def _tables(path: Path, parquet: pq.ParquetFile, file: str, columns: TypedColumns, footer: Footer) -> Iterator[pa.Table]:
     """Yield the rows: row groups on all cores, or small batches one after the other if a row group is large."""
-    metadata, names = parquet.metadata, [name for name, _ in chosen.values()]
+    metadata, names = parquet.metadata, [name for name, _ in columns.values()]
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     firsts = accumulate(sizes[:-1], initial=0) if sizes else ()
 
@@ -132,20 +131,20 @@ def _tables(path: Path, parquet: pq.ParquetFile, file: str, chosen: Chosen, foot
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
             footer.check_pages(number)  # here, because it holds the GIL, which decoding does not
             rows = opened.read_row_group(number, names, use_threads=False)
-            return pa.table({name: column_as(file, rows[of], of, kind, first) for name, (of, kind) in chosen.items()})
+            return pa.table({name: column_as(file, rows[of], of, kind, first) for name, (of, kind) in columns.items()})
 
-    found = 0
+    count = 0
     with parquet, reading(file):
         if max(sizes, default=0) <= LARGEST_GROUP:
             for table in map_in_order(read_group, enumerate(firsts), cores()):
-                found += len(table)
+                count += len(table)
                 yield table
         else:
             footer.check_all_pages()
             for batch in parquet.iter_batches(BATCH, columns=names):
-                yield pa.table({name: column_as(file, batch[of], of, kind, found) for name, (of, kind) in chosen.items()})
-                found += len(batch)
-        check_rows(found, metadata.num_rows, footer.nulls)
+                yield pa.table({name: column_as(file, batch[of], of, kind, count) for name, (of, kind) in columns.items()})
+                count += len(batch)
+        check_rows(count, metadata.num_rows, footer.nulls)
 
 
 def read_columns(path: Path, parquet: pq.ParquetFile, names: Sequence[str], limits: Limits) -> pa.Table:
@@ -223,4 +222,8 @@ def reading(file: str) -> Iterator[None]:
         raise BadInput(file, f"{_DAMAGED}: {error}") from error
 
 
-FORMAT = FileFormat("parquet", read, ("parquet",), b"PAR1", frozenset({"columns", "ids"}))
+def _matches(head: bytes) -> bool:
+    return head.startswith(MAGIC)
+
+
+FORMAT = FileFormat(read, ("parquet",), _matches, frozenset({"columns", "ids"}))

@@ -70,7 +70,7 @@ class Footer:
     def __init__(self, path: Path, schema: pq.ParquetSchema, names: Sequence[str], limits: Limits) -> None:
         """Raises Contradiction and Unreadable."""
         leaves = [schema.column(number) for number in range(len(schema))]
-        columns = {place: leaf for place, leaf in enumerate(leaves) if leaf.path in names}
+        columns = {position: leaf for position, leaf in enumerate(leaves) if leaf.path in names}
         if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
             raise Unreadable(f"columns {', '.join(map(repr, names))[:200]} are nested or ambiguous; rename them")
         self._path, self._limits, self._pages, self._lock = path, limits, 0, Lock()
@@ -87,18 +87,18 @@ class Footer:
         if sum(self._rows) != self._total or min(self._rows, default=0) < 0:
             raise Contradiction(f"its footer has {self._total} rows, but its row groups have {sum(self._rows)}")
         check_plain(footer)
-        found = columns_of(footer)
-        check_names(footer, found)
+        of_footer = columns_of(footer)
+        check_names(footer, of_footer)
         self._chunks: list[dict[str, Chunk]] = [{} for _ in groups]
         self.nulls, self.largest = 0, {}
-        for place, leaf in columns.items():
-            found.leaves[place].check()
+        for position, leaf in columns.items():
+            of_footer.leaves[position].check()
             for chunks, group in zip(self._chunks, groups, strict=True):
-                chunks[leaf.path] = chunk_of(group[1][place], leaf)
-                self.nulls += group[1][place][3].get(STATISTICS, {}).get(NULLS, 0)
+                chunks[leaf.path] = chunk_of(group[1][position], leaf)
+                self.nulls += group[1][position][3].get(STATISTICS, {}).get(NULLS, 0)
             if leaf.physical_type.startswith("INT"):
                 signed = not leaf.converted_type.startswith("U")
-                maxima = [group[1][place][3].get(STATISTICS, {}).get(MAXIMUM) for group in groups if group[3]]
+                maxima = [group[1][position][3].get(STATISTICS, {}).get(MAXIMUM) for group in groups if group[3]]
                 if None not in maxima:
                     values = (int.from_bytes(maximum, "little", signed=signed) for maximum in maxima)
                     self.largest[leaf.path] = max(values, default=0)
@@ -132,7 +132,7 @@ class Footer:
             self.check_pages(number)
 
 
-def check_rows(found: int, stated: int, stated_nulls: int, nulls: int = 0) -> None:
+def check_rows(rows: int, stated: int, stated_nulls: int, nulls: int = 0) -> None:
     """Raise Contradiction if another number of rows, or fewer nulls, were read than the footer states."""
-    if found != stated or nulls < stated_nulls:
-        raise Contradiction(f"{found} rows with {nulls} nulls were read, the footer states {stated} with {stated_nulls}")
+    if rows != stated or nulls < stated_nulls:
+        raise Contradiction(f"{rows} rows with {nulls} nulls were read, the footer states {stated} with {stated_nulls}")

@@ -10,12 +10,12 @@ _EXTENSION, _OF_SHAPES = b"ARROW:extension:name", (b"geoarrow.", b"ogc.")
 
 def geometries_of(schema: pa.Schema) -> set[str]:
     """Names of the columns that GeoParquet's metadata or GeoArrow's extension types call geometries or boxes around them."""
-    found = {field.name for field in schema if _name_of_type(field).startswith(_OF_SHAPES)}
+    geometries = {field.name for field in schema if _name_of_type(field).startswith(_OF_SHAPES)}
     with suppress(ValueError, AttributeError, TypeError, RecursionError):  # metadata of another form calls nothing a geometry
         for name, column in json.loads((schema.metadata or {}).get(b"geo", b"{}")).get("columns", {}).items():
             boxes = column.get("covering", {}).get("bbox", {})
-            found |= {name, *(path[0] for path in boxes.values() if isinstance(path, list) and len(path) > 1)}
-    return found
+            geometries |= {name, *(path[0] for path in boxes.values() if isinstance(path, list) and len(path) > 1)}
+    return geometries
 
 
 def _name_of_type(field: pa.Field) -> bytes:

@@ -93,11 +93,11 @@ def count_pages(file: int, where: str, chunk: Chunk, rows: int) -> int:
     at = chunk.start
     values = pages = 0
     while at < chunk.end:
-        found, end = _read_page(file, at, where, chunk)
-        values += found
+        of_page, end = _read_page(file, at, where, chunk)
+        values += of_page
         at = end
         pages += 1
-        if not found and pages > rows + _EMPTY_PAGES:
+        if not of_page and pages > rows + _EMPTY_PAGES:
             break
     if values != rows or at != chunk.end:
         raise Contradiction(f"{where}: the footer has {rows} rows in bytes up to {chunk.end}, its pages {values} up to {at}")

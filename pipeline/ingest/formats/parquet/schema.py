@@ -43,17 +43,17 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Columns:
+class FooterColumns:
     """The names of a footer's columns, and those with values; a nested column has several, or none."""
 
     tops: list[bytes]
     leaves: list[Leaf]
 
 
-def columns_of(footer: Mapping[int, Any]) -> Columns:
+def columns_of(footer: Mapping[int, Any]) -> FooterColumns:
     """The columns of a footer in its order. Raises what a malformed footer raises."""
     root, *elements = footer[2]
-    found = Columns([], [])
+    columns = FooterColumns([], [])
     around = [[(), root[5]]]  # the path of each group around an element, and how many elements it still has
     for element in elements:
         while not around[-1][1]:
@@ -63,15 +63,15 @@ def columns_of(footer: Mapping[int, Any]) -> Columns:
         around[-1][1] -= 1
         path = (*around[-1][0], element[4])
         if len(path) == 1:
-            found.tops.append(element[4])
+            columns.tops.append(element[4])
         if element.get(5):
             around.append([path, element[5]])
         elif 1 in element:
-            found.leaves.append(Leaf(path, element.get(6), element.get(10, {})))
-    return found
+            columns.leaves.append(Leaf(path, element.get(6), element.get(10, {})))
+    return columns
 
 
-def check_names(footer: Mapping[int, Any], columns: Columns) -> None:
+def check_names(footer: Mapping[int, Any], columns: FooterColumns) -> None:
     """Raise Contradiction if a row group, or the schema of Arrow in the footer, calls a column otherwise than its schema does.
 
     All columns are checked, because one that has lost its name may be one that would be read. The notes of pandas are not: they

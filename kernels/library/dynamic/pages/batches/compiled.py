@@ -22,9 +22,9 @@ class Runs(NamedTuple):
 
 def find_arcs(store: PageStore, runs: Runs, limits: Array) -> Array:
     """The last place below its limit at which each arc is in its source's list, or -1: int64 [K]."""
-    found, places = runs.located, np.full(len(runs.heads), -1, np.int64)
-    arrays = store.words, store.slots, found.pages, found.words, found.degrees, runs.starts, runs.heads, limits, places
-    over_items(ranges(len(found.pages), int(found.degrees.sum())), lambda part: _find_arcs(*arrays, *part))
+    lists, places = runs.located, np.full(len(runs.heads), -1, np.int64)
+    arrays = store.words, store.slots, lists.pages, lists.words, lists.degrees, runs.starts, runs.heads, limits, places
+    over_items(ranges(len(lists.pages), int(lists.degrees.sum())), lambda part: _find_arcs(*arrays, *part))
     return places
 
 

@@ -56,11 +56,11 @@ def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
 def delete(store: PageStore, batch: Batch) -> Counts:
     """As `kernels.library.dynamic.pages.batches.delete`."""
     arcs = _sort(store, batch)
-    asked = len(arcs.starts)
+    wanted = len(arcs.starts)
     arcs = arcs.taken(arcs.located.pages >= 0)
     places = _places(store, arcs)
-    found = places >= 0
-    arcs, places = arcs.taken(found), places[found]
+    are_there = places >= 0
+    arcs, places = arcs.taken(are_there), places[are_there]
     large = store.index[arcs.located.pages, 2] > 0
     any_large = bool(large.any())
     small, of_small = (arcs.taken(~large), places[~large]) if any_large else (arcs, places)
@@ -68,7 +68,7 @@ def delete(store: PageStore, batch: Batch) -> Counts:
     rewrite_pages(store, pages, firsts, small.located.slots, (None, None, of_small))
     if any_large:
         _delete_from_large(store, arcs.taken(large), places[large])
-    return Counts(len(places), 0, asked - len(places))
+    return Counts(len(places), 0, wanted - len(places))
 
 
 def _sort(store: PageStore, batch: Batch) -> _Sorted:
@@ -95,11 +95,11 @@ def _places(store: PageStore, arcs: _Sorted) -> Array:
     limits = _no_limits(chosen)
     while len(chosen):
         distinct = _Sorted(taken(arcs.batch, chosen), arcs.starts[chosen], arcs.located.taken(chosen))
-        found = find_arcs(store, _runs(distinct), limits)
-        places[chosen] = found
+        matches = find_arcs(store, _runs(distinct), limits)
+        places[chosen] = matches
         following = np.minimum(chosen + 1, len(places) - 1)
-        again = np.flatnonzero((found >= 0) & (chosen + 1 < len(places)) & ~arcs.starts[following])
-        chosen, limits = chosen[again] + 1, found[again]
+        again = np.flatnonzero((matches >= 0) & (chosen + 1 < len(places)) & ~arcs.starts[following])
+        chosen, limits = chosen[again] + 1, matches[again]
     return places
 
 
@@ -232,7 +232,7 @@ def _shorten_large(store: PageStore, located: Located, degrees: Array) -> None:
         erased = first[owner] + new[owner] + np.arange(len(owner), dtype=np.int64, like=owner) - ends[owner]
         slots = store.slots[erased]
         store.splice(erased, np.zeros(len(erased), np.int64, like=erased), slots[:0])
-        store.give_back(slots)
+        store.release(slots)
 
 
 def _write(store: PageStore, places: Array, batch: Batch) -> None:

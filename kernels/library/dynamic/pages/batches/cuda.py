@@ -37,7 +37,7 @@ def insert(store: PageStore, batch: Batch, unique: bool) -> Counts:
     """As `kernels.library.dynamic.pages.batches.insert`."""
     if not len(batch.src):
         return Counts(0, 0, 0)
-    work = _Work(store, batch)
+    work = _SortedBatch(store, batch)
     work.find(inserts=True, unique=unique)
     if unique:
         work.search_large()
@@ -55,7 +55,7 @@ def delete(store: PageStore, batch: Batch) -> Counts:
     """As `kernels.library.dynamic.pages.batches.delete`."""
     if not len(batch.src):
         return Counts(0, 0, 0)
-    work = _Work(store, batch._replace(weights=None))
+    work = _SortedBatch(store, batch._replace(weights=None))
     work.find(inserts=False, unique=False)
     work.delete_from_small()
     places = minus_ones(work.number, np.int64)
@@ -69,11 +69,11 @@ def delete(store: PageStore, batch: Batch) -> Counts:
     if counters[PAGES]:
         freed = cupy.empty(counters[PAGES], np.int64)
         work.splice(freed[:0], freed)
-        store.give_back(freed)
+        store.release(freed)
     return Counts(counters[CHANGED], 0, work.number - counters[CHANGED])
 
 
-class _Work:
+class _SortedBatch:
     """A sorted batch, and what is known of its arcs and of the pages that it touches; batches.cuh describes the arrays."""
 
     def __init__(self, store: PageStore, batch: Batch) -> None:
@@ -87,7 +87,7 @@ class _Work:
         keys, order = sort(keys, None if weights is None else cupy.arange(self.number, dtype=np.uint32), 0, 2 * bits)
         self.arcs = keys, number, np.int32(bits)
         self.weights = weights if weights is None or order is None else weights[order]
-        self.found, self.slots = (cupy.empty(self.number, np.int32) for _ in range(2))
+        self.slot_pages, self.slots = (cupy.empty(self.number, np.int32) for _ in range(2))
         self.states, self.counters = cupy.empty(self.number, np.int8), cupy.zeros(COUNTERS, np.int64)
         self.sums: Any = None
 
@@ -119,7 +119,7 @@ class _Work:
         if again:
             self.counters[:ABSENT] = 0
         how = np.bool_(inserts), np.bool_(store.complete), np.bool_(unique), np.bool_(again)
-        results = self.found, self.slots, self.states, self.counters
+        results = self.slot_pages, self.slots, self.states, self.counters
         words, _, size = self.pages()
         self.launch("order", "find_vertices", self.number, words, index, pages, size, *self.arcs, *how, *results)
         self.firsts = cupy.empty(store.num_pages + 1, np.int64)
@@ -137,7 +137,7 @@ class _Work:
                 self.counters[PAGES:] = 0
             keys, number, _ = self.arcs
             results = places, self.states, self.counters
-            self.launch("large", "settle_large", self.number, index, keys, number, self.found, *results)
+            self.launch("large", "settle_large", self.number, index, keys, number, self.slot_pages, *results)
 
     def insert_into_small(self, unique: bool, touched: Any, counter: int) -> None:
         """Insert into pages with enough free words; plan the others."""
@@ -197,7 +197,7 @@ class _Work:
         store = self.store
         words, weights, size = self.pages()
         sums = self.firsts, self.sums
-        results = self.found, pointer(self.weights), self.states
+        results = self.slot_pages, pointer(self.weights), self.states
         self.launch("large", "append_to_large", self.number, words, weights, store.index, size, *self.arcs, *sums, *results)
         self._finish_large(inserts=True)
 
@@ -205,10 +205,10 @@ class _Work:
         """Move the last neighbours of large lists to the places of deleted ones."""
         (words, weights, size), index, number = self.pages(), self.store.index, self.arcs[1]
         holes, gone = (cupy.zeros(self.number, np.int8) for _ in range(2))
-        lists = self.firsts, self.sums, self.found
+        lists = self.firsts, self.sums, self.slot_pages
         self.launch("large", "mark_holes", self.number, words, index, number, *lists, places, self.states, holes, gone)
         targets, sums = cupy.empty(self.number, np.int64), np.cumsum(holes, dtype=np.int64)
-        self.launch("large", "list_holes", self.number, number, self.firsts, self.found, places, holes, sums, targets)
+        self.launch("large", "list_holes", self.number, number, self.firsts, self.slot_pages, places, holes, sums, targets)
         moved = gone, np.cumsum(gone, dtype=np.int64), targets
         self.launch("large", "fill_holes", self.number, words, weights, index, size, number, *lists, *moved)
         self._finish_large(inserts=False)

@@ -10,7 +10,7 @@
 #define WEIGHT_WORDS (READS_WEIGHTS ? LANE_ARCS * (int)sizeof(WEIGHT) / 4 : 4) /* 32 bits each */
 #define AHEAD (READS_WEIGHTS && sizeof(WEIGHT) == 4) /* read weights a round before their use */
 #define NEEDS_SEGMENTS (HOW || TAKES_ROW || CAN_FAIL || INPUT == DENSE)
-#define ACTIVITY_WORDS (CHUNK_ARCS / 32 + 2)
+#define ACTIVITY_WORDS (TILE_CHUNK_ARCS / 32 + 2)
 #define ROWS_AHEAD 2 /* rows of segments that a lane reads a round before */
 #define FIND_BATCH 4 /* segments of a lane that are looked up at a time */
 

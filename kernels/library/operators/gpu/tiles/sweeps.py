@@ -8,10 +8,10 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.gpu.constants import TILE_CHUNK_ARCS
 from kernels.gpu.devices import spare_bytes
 from kernels.gpu.loader import fitting
 from kernels.gpu.tiles.bands import ALIGNED, Band, band_limits, ordered_tasks
-from kernels.gpu.tiles.constants import CHUNK_ARCS
 from kernels.graph import Array, Csr, Graph
 from kernels.library.operators.constants import ALL, DENSE
 from kernels.library.operators.cpu.orders import ordered
@@ -20,7 +20,7 @@ from kernels.library.operators.functions.accesses import held_arrays
 from kernels.library.operators.functions.emit import cuda_element
 from kernels.library.operators.functions.tree import Function
 from kernels.library.operators.gpu.compiled import Program, few_arcs
-from kernels.library.operators.gpu.tiles.constants import TILE_ROUND
+from kernels.library.operators.gpu.constants import TILE_ROUND
 
 _THREADS, _FEW_THREADS = 1024, 512  # of a block; these, if a function takes more registers
 _MOST_BITS, _LEAST_BITS = 15, 11  # a tile has 2^11 to 2^15 heads
@@ -77,15 +77,15 @@ def tiled_sweep(roles: dict[str, Function | None], defined: dict[str, Any], tota
     """The sweep of these functions; None if it has to have another order, or reads and changes nothing of the neighbours."""
     edge = roles["edge"]
     assert edge is not None
-    found = held_arrays(edge)
-    if not found or how in ("first", "product") or ordered(how, total):
+    held = held_arrays(edge)
+    if not held or how in ("first", "product") or ordered(how, total):
         return None
-    names = sorted(found, key=lambda name: -edge.arrays[name].itemsize)  # so that each array is aligned
+    names = sorted(held, key=lambda name: -edge.arrays[name].itemsize)  # so that each array is aligned
     ends = np.cumsum([edge.arrays[name].itemsize for name in names]).tolist()
     places = zip(names, [0, *ends], strict=False)
     more: dict[str, Any] = {
         "HELD_ARRAYS(DO)": " ".join(f"DO({name}, {cuda_element(edge, name)}, {before})" for name, before in places),
-        "CHANGED_ARRAYS(DO)": " ".join(f"DO({name}, {update})" for name, update in found.items() if update),
+        "CHANGED_ARRAYS(DO)": " ".join(f"DO({name}, {update})" for name, update in held.items() if update),
         "HELD_BYTES": ends[-1],
         "TAKES_ROW": int(bool({"row", "own"} & {*edge.parameters}) or any(site.kind == "steps" for site in edge.sites)),
         "CAN_FAIL": int(bool(edge.sites)),
@@ -94,7 +94,7 @@ def tiled_sweep(roles: dict[str, Function | None], defined: dict[str, Any], tota
     more["TILE_THREADS"] = threads = _FEW_THREADS if many_registers else _THREADS
     warps = threads // 32
     totals = warps * TILE_ROUND * {"b": 1, "i": 8, "f": 4, "d": 8}[total] if how else 0
-    activity = warps * (CHUNK_ARCS // 32 + 2) * 4 if not how else 0
+    activity = warps * (TILE_CHUNK_ARCS // 32 + 2) * 4 if not how else 0
     holding = replace(edge, held=tuple(names))
     kernels = Program("tiles/sweep.cuh", roles | {"edge": holding}, defined | more, threads)
     return TiledSweep(kernels, holding, ends[-1], totals + activity)

@@ -1,4 +1,4 @@
-"""The parts of CuPy's compiler that `kernels.gpu.loader` replaces."""
+"""The parts of CuPy's compiler that `kernels.gpu.cupy_internals` replaces."""
 
 _empty_file_preprocess_cache: dict = {}
 

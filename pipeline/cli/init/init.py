@@ -1,0 +1,106 @@
+"""The command `graphmill init`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.cli.options import NO_OPTIONS, RunOptions
+
+if TYPE_CHECKING:
+    from pipeline.cli.init.look import Seen
+
+
+def init(
+    graph: str, /, *, to: Path = Path(), at: str = "02:15", timezone: str = "Etc/UTC", options: RunOptions = NO_OPTIONS
+) -> None:
+    """Look at a graph file, and write a configuration and a deployment for it.
+
+    ```
+    graphmill init people.csv
+    graphmill init streets.csv --src from --dst to --weight seconds --at 03:00 --timezone Europe/Berlin
+    ```
+
+    The command writes NAME.toml for `graphmill run`, with a comment at each key, and NAME.deployment.yaml for `python -m flows
+    deploy`. Existing files are not overwritten. Only the beginning of the graph file is read; `graphmill check NAME.toml` reads
+    all of it.
+
+    Args:
+        graph: A graph file: a local path, or a URL that fsspec opens.
+        to: Folder of both files. Default: the current folder.
+        at: Time of day of the nightly run.
+        timezone: Time zone of `at`, as in the IANA database.
+    """
+    import re
+    from shlex import quote
+
+    from pipeline.cli.init.look import look
+    from pipeline.cli.init.write import configuration, deployment
+    from pipeline.cli.output import accomplish
+    from pipeline.config.changes import DiffOptions
+    from pipeline.config.loading import checked
+    from pipeline.errors import BadConfig
+    from pipeline.store.workspace import require_outside
+
+    to = checked(DiffOptions, "options", output=to).output
+    require_outside(to)
+    if graph.endswith(".toml"):
+        raise BadConfig(f"{graph}: is a configuration; init takes a graph file")
+    cron = _cron(at, timezone)
+    config = options.config(graph, Path("out"))
+    seen = look(config.graph)
+    name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
+    output = config.output if options.out else to.absolute() / "out" / name
+    given = {"graph": seen.graph.model_copy(update={"name": config.graph.title}), "output": output}
+    config = config.model_copy(update=given)
+    run = to.absolute() / f"{name}.toml"
+    texts = {run: configuration(config, seen, run.parent)}
+    texts[run.with_suffix(".deployment.yaml")] = deployment(run, seen, cron, timezone)
+    for path in texts:
+        if path.exists():
+            raise BadConfig(f"{path}: already exists; remove it, or choose another --name or --to")
+    _show(graph, seen)
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    accomplish("both files are written")
+    plan = run.with_suffix(".deployment.yaml")
+    print(f"\nwrote {run}: the configuration, with comments\nwrote {plan}: a deployment, every night at {at} {timezone}")
+    file, deployed = quote(str(run)), quote(str(plan))
+    print(f"\nnext:\n  graphmill check {file}\n  graphmill run {file}\n  python -m flows deploy {deployed}")
+
+
+def _cron(at: str, timezone: str) -> str:
+    from zoneinfo import available_timezones
+
+    from pipeline.errors import BadConfig
+
+    hour, _, minute = at.partition(":")
+    if not (hour.isdecimal() and minute.isdecimal() and len(minute) == 2 and int(hour) < 24 and int(minute) < 60):
+        raise BadConfig(f"--at {at}: is not a time of day such as 02:15")
+    if timezone not in available_timezones():
+        raise BadConfig(f"--timezone {timezone}: is not a time zone such as Etc/UTC or Europe/Berlin")
+    return f"{int(minute)} {int(hour)} * * *"
+
+
+def _show(file: str, seen: "Seen") -> None:
+    from pipeline.redaction import quoted
+    from pipeline.units import size
+
+    graph, columns, sample = seen.graph, seen.graph.columns, seen.sample
+    said = "as stated" if seen.stated else "by default for this format; `directed = false` reads each line in both directions"
+    rows = {
+        "format": f"{seen.format}{', compressed' if seen.compressed else ''}{f', {size(seen.bytes)}' if seen.bytes else ''}",
+        "direction": f"{'directed' if seen.directed else 'undirected'} ({said})",
+    }
+    if sample:
+        rows["columns"] = ", ".join(f"{name} ({kind})" for name, kind in sample.kinds.items())
+        if seen.format != "parquet":
+            rows["header line"] = "yes" if graph.header else "no: columns have numbers"
+        guessed = ", ".join(f"{end} {seen.reasons[end]}" for end in ("src", "dst") if end in seen.reasons)
+        rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
+        why = f" (guessed: {seen.reasons['weight']})" if "weight" in seen.reasons else ""
+        rows["weights"] = f"{columns.weight}{why}" if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
+        rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"
+    rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
+    print(quoted(file))
+    for what, text in rows.items():
+        print(f"  {what:<12} {quoted(text)}")

@@ -1,0 +1,46 @@
+"""The command `matrix`."""
+
+from pathlib import Path
+
+from pipeline.cli.arguments import Number
+from pipeline.cli.options import SNAP, SnapOptions
+from pipeline.cli.products import write
+
+
+def matrix(
+    graph: str,
+    /,
+    *,
+    out: Path,
+    sources: str | None = None,
+    targets: str | None = None,
+    cutoff: Number | None = None,
+    proof: str = "every",
+    backend: str = "auto",
+    cluster: str = "none",
+    snap: SnapOptions = SNAP,
+) -> None:
+    """Write the shortest distances from sources to targets, as a table with the columns source, target and distance.
+
+    ```
+    graphmill matrix out/roads --sources schools.csv --targets homes.parquet --cutoff 9000 --out out/to-schools
+    ```
+
+    A file of vertices is Parquet or CSV with one column of ids, or text with one vertex per line.
+
+    Args:
+        graph: A run (`DIR/latest`, or its output folder `DIR`) whose stored graph is still there; a graph file; or the `.toml`
+            file of a graph.
+        out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
+        sources: File of the sources. Default: all vertices.
+        targets: File of the targets. Default: all vertices.
+        cutoff: Largest distance. Pairs that are farther apart, or not connected, have no row. By default all pairs have a row,
+            and the distance is null if they are not connected.
+        proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as
+            fast for few targets, and prove one tree of each batch of sources.
+        backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
+        cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
+            with a table `[cluster]`.
+    """
+    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "backend": backend}
+    write("matrix", graph, out, cluster, **options, **snap.given)

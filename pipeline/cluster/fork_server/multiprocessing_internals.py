@@ -1,0 +1,39 @@
+"""What the project uses of Python's `multiprocessing` that Python does not document: here only, tried with Python 3.11 to 3.13.
+
+Without one of the names, a run with local workers ends with an AttributeError. `tests/cluster/local/test_internals.py` fails if
+Python changes one.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, process
+from typing import Any
+
+
+@contextmanager
+def socket_in(folder: str) -> Iterator[None]:
+    """Let a fork server that starts in the block have its socket in `folder`, whose path has to be short.
+
+    By itself it makes a folder, which nobody removes if the run is killed.
+    """
+    settings = process.current_process()._config  # type: ignore[attr-defined]
+    before = settings.get("tempdir")
+    settings["tempdir"] = folder
+    try:
+        yield
+    finally:
+        settings["tempdir"] = before
+
+
+def kill_fork_server() -> None:
+    """Kill the fork server of this process, if there is one, and wait for its end. The next one may start afterwards.
+
+    Python itself ends it with this process, which is too late for clusters of one process that follow each other.
+    """
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is not None:
+        os.kill(server._forkserver_pid, signal.SIGKILL)  # its children hold nothing that is needed, either
+        with suppress(FileNotFoundError):
+            server._stop()

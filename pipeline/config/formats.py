@@ -1,0 +1,19 @@
+"""The formats of source files: the name of each in a configuration, and where `pipeline.ingest.formats` declares it.
+
+To add one, write its module and list it here (docs/adding-a-format.md). Detection tries the formats in this order, binary ones
+first.
+"""
+
+FORMATS = {
+    "dimacs": "dimacs:FORMAT",
+    "arcs": "dimacs:ARCS",
+    "edges": "counted:FORMAT",
+    "pace": "pace:FORMAT",
+    "matrix-market": "matrix_market:FORMAT",
+    "snap": "snap:FORMAT",
+    "konect": "snap:KONECT",
+    "csv": "delimited:CSV",
+    "tsv": "delimited:TSV",
+    "gra": "gra:FORMAT",
+    "parquet": "parquet:FORMAT",
+}

@@ -1,0 +1,23 @@
+"""The tables of products in a run's configuration, one module for each, and the options of the commands of products."""
+
+from typing import ClassVar
+
+from pipeline.config.cluster import ClusterConfig
+from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo
+
+
+class ProductOptions(Model):
+    """Options of a command that writes a product, as in `RunConfig`."""
+
+    VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
+    output: LocalFolder
+    sources: File | None = None
+    snap_limit: Metres = Snap.limit
+    snap_to: SnapTo = Snap.to
+    backend: Choice = "auto"
+    cluster: ClusterConfig = ClusterConfig()
+
+    @property
+    def snap(self) -> Snap:
+        """See `RunConfig.snap`."""
+        return Snap(self.snap_limit, self.snap_to)

@@ -1,0 +1,110 @@
+"""Coordinates of vertices: those of a file beside the source, and those that the source's own format has."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline.config.graph import GraphConfig, Limits, NodeColumns
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import chunks
+from pipeline.ingest.formats import dimacs
+from pipeline.ingest.formats.detect import by_name
+from pipeline.ingest.formats.format import HEAD, TABLES
+from pipeline.ingest.formats.parquet import begins_parquet
+from pipeline.ingest.formats.text import Text
+from pipeline.ingest.nodes import read_nodes
+from pipeline.ingest.opening import Opened, watched
+from pipeline.ingest.source import Stored
+from pipeline.ingest.writer import write
+from pipeline.store.facts import EdgeFacts
+from pipeline.store.names import VertexNames
+from pipeline.tables.points import COORDINATES
+
+_SCHEMA = pa.schema(
+    [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
+)
+
+
+def write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: VertexNames | None, facts: EdgeFacts) -> int:
+    """Write the coordinates that a file has, and return how many vertices have some. Raises BadInput for another file."""
+    url = content.source.url
+    if is_table(url, content.peek(HEAD)):
+        table = coordinates_of(content, graph.limits, names, graph.node_columns)
+        write(folder / COORDINATES, _SCHEMA, iter([table]))
+        return len(table)
+    if names is not None:
+        raise BadInput(url, "has integer ids, but the ids of the graph are strings")
+    vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
+    write(folder / COORDINATES, _SCHEMA, watched(batches, content, graph.limits))
+    _require_each_once(url, folder, vertices)
+    if facts.first_id is not None and facts.declared_vertices != vertices:
+        raise BadInput(url, f"declares {vertices} vertices, but {facts.source.path} declares {facts.declared_vertices}")
+    return vertices
+
+
+def write_own(read: Opened, folder: Path, limits: Limits) -> int | None:
+    """Write the coordinates that a format has, and return how many vertices have some; None if the format has none.
+
+    Raises BadInput for values that are not degrees, for a vertex that has coordinates twice, and beyond `limits.edges` rows.
+    """
+    if read.edges.coordinates is None:
+        return None
+    file = read.content.source.url
+    rows = write(folder / COORDINATES, _SCHEMA, watched(_few(file, read.edges.coordinates, limits), read.content, limits))
+    vertices = np.sort(_vertices(folder))
+    if len(again := np.flatnonzero(vertices[1:] == vertices[:-1])):
+        raise BadInput(file, f"vertex {vertices[again[0]]} has coordinates twice")
+    return rows
+
+
+def _few(file: str, tables: Iterator[pa.Table], limits: Limits) -> Iterator[pa.Table]:
+    rows = 0
+    for table in tables:
+        rows += len(table)
+        if rows > limits.edges:
+            raise BadInput(file, f"has coordinates of more than {limits.edges} vertices, the limit (graph.limits.edges)")
+        _require_degrees(file, table, "x", "y")
+        yield table
+
+
+def is_table(file: str, head: bytes) -> bool:
+    """Whether a file is Parquet, by its first HEAD bytes, or CSV or TSV, by its name. Raises BadInput if it is encrypted."""
+    return begins_parquet(head, file) or by_name(file) in TABLES
+
+
+def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns) -> pa.Table:
+    """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
+
+    Raises BadInput as `read_nodes`, and for what is not a number of degrees.
+    """
+    table = read_nodes(content, limits, names, columns, (columns.x, columns.y))
+    _require_degrees(content.source.url, table, columns.x, columns.y)
+    degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (columns.x, columns.y), strict=True)}
+    return pa.table({"vertex": table["vertex"], **degrees}).drop_null()
+
+
+def _require_degrees(file: str, table: pa.Table, x: str, y: str) -> None:
+    """Raise BadInput for a longitude or latitude that is not one; nulls are none."""
+    for name, most in ((x, 180), (y, 90)):
+        known = table[name].drop_null().cast(pa.float64()).to_numpy()
+        if len(known) and not (fits := np.abs(known) <= most).all():
+            raise BadInput(file, f"{name} {known[~fits][0]} is not in -{most}..{most} degrees")
+
+
+def _require_each_once(file: str, folder: Path, vertices: int) -> None:
+    """Raise BadInput unless the `vertices` rows of the coordinates that were written contain each of 1..vertices."""
+    seen = np.zeros(vertices, bool)
+    seen[_vertices(folder) - 1] = True
+    if not seen.all():
+        raise BadInput(file, f"vertex {int(np.argmin(seen)) + 1} has no coordinates, another vertex has them twice")
+
+
+def _vertices(folder: Path) -> Array:
+    """The column `vertex`, int64, of the coordinates that were written."""
+    with pq.ParquetFile(folder / COORDINATES, pre_buffer=False) as parquet:
+        vertices: Array = parquet.read(["vertex"])["vertex"].to_numpy()
+        return vertices

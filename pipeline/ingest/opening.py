@@ -1,0 +1,96 @@
+"""Open a source as what it is: decompressed, its format detected, its edges read while they are iterated."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from pipeline import progress
+from pipeline.config.graph import GraphConfig, Limits
+from pipeline.config.model import MIB
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import chunks, is_plain, saved
+from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.detect import binary_format, detect
+from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.text import Text
+from pipeline.ingest.source import Source, Stored, stored
+from pipeline.runtime.threads import ahead
+
+AHEAD = 1  # chunks
+
+
+@dataclass
+class Opened:
+    """A source whose edges are being read."""
+
+    format: str
+    content: Stored
+    edges: EdgeList
+    text: Text | None  # of a format of lines
+    on_disk: Path | None  # the file itself, if it is on this machine and not compressed
+
+
+@contextmanager
+def opened(source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None) -> Iterator[Opened]:
+    """Begin to read a source.
+
+    Args:
+        weight: Type of the weights of a text: int64, or float64.
+        folder: For the copy of a binary file that is compressed or remote; the folder of temporary files by default.
+
+    Raises:
+        BadInput: The format is unknown, or an option of `graph` does not apply to it.
+    """
+    url = source.url
+    with stored(source) as content:
+        on_disk, stream = source.local if is_plain(content) else None, chunks(content, graph.limits)
+        first = next(stream, b"")
+        stream = chain([first], stream)
+        name = binary_format(first) if graph.format == "auto" else graph.format
+        entry = FORMATS[name] if name else None
+        if isinstance(entry, FileFormat) and name and first.strip():
+            _require_options(url, name, graph, entry.options)
+            with saved(on_disk, stream, folder) as path:
+                yield Opened(name, content, entry.read(path, url, graph), None, on_disk)
+            return
+        text = Text(url, stream, graph.limits)
+        name = name or detect(text.head, url, graph)
+        entry = FORMATS[name]
+        assert not isinstance(entry, FileFormat)
+        _require_options(url, name, graph, entry.options)
+        with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
+            yield Opened(name, content, entry.read(text, graph, weight), text, on_disk)
+
+
+def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
+    """Raise BadInput if the configuration names columns, a header or a delimiter for a format without them."""
+    columns = graph.columns
+    given = {
+        "columns": bool(columns.src or columns.dst or columns.weight),
+        "header": not graph.header,
+        "delimiter": graph.delimiter is not None,
+        "ids": graph.ids != "auto",
+    }
+    for option, is_given in given.items():
+        if is_given and option not in options:
+            raise BadInput(file, f"graph.{option} is given, but does not apply to format {name}")
+
+
+def watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, rows: int | None = None) -> Iterator[pa.Table]:
+    """State the progress, in rows if there will be `rows`. Raises BadInput for more CPU time than the file's size allows."""
+    used, read = time.process_time(), 0
+    for table in tables:
+        yield table
+        read += len(table)
+        if time.process_time() - used > limits.seconds * max(1, content.size / MIB):
+            reason = f"takes more than {limits.seconds:g} s of CPU time per MiB, the limit (graph.limits.seconds)"
+            raise BadInput(content.source.url, reason)
+        if rows is None:
+            progress.reached(content.bytes, content.total, "bytes")
+        else:
+            progress.reached(read, rows, "edges")

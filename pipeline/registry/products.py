@@ -1,0 +1,143 @@
+"""The products, in the order in which a run makes and shows them."""
+
+from kernels.algorithm import Column
+from kernels.registry import BY_NAME
+from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
+
+_NO_FACILITY = "no further facility is connected with the vertex"
+_NO_AREA = "no triangle of vertices is within the threshold"
+_THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
+_ALL = (
+    Product(
+        name="matrix",
+        help="distances from sources to targets",
+        command="pipeline.cli.products.matrix:matrix",
+        options="pipeline.config.products.matrix:MatrixOptions",
+        tables=(
+            ProductTable(
+                name="matrix",
+                step="pipeline.steps.products.matrix:tabulate_matrix",
+                columns=(
+                    SOURCE,
+                    Column("target", "int64", "external id", key=True),
+                    Column("distance", "distance", "sum of weights", "the source does not reach the target"),
+                ),
+            ),
+        ),
+    ),
+    Product(
+        name="trees",
+        help="shortest paths from sources to every vertex",
+        command="pipeline.cli.products.trees:trees",
+        options="pipeline.config.products:ProductOptions",
+        tables=(
+            ProductTable(
+                name=BY_NAME["sssp"].table_name,
+                step="pipeline.steps.products.trees:tabulate_trees",
+                columns=BY_NAME["sssp"].columns,
+            ),
+        ),
+    ),
+    Product(
+        name="nearest",
+        help="nearest of given facilities, such as hospitals, for every vertex",
+        configuration="pipeline.config.products.nearest:NearestConfig",
+        gpu_memory="pipeline.steps.products.nearest:gpu_memory",
+        cpu=0.018,
+        tables=(
+            ProductTable(
+                name="nearest",
+                title="Nearest facilities",
+                step="pipeline.steps.products.nearest:tabulate_nearest",
+                report="pipeline.report.products.nearest:show",
+                values=lambda near, trees, vertices, _: 3 * vertices * min(near.count, trees),
+                columns=(
+                    VERTEX,
+                    Column("rank", "int64", "1 for the nearest", key=True),
+                    Column("facility", "int64", "external id", _NO_FACILITY),
+                    Column("distance", "distance", "sum of weights", _NO_FACILITY),
+                ),
+            ),
+        ),
+    ),
+    Product(
+        name="isochrones",
+        help="how much is within given distances of each source",
+        configuration="pipeline.config.products.isochrones:IsochronesConfig",
+        require="pipeline.steps.products.isochrones:require_isochrones",
+        cpu=0.021,
+        tables=(
+            ProductTable(
+                name="isochrones",
+                title="Isochrones",
+                step="pipeline.steps.products.isochrones:tabulate_isochrones",
+                report="pipeline.report.products.isochrones:show",
+                values=lambda config, trees, *_: trees * len(config.thresholds) * (2 + len(config.sums)),
+                columns=(SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
+            ),
+            ProductTable(
+                name="isochrone_vertices",
+                title="Vertices of isochrones",
+                switch="vertices",
+                step="pipeline.steps.products.isochrones:tabulate_reached",
+                columns=(SOURCE, VERTEX, Column("distance", "distance", "sum of weights")),
+            ),
+            ProductTable(
+                name="isochrone_polygons",
+                title="Areas of isochrones",
+                switch="polygons",
+                step="pipeline.steps.products.polygons:tabulate_polygons",
+                columns=(
+                    SOURCE,
+                    _THRESHOLD,
+                    Column("geometry", "binary", "the area within the threshold, as WKB", _NO_AREA),
+                ),
+                geometry="MultiPolygon",
+            ),
+        ),
+    ),
+    Product(
+        name="closeness",
+        help="how near each vertex is to all that it reaches",
+        configuration="pipeline.config.products.closeness:ClosenessConfig",
+        cpu=0.012,
+        tables=(
+            ProductTable(
+                name="closeness",
+                title="Closeness",
+                step="pipeline.steps.products.closeness:tabulate_closeness",
+                report="pipeline.report.products.closeness:show",
+                values=lambda _, trees, *__: 4 * trees,
+                columns=(
+                    VERTEX,
+                    Column("reached", "int64", "vertices that it reaches, itself included"),
+                    Column("total", "distance", "sum of the distances to them"),
+                    Column("eccentricity", "distance", "sum of weights, the largest distance to one of them"),
+                    Column("closeness", "float64", "1 over a sum of weights"),
+                ),
+            ),
+        ),
+    ),
+    Product(
+        name="flows",
+        help="number of shortest paths that use each arc",
+        configuration="pipeline.config.products.flows:FlowsConfig",
+        cpu=0.028,
+        tables=(
+            ProductTable(
+                name="flows",
+                title="Flows",
+                step="pipeline.steps.products.flows:tabulate_flows",
+                report="pipeline.report.products.flows:show",
+                values=lambda _, trees, vertices, arcs: 2 * arcs,
+                columns=(
+                    Column("src", "int64", "external id", key=True),
+                    Column("dst", "int64", "external id", key=True),
+                    Column("flow", "int64", "paths"),
+                ),
+            ),
+        ),
+    ),
+)
+PRODUCTS = {product.name: product for product in _ALL}
+TABLES = {table.name: table for product in _ALL for table in product.tables}

@@ -1,0 +1,123 @@
+"""What the tables of a run show: they are read and drawn, each once, and what was found is sorted for the page."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kernels.cpu.parallel import over_items
+from kernels.graph import Array
+from pipeline.report.change_tables import movement
+from pipeline.report.charts import Chart
+from pipeline.report.charts.distributions import degree_chart
+from pipeline.report.findings.stages import ReportedGraph, StageReader, TableFindings, mapped, maps_of
+from pipeline.report.products import ReportContext, shown
+from pipeline.report.reaching import Reaching
+from pipeline.report.results import Result, Top
+from pipeline.signals import beside
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
+
+if TYPE_CHECKING:
+    from pipeline.report.atlas import Atlas, Map, Marker
+
+MARKED_PLACES, NAMED_PLACES = 500, 12  # of a product, on its map
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the tables show.
+
+    Attributes:
+        atlas: Where the maps are from; None without coordinates, or without a stage that has a map.
+        not_drawn: Charts and maps that a reader may expect, and why they are missing.
+        results: Stage to its results.
+        products: The results of the products.
+        tops: Table to its first rows in a stated order.
+        arcs_traversed: Stage with sources to the number of arcs that leave reached vertices, over all sources.
+        reaching: The section on reachability.
+    """
+
+    graph: ReportedGraph
+    atlas: "Atlas | None"
+    charts: list[Chart]
+    maps: list["Map"]
+    not_drawn: list[str]
+    results: dict[str, Result]
+    products: list[Result]
+    tops: dict[str, list[Top]]
+    arcs_traversed: dict[str, int]
+    reaching: Reaching | None
+
+
+def read_and_draw(
+    edges: Folder, graph: Folder, answers: Mapping[str, Folder], products: Sequence[Folder] = (), changes: Folder | None = None
+) -> Findings:
+    """What the tables of stages, by their names in order, of products and of changes show."""
+    reported = ReportedGraph.of(edges, graph)
+    moving = beside(partial(movement, changes, reported.vertices, reported.names, reported.measure)) if changes else None
+    degrees = TableFindings(Result("Degrees"))
+    degrees.add(degree_chart(reported.vertices), "No vertex has an arc: there is no degree to draw.")
+    by_step = {product.manifest.step: product for product in products}
+    context = ReportContext(reported.vertices, reported.unit, by_step, reported.coordinates is not None)
+    parts = {step: shown(product, context) for step, product in by_step.items()}
+    drawn = [part.drawn for part in parts.values() if part.drawn]
+    stages = mapped(answers)
+    count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
+    atlas, why_not = _atlas_for(graph, reported, lambda: count + bool(moving and moving.result()))
+    degrees.not_drawn += why_not
+    reader = StageReader(reported, atlas, stages)
+    by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=len(answers) > 1), strict=True))
+    if moving and (moved_and_chart := moving.result()):
+        moved, chart = moved_and_chart
+        degrees.maps += [atlas.changes(moved)] if atlas else []
+        degrees.charts += [chart] if chart else []
+    if atlas:
+        degrees.maps += [of.on(atlas, _markers(atlas, reported, of.marked, of.what)) for of in drawn]
+        degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
+    return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
+
+
+def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int]) -> "tuple[Atlas | None, list[str]]":
+    """The atlas of `count()` maps, or None and the reason why there is none."""
+    if reported.coordinates is None or not len(reported.coordinates.ids):
+        return None, ["No map: the graph has no coordinates."]
+    if not (maps := count()):
+        return None, ["No map: no stage with a map ran."]
+    from pipeline.report.atlas import Atlas  # with matplotlib's colours, which take long to import
+
+    return Atlas(graph, reported.coordinates, reported.vertices.ids, maps, reported.text), []
+
+
+def _markers(atlas: "Atlas", graph: ReportedGraph, vertices: Array | None, what: str) -> Sequence["Marker"]:
+    """Markers of the places of a product, with names if they are few."""
+    if vertices is None:
+        return ()
+    few = len(vertices) <= NAMED_PLACES
+    return atlas.markers({int(one): f"{what} {graph.text(int(one))}" if few else "" for one in vertices[:MARKED_PLACES]})
+
+
+def _sorted(
+    graph: ReportedGraph,
+    atlas: "Atlas | None",
+    degrees: TableFindings,
+    by_stage: Mapping[str, TableFindings],
+    products: Mapping[str, Result],
+) -> Findings:
+    """The findings by their kinds, those on degrees first, with the names of vertices."""
+    every = [degrees, *by_stage.values()]
+    results = {stage: graph.named(of.result) for stage, of in by_stage.items()}
+    of_products = {step: graph.named(result) for step, result in products.items()}
+    return Findings(
+        graph=graph,
+        atlas=atlas,
+        charts=[chart for of in every for chart in of.charts],
+        maps=[drawn for of in every for drawn in of.maps],
+        not_drawn=[reason for of in every for reason in of.not_drawn],
+        results=results,
+        products=[*of_products.values()],
+        tops={tables.table_of(stage): result.tops for stage, result in results.items()}
+        | {tables.table_of(step): result.tops for step, result in of_products.items()},
+        arcs_traversed={stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None},
+        reaching=next((of.reaching for of in every if of.reaching), None),
+    )

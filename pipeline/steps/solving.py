@@ -1,0 +1,64 @@
+"""The stages of a run: their answers, each followed by its proof, and the tables of vertices that are made from answers."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from functools import partial
+from typing import NamedTuple
+
+from pipeline.config.run import RunConfig, StageName
+from pipeline.progress.shown import Steps
+from pipeline.registry.stages import ALWAYS, STAGES
+from pipeline.runtime.memory import return_unused
+from pipeline.runtime.threads import concurrently
+from pipeline.steps.places import as_made
+from pipeline.steps.publication.results import Results
+from pipeline.steps.runtime import Runtime
+from pipeline.steps.stages import run_stage
+from pipeline.steps.verify import prove
+from pipeline.store.manifest import Folder
+
+
+class Input(NamedTuple):
+    """What the stages of a run compute on."""
+
+    edges: Folder
+    graph: Folder  # the stored graph
+    sources: list[int]  # external ids
+
+
+def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
+    """Compute and prove the answers of all stages, as many at the same time as memory allows."""
+    edges, graph, sources = given
+    needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
+    at_once = runtime.stages_at_once(graph)
+    ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0
+    no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
+
+    def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
+        return_unused()
+        answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
+        answer = as_made(answer, edges, graph, runtime)
+        return_unused()
+        tables = [threads.submit(partial(copy_context().run, make)) for make in _tables_of(stage, answer, given, runtime, steps)]
+        if no_cores_left:
+            wait(tables)
+        proof = steps(f"proof-{stage}", prove, graph, answer, config.oracle, runtime)
+        return_unused()
+        return answer, proof, tables
+
+    in_turn = sorted(needed, key=lambda stage: not any(table.slow for table in STAGES[stage].tables))
+    with ThreadPoolExecutor() as threads:
+        solved = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
+    of_needed = [solved[stage] for stage in needed]
+    derived = [table.result() for *_, tables in of_needed for table in tables]
+    answers, proofs = [solved[stage][0] for stage in config.stages], [proof for _, proof, _ in of_needed]
+    return Results(config.graph.title, edges, graph, answers, proofs, derived=[*filter(None, derived)])
+
+
+def _tables_of(
+    stage: StageName, answer: Folder, given: Input, runtime: Runtime, steps: Steps
+) -> list[Callable[[], Folder | None]]:
+    """The steps that make tables of vertices from the answer of a stage; publication requires that it was proved."""
+    tables = [(table.name, table.resolve("step")) for table in STAGES[stage].tables]
+    return [partial(steps, name, step, given.edges, given.graph, answer, runtime) for name, step in tables]
