@@ -59,7 +59,7 @@ def key(name: str, what: str) -> str:
 def summary(published: Folder) -> str:
     """Tables and steps of a run, as Markdown."""
     facts = RunFacts.of(published)
-    graph, proofs = facts.graph, facts.proofs
+    graph, proofs, custom = facts.graph, facts.proofs, facts.custom or {}
     lines = [
         f"# {escaped(graph.name)}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
         f"Published in {code(published.path)}. Its layout and the answers are proved.",
@@ -68,7 +68,7 @@ def summary(published: Folder) -> str:
         "",
         "| table | rows | proof |\n|---|---:|---|",
         *(
-            f"| {cells([table, f'{described.rows:,}', proof_of_table(table, proofs).how])} |"
+            f"| {cells([table, f'{described.rows:,}', proof_of_table(table, proofs, custom).how])} |"
             for table, described in facts.tables.items()
         ),
         "\n| step | seconds | |\n|---|---:|---|",

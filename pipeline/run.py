@@ -20,7 +20,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
-from pipeline.steps.products.configured import products_of, require_products
+from pipeline.steps.products.configured import custom_of, products_of, require_products
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
@@ -100,7 +100,8 @@ def _with_queries(config: RunConfig, results: Results, runtime: Runtime, steps: 
 
 
 def _with_products(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
-    """The results with products, and with the hierarchy from which they were made."""
+    """The results with the user's own stages and with products, and with the hierarchy from which these were made."""
+    results = replace(results, custom=[steps(name, step, runtime) for name, step in custom_of(config, results.graph)])
     if not (configured := [*products_of(config, results.edges, results.graph)]):
         return results
     from pipeline.steps.derived.hierarchy import steps_of, stored_steps

@@ -117,7 +117,7 @@ def _sorted(
         results=results,
         products=[*of_products.values()],
         tops={tables.table_of(stage): result.tops for stage, result in results.items()}
-        | {step: result.tops for step, result in of_products.items()},
+        | {tables.table_of(step): result.tops for step, result in of_products.items()},
         arcs_traversed={stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None},
         reaching=next((of.reaching for of in every if of.reaching), None),
     )

@@ -38,7 +38,7 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
     if names is None:
         raise BadConfig("named: needs a graph whose ids are strings; the ids of this graph are integers")
     step, name = table.manifest.step, tables.table_of(table.manifest.step)
-    described = tables.columns(name)
+    described = tables.columns(name, schema=pq.read_schema(tables.files(table.path)[0]))
     ids = [column.name for column in described if column.unit.startswith("external id")]
     ids = [column for column in ids if (name, column) != ("vertices", "vertex")]  # which has column `id` next to it
     keys = tables.keys(name)

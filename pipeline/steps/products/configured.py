@@ -7,6 +7,7 @@ from pipeline.config.run import RunConfig
 from pipeline.registry.products import PRODUCTS
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
+from pipeline.tables.definitions import CUSTOM
 
 
 def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tuple[str, Callable[[Runtime], Folder]]]:
@@ -16,8 +17,22 @@ def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tup
             yield written.name, partial(written.resolve("step"), edges, graph, table)
 
 
+def custom_of(config: RunConfig, graph: Folder) -> Iterator[tuple[str, Callable[[Runtime], Folder]]]:
+    """The names of the steps of the stages that the user wrote, each with its function."""
+    if config.custom:
+        from pipeline.steps.custom.table import tabulate_custom
+
+        for stage in config.custom:
+            yield CUSTOM + stage.name, partial(tabulate_custom, graph, stage)
+
+
 def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> None:
-    """Raise what the products of a configuration would raise for wrong vertices, thresholds or columns, before the stages run."""
+    """Raise, before the stages run, what products and the user's own stages would raise for wrong vertices, columns or files."""
+    if config.custom:
+        from pipeline.steps.custom.table import require_custom
+
+        for stage in config.custom:
+            require_custom(stage)
     if config.files_of_vertices:
         from pipeline.steps.products.vertices import read_vertices
 
