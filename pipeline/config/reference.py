@@ -152,7 +152,9 @@ def _default(field: FieldInfo) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML: text, a number, a truth value or a list."""
+    """A value as TOML: text, a number, a truth value, a list or a table."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(one)}" for key, one in value.items()) + " }" if value else "{}"
     if isinstance(value, bool | list | tuple | str):
         return json.dumps(value, ensure_ascii=False)
     return f"{value:_}" if isinstance(value, int) and value > 9999 else str(value)
@@ -168,6 +170,9 @@ def _type(part: dict[str, Any]) -> str:
         return f"list: {_type(part['items'])}"
     if "const" in part:
         return f"`{toml(part['const'])}`"
+    if part["type"] == "object":
+        values = part.get("additionalProperties")
+        return f"table: {_type(values)}" if values else "table"
     words = {"string": "text", "boolean": "boolean", "number": "number", "integer": "integer"}[part["type"]]
     bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
     if part.get("exclusiveMinimum", 1) < part.get("minimum", 0):  # implied

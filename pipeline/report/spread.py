@@ -1,7 +1,7 @@
 """Places on a plane for the vertices of a small graph without coordinates, so that the report can draw it.
 
-Each component is laid out by stress majorization (Gansner, Koren and North, "Graph drawing by stress majorization", 2004): distances on the
-plane come near those in the graph. Components are then packed in rows, the largest first.
+Each component is laid out by stress majorization (Gansner, Koren and North, "Graph drawing by stress majorization", 2004):
+distances on the plane come near those in the graph. Components are then packed in rows, the largest first.
 """
 
 import math
@@ -64,13 +64,14 @@ def _turned(places: Array) -> Array:
     centred = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     signs = np.sign(axes[np.arange(2), np.abs(axes).argmax(axis=1)])
-    return centred @ (axes * signs[:, None]).T
+    turned: Array = centred @ (axes * signs[:, None]).T
+    return turned
 
 
 def _corners(extents: list[Array]) -> list[Array]:
     """The lower left corners of boxes in rows, whose width follows from their area."""
     boxes = [extent + _GAP for extent in extents]
-    width = max(math.sqrt(1.6 * sum(float(np.prod(box)) for box in boxes)), max(float(box[0]) for box in boxes))
+    width = max(math.sqrt(1.6 * sum(float(np.prod(box)) for box in boxes)), *(float(box[0]) for box in boxes))
     corners, left, bottom, height = [], 0.0, 0.0, 0.0
     for across, up in boxes:
         if left and left + across > width:
