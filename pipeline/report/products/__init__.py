@@ -15,7 +15,6 @@ from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, number
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
-from pipeline.tables.definitions import CUSTOM
 
 if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
@@ -82,11 +81,7 @@ class ReportContext:
 
 
 def shown(product: Folder, context: ReportContext) -> ProductPart:
-    """The part of the report on one table: that of its entry, or the number of its rows; or that of a user's stage."""
-    if product.manifest.step.startswith(CUSTOM):
-        from pipeline.report.products.custom import show
-
-        return show(product, context)
+    """The part of the report on one table: that of its entry, or the number of its rows."""
     table = TABLES[product.manifest.step]
     if table.report:
         part: ProductPart = table.resolve("report")(product, replace(context, title=table.title))

@@ -32,8 +32,8 @@ def schema_of(custom: CustomConfig) -> pa.Schema:
 def checked(returned: Any, custom: CustomConfig, num_vertices: int) -> Answer:
     """What `solve` returned, on the host, each array of its column's type.
 
-    Raises BadInput for another set of columns, a value that is no array of `num_vertices` entries or whose type the column cannot
-    hold exactly, and a row that no vertex has.
+    Raises BadInput for another set of columns, a value that is not an array of `num_vertices` entries or whose type the column
+    cannot hold exactly, and a row that no vertex has.
     """
     if not isinstance(returned, Mapping):
         raise BadInput(custom.file, f"solve returned {type(returned).__name__}, not a dictionary of arrays by their columns")
@@ -53,11 +53,11 @@ def _checked(values: Any, name: str, kind: str, file: str, num_vertices: int) ->
     wanted = np.dtype("int64" if kind == VERTEX else kind)
     if not np.can_cast(values.dtype, wanted, "safe"):
         raise BadInput(file, f"solve returned {values.dtype} for {name}, which a column of type {kind} cannot hold exactly")
-    found: Array = np.ascontiguousarray(to_host(values), wanted)
-    if kind == VERTEX and (wrong := np.flatnonzero((found < NO_ROW) | (found >= num_vertices))).size:
-        reason = f"solve returned {found[wrong[0]]} for {name} of row {wrong[0]}, which is no row of a vertex, nor -1 for none"
+    exact: Array = np.ascontiguousarray(to_host(values), wanted)
+    if kind == VERTEX and (wrong := np.flatnonzero((exact < NO_ROW) | (exact >= num_vertices))).size:
+        reason = f"solve returned {exact[wrong[0]]} for {name} of row {wrong[0]}; it must be the row of a vertex, or -1 for none"
         raise BadInput(file, reason)
-    return found
+    return exact
 
 
 def table_of(answer: Answer, custom: CustomConfig, graph: Graph) -> pa.Table:

@@ -24,7 +24,7 @@ SOLVE, CERTIFY = "solve", "certify"
 
 
 @dataclass(frozen=True)
-class Program:
+class UserProgram:
     """The text of a user's file; it is sent to workers, which need not have the file."""
 
     file: str  # absolute
@@ -83,7 +83,7 @@ class Program:
         return {"file": self.file, "text": self.text}
 
 
-def read_program(file: str) -> Program:
+def read_program(file: str) -> UserProgram:
     """Read a user's file without running it.
 
     Raises:
@@ -104,4 +104,4 @@ def read_program(file: str) -> Program:
         raise BadInput(path, f"is not Python: {getattr(error, 'msg', error)}", getattr(error, "lineno", None)) from None
     if not any(isinstance(node, ast.FunctionDef) and node.name == SOLVE for node in tree.body):
         raise BadInput(path, f"defines no function {SOLVE}; a custom stage needs `def solve(graph, options)`")
-    return Program(str(path), text)
+    return UserProgram(str(path), text)

@@ -13,7 +13,7 @@ from pipeline.config.custom import KEY, CustomConfig
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.runtime.backend import Backend
 from pipeline.steps.custom.answers import Answer, answer_of, checked, first_difference, schema_of, table_of
-from pipeline.steps.custom.program import CERTIFY, SOLVE, Program, read_program
+from pipeline.steps.custom.program import CERTIFY, SOLVE, UserProgram, read_program
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts
@@ -29,7 +29,7 @@ CODE = Code((__name__,))
 TABLE_RULE = "the table has its columns, and every vertex once and in order"
 
 
-def require_custom(custom: CustomConfig) -> Program:
+def require_custom(custom: CustomConfig) -> UserProgram:
     """The program of a stage.
 
     Raises:
@@ -88,14 +88,14 @@ def _at(function: Callable[[TaskContext], Result], context: TaskContext, _: int)
     return function(context)
 
 
-def _answer(graph: Folder, program: Program, custom: CustomConfig, context: TaskContext) -> Answer:
+def _answer(graph: Folder, program: UserProgram, custom: CustomConfig, context: TaskContext) -> Answer:
     given = context.whole_graph(graph).graph
     with context.turn():
         return checked(program.call(SOLVE, given, dict(custom.options)), custom, given.num_vertices)
 
 
 def _solve(
-    graph: Folder, program: Program, custom: CustomConfig, attempts: Path, context: TaskContext
+    graph: Folder, program: UserProgram, custom: CustomConfig, attempts: Path, context: TaskContext
 ) -> tuple[float, int, list[Path]]:
     """Solve, and write the files of the table under names that no other attempt has; seconds, rows and these paths."""
     started = time.perf_counter()
@@ -109,7 +109,7 @@ def _solve(
     return seconds, len(table), written
 
 
-def _proved(graph: Folder, program: Program, custom: CustomConfig, folder: Path, runtime: Runtime) -> tuple[str, list[str]]:
+def _proved(graph: Folder, program: UserProgram, custom: CustomConfig, folder: Path, runtime: Runtime) -> tuple[str, list[str]]:
     """How the table was proved, and the rules that were checked."""
     if program.certifies:
         _only(runtime, partial(_certify, graph, program, custom, folder))
@@ -126,7 +126,7 @@ def _read_back(graph: Folder, custom: CustomConfig, folder: Path, context: TaskC
     return answer
 
 
-def _certify(graph: Folder, program: Program, custom: CustomConfig, folder: Path, context: TaskContext) -> None:
+def _certify(graph: Folder, program: UserProgram, custom: CustomConfig, folder: Path, context: TaskContext) -> None:
     given, answer = context.whole_graph(graph).graph, _read_back(graph, custom, folder, context)
     with context.turn():
         here = {name: np.asarray(values, like=given.ids) for name, values in answer.items()}
@@ -141,12 +141,12 @@ def _certify(graph: Folder, program: Program, custom: CustomConfig, folder: Path
 
 
 def _compare(
-    graph: Folder, program: Program, custom: CustomConfig, folder: Path, again: Backend | None, context: TaskContext
+    graph: Folder, program: UserProgram, custom: CustomConfig, folder: Path, again: Backend | None, context: TaskContext
 ) -> None:  # fmt: skip
     """Require the table of the answer, and the same bytes if it is solved again."""
     answer = _read_back(graph, custom, folder, context)
-    if again and (found := first_difference(answer, _answer(graph, program, custom, context))):
-        column, row = found
+    if again and (difference := first_difference(answer, _answer(graph, program, custom, context))):
+        column, row = difference
         vertex = int(context.whole_graph(graph).graph.ids[row])
         raise ProofFailed(
             f"{custom.name}: {column} of vertex {vertex} is not the same on the GPU and on the CPU; "

@@ -71,5 +71,5 @@ class CustomConfig(Model):
     )
     # What `solve` and `certify` get as `options`.
     options: Annotated[dict[str, Any], AfterValidator(_are_options), WithJsonSchema({"type": "object"})] = Field(
-        default_factory=dict, examples=[{"rounds": 10}]
+        default={}, examples=[{"rounds": 10}]
     )
