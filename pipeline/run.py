@@ -12,7 +12,6 @@ from pipeline.cluster.lazy_cluster import cluster_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import Damaged
 from pipeline.ingest.again import steadily
-from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds
 from pipeline.progress.shown import Call, Steps, showing
 from pipeline.reading import FromSource, Read
@@ -20,7 +19,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
-from pipeline.steps.products.configured import custom_of, products_of, require_products
+from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
@@ -67,9 +66,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         runtime = Runtime(work, backend, cluster, held, snap=config.snap)
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
-        for file in (*config.files_of_vertices, *config.files_of_pairs):  # before the graph is read
-            locate(file).require_local()
-
+        require_files(config)
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)

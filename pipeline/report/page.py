@@ -20,7 +20,7 @@ from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.proved import counted_proofs
-from pipeline.steps.publication.results import Results, custom_facts_of, proofs_of
+from pipeline.steps.publication.results import Results, custom_facts_of, proof_of_custom, proofs_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import CustomFacts, ProductFacts
 from pipeline.store.manifest import Folder
@@ -63,14 +63,13 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "ingest": edges.manifest,
         "layout": graph.manifest,
         "machine": machine,
-        "stages": [_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
+        "stages": [
+            *(_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()),
+            *map(_custom, results.custom, findings.products[len(results.products) :]),
+        ],
         "products": [
-            {
-                "title": shown.title,
-                "proof": proofs_of_tables.get(table),
-                "proved": custom[table].proved if table in custom else "",
-            }
-            for table, shown in zip(_made(results), findings.products, strict=True)
+            {"title": shown.title, "proof": proofs_of_tables.get(product.manifest.step), "proved": ""}
+            for product, shown in zip(results.products, findings.products, strict=False)
         ],
         "changed_arcs": facts.arcs - _arcs_read(edges, facts),
         "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
@@ -95,11 +94,6 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     for result in listed:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
-
-
-def _made(results: Results) -> list[str]:
-    """The tables of products, and then of the user's stages."""
-    return [tables.table_of(step.manifest.step) for step in (*results.products, *results.custom)]
 
 
 def _listed(top: Top) -> dict[str, Any]:
@@ -145,12 +139,31 @@ def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findi
     facts, arcs = facts_of_answer(answer), findings.arcs_traversed.get(stage)
     return {
         "name": stage,
+        "step": stage,
         "title": BY_NAME[stage].title,
         "answer": facts,
         "seconds": answer.manifest.seconds,
         "proof": proof,
         "sentence": findings.results[stage].sentence,
         "mteps": f"{arcs / facts.seconds / 1e6:,.1f}" if arcs and facts.seconds else "",
+        "proved": "",
+    }
+
+
+def _custom(table: Folder, shown: Result) -> dict[str, Any]:
+    """The same of a stage that the user wrote, with how it was proved in words and by which rules."""
+    facts = CustomFacts.of(table)
+    return {
+        "name": tables.table_of(table.manifest.step),
+        "step": table.manifest.step,
+        "title": f"stage of {Path(facts.program).name}",
+        "answer": facts,
+        "seconds": table.manifest.seconds,
+        "proof": proof_of_custom(table),
+        "sentence": shown.sentence,
+        "mteps": "",
+        "proved": facts.proved,
+        "rules": facts.proof.rules,
     }
 
 

@@ -11,6 +11,7 @@ from pipeline.config.model import LARGEST, File, Model, once
 _NAME = re.compile("[a-z][a-z0-9_]{0,39}")
 _COLUMN = re.compile("[A-Za-z_][A-Za-z0-9_]{0,63}")
 KEY = "vertex"  # the column by which each table of a custom stage is sorted
+_RESERVED = ("id", "geometry")  # columns that say in other tables what other columns do, and are not compared
 
 ColumnType = Literal["vertex", "int64", "int32", "float64", "float32", "bool"]
 
@@ -28,7 +29,12 @@ def _are_columns(values: dict[str, str]) -> dict[str, str]:
             raise ValueError(f"column {name!r}: a name has up to 64 letters, digits and underscores, and begins with no digit")
         if name.lower() in seen or name.lower() == KEY:
             raise ValueError(f"column {name!r}: the table has a column of this name already")
+        if name.lower() in _RESERVED:
+            raise ValueError(f"column {name!r}: the name has a meaning in other tables; choose another one")
         seen.add(name.lower())
+    for name in values:
+        if name.lower().endswith("_name") and name.lower().removesuffix("_name") in {KEY, *seen}:
+            raise ValueError(f"column {name!r}: with `named = true` it would be that of the names; choose another name")
     return values
 
 

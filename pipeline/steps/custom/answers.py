@@ -14,6 +14,7 @@ from pipeline.errors import BadInput
 from pipeline.registry.entries import VERTEX as VERTEX_COLUMN
 from pipeline.tables.definitions import UNIT
 
+EXACT = 2**53  # up to which a 64-bit float is every integer; NumPy calls it safe to cast any 64-bit integer
 VERTEX = "vertex"  # the type of a column whose entries are rows of vertices
 Answer = dict[str, Array]  # an array [V] in the order of rows for each column, of NumPy
 
@@ -50,19 +51,28 @@ def _checked(values: Any, name: str, kind: str, file: str, num_vertices: int) ->
         raise BadInput(
             file, f"solve returned an array of shape {values.shape} for {name}; the graph has {num_vertices:,} vertices"
         )
+    if isinstance(values, np.ma.MaskedArray):
+        raise BadInput(file, f"solve returned a masked array for {name}; a column has no masked entries")
     wanted = np.dtype("int64" if kind == VERTEX else kind)
-    if not np.can_cast(values.dtype, wanted, "safe"):
+    if not np.can_cast(values.dtype, wanted, "safe") or (kind == VERTEX and values.dtype.kind == "b"):
         raise BadInput(file, f"solve returned {values.dtype} for {name}, which a column of type {kind} cannot hold exactly")
-    exact: Array = np.ascontiguousarray(to_host(values), wanted)
+    host = to_host(values)
+    if wanted.kind == "f" and host.dtype.kind in "iu" and (large := host[(host > EXACT) | (host < -EXACT)]).size:
+        raise BadInput(file, f"solve returned {large[0]} for {name}, which a column of type {kind} cannot hold exactly")
+    exact: Array = np.ascontiguousarray(host, wanted)
     if kind == VERTEX and (wrong := np.flatnonzero((exact < NO_ROW) | (exact >= num_vertices))).size:
         reason = f"solve returned {exact[wrong[0]]} for {name} of row {wrong[0]}; it must be the row of a vertex, or -1 for none"
         raise BadInput(file, reason)
     return exact
 
 
-def table_of(answer: Answer, custom: CustomConfig, graph: Graph) -> pa.Table:
-    """The table of an answer: ascending external ids, and rows of vertices as external ids or null. `graph` may be on a GPU."""
-    order, ids = to_host(graph.rows_by_id), to_host(graph.ids)
+def numbering_of(graph: Graph) -> tuple[Array, Array]:
+    """The rows by ascending external ids, and the external ids by rows, of a graph that may be on a GPU, in host memory."""
+    return to_host(graph.rows_by_id), to_host(graph.ids)
+
+
+def table_of(answer: Answer, custom: CustomConfig, order: Array, ids: Array) -> pa.Table:
+    """The table of an answer: ascending external ids, and rows of vertices as external ids or null. See `numbering_of`."""
     columns = [pa.array(ids[order])]
     for name, kind in custom.columns.items():
         values = answer[name][order]
@@ -71,9 +81,8 @@ def table_of(answer: Answer, custom: CustomConfig, graph: Graph) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=schema_of(custom))
 
 
-def answer_of(table: pa.Table, custom: CustomConfig, graph: Graph) -> Answer | None:
-    """The answer that a table has; None if it is not the table of an answer for this graph. `graph` may be on a GPU."""
-    order, ids = to_host(graph.rows_by_id), to_host(graph.ids)
+def answer_of(table: pa.Table, custom: CustomConfig, order: Array, ids: Array) -> Answer | None:
+    """The answer that a table has; None if it is not the table of an answer for this graph. See `numbering_of`."""
     ascending = ids[order]
     if table.schema != schema_of(custom) or not np.array_equal(table[KEY].to_numpy(), ascending):
         return None

@@ -2,22 +2,27 @@
 
 import time
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import TaskContext
 from pipeline.config.custom import KEY, CustomConfig
 from pipeline.errors import BadConfig, BadInput, ProofFailed
+from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
-from pipeline.steps.custom.answers import Answer, answer_of, checked, first_difference, schema_of, table_of
+from pipeline.steps.custom.answers import Answer, answer_of, checked, first_difference, numbering_of, schema_of, table_of
+from pipeline.steps.custom.lending import lent
 from pipeline.steps.custom.program import CERTIFY, SOLVE, UserProgram, read_program
 from pipeline.steps.runtime import Runtime
-from pipeline.store.code import Code
+from pipeline.store.code import Code, imports_of
 from pipeline.store.facts import CheckFacts
-from pipeline.store.facts.products import COMPARED, NOT_PROVED, PROVED, CustomFacts
+from pipeline.store.facts.products import CustomFacts
+from pipeline.store.index.folder import STEP as INDEX
 from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
@@ -25,7 +30,7 @@ from pipeline.tables.changes import SUFFIX
 from pipeline.tables.definitions import CUSTOM, TABLES
 
 Result = TypeVar("Result")
-CODE = Code((__name__,))
+_TAKEN = {*TABLES, *BY_NAME, *PRODUCTS, INDEX}
 TABLE_RULE = "the table has its columns, and every vertex once and in order"
 
 
@@ -33,11 +38,11 @@ def require_custom(custom: CustomConfig) -> UserProgram:
     """The program of a stage.
 
     Raises:
-        BadConfig: The project has a table of this name.
+        BadConfig: A table, stage or folder of the project has this name.
         BadInput, OSError: As `read_program`.
     """
-    if custom.name in TABLES or custom.name.endswith(SUFFIX):
-        raise BadConfig(f"custom: {custom.name}: is the name of a table that a run may have already; choose another one")
+    if custom.name in _TAKEN or custom.name.endswith(SUFFIX):
+        raise BadConfig(f"custom: {custom.name}: is the name of something that a run may have already; choose another one")
     return read_program(custom.file)
 
 
@@ -59,28 +64,38 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         ClusterLost: As `cluster.map`.
     """
     program = require_custom(custom)
+    code = _code(program)
     # The backend: nothing forces a user's function to give the same bytes on both.
-    parameters = {**custom.model_dump(exclude={"file"}), "program": program.digest, "backend": runtime.backend}
+    parameters = {**custom.model_dump(exclude={"file"}), "program": program.sha256, "backend": runtime.backend}
 
     def write(folder: Path) -> dict[str, Any]:
-        seconds, rows, written = _only(runtime, partial(_solve, graph, program, custom, attempts_beside(folder)))
+        seconds, rows, written = _only(runtime, program, partial(_solve, graph, program, custom, attempts_beside(folder)))
         for number, path in enumerate(written):
             path.rename(folder / tables.file_name(number))
         started = time.perf_counter()
-        proved, rules = _proved(graph, program, custom, folder, runtime)
+        rules = _rules_after(graph, program, custom, folder, runtime)
         proof = CheckFacts(rules=rules, seconds=round(time.perf_counter() - started, 6))
         return CustomFacts(
-            backend=runtime.backend, seconds=seconds, rows=rows, program=program.file, sha256=program.digest,
-            columns=dict(custom.columns), options=custom.options, proof=proof, proved=proved,
+            backend=runtime.backend, seconds=seconds, rows=rows,
+            program=str(Path(program.file).absolute()), sha256=program.sha256,
+            columns=dict(custom.columns), options=custom.options, proof=proof, proved=program.proof_on(runtime.backend),
         ).stored()  # fmt: skip
 
     step = CUSTOM + custom.name
-    return make(runtime.work / step, step, {"graph": graph.digest}, parameters, write, CODE)
+    return make(runtime.work / step, step, {"graph": graph.digest}, parameters, write, code)
 
 
-def _only(runtime: Runtime, function: Callable[[TaskContext], Result], backend: Backend | None = None) -> Result:
+def _code(program: UserProgram) -> Code:
+    """The code of this project that a stage uses: that of the step, and what the user's file imports."""
+    return Code((__name__, *sorted(imports_of(program.text))))
+
+
+def _only(
+    runtime: Runtime, program: UserProgram, function: Callable[[TaskContext], Result], backend: Backend | None = None
+) -> Result:
     """Run one task, of which the cluster chooses the place."""
-    ((result,),) = runtime.cluster.map(partial(_at, function), [0], backend or runtime.backend, one_at_a_time=True, code=CODE)
+    tasks, where = partial(_at, function), backend or runtime.backend
+    ((result,),) = runtime.cluster.map(tasks, [0], where, one_at_a_time=True, code=_code(program))
     return result
 
 
@@ -89,19 +104,19 @@ def _at(function: Callable[[TaskContext], Result], context: TaskContext, _: int)
 
 
 def _answer(graph: Folder, program: UserProgram, custom: CustomConfig, context: TaskContext) -> Answer:
-    given = context.whole_graph(graph).graph
-    with context.turn():
-        return checked(program.call(SOLVE, given, dict(custom.options)), custom, given.num_vertices)
+    with lent(graph, context) as given:
+        return checked(program.call(SOLVE, given, deepcopy(custom.options)), custom, given.num_vertices)
 
 
 def _solve(
     graph: Folder, program: UserProgram, custom: CustomConfig, attempts: Path, context: TaskContext
 ) -> tuple[float, int, list[Path]]:
     """Solve, and write the files of the table under names that no other attempt has; seconds, rows and these paths."""
+    order, ids = numbering_of(context.whole_graph(graph).graph)  # on a GPU the graph is closed after the user's function
     started = time.perf_counter()
     answer = _answer(graph, program, custom, context)
     seconds = round(time.perf_counter() - started, 6)
-    table, written = table_of(answer, custom, context.whole_graph(graph).graph), []
+    table, written = table_of(answer, custom, order, ids), []
     for number in range(tables.files_of(len(table))):
         rows = table.slice(number * tables.ROWS_PER_FILE, tables.ROWS_PER_FILE)
         written.append(new_attempt(attempts))
@@ -109,31 +124,35 @@ def _solve(
     return seconds, len(table), written
 
 
-def _proved(graph: Folder, program: UserProgram, custom: CustomConfig, folder: Path, runtime: Runtime) -> tuple[str, list[str]]:
-    """How the table was proved, and the rules that were checked."""
+def _rules_after(
+    graph: Folder, program: UserProgram, custom: CustomConfig, folder: Path, runtime: Runtime
+) -> list[str]:  # fmt: skip
+    """Prove the table, as `UserProgram.proof_on` says; the rules that were checked."""
     if program.certifies:
-        _only(runtime, partial(_certify, graph, program, custom, folder))
-        return PROVED, [TABLE_RULE, f"{CERTIFY} of {Path(program.file).name} holds for the table as it was read back"]
+        _only(runtime, program, partial(_certify, graph, program, custom, folder))
+        return [TABLE_RULE, f"{CERTIFY} of {Path(program.file).name} holds for the table as it was read back"]
     again: Backend | None = "cpu" if runtime.backend == "gpu" else None
-    _only(runtime, partial(_compare, graph, program, custom, folder, again), again)
-    return (COMPARED, [TABLE_RULE, "the CPU gives the same bytes as the GPU"]) if again else (NOT_PROVED, [TABLE_RULE])
+    _only(runtime, program, partial(_compare, graph, program, custom, folder, again), again)
+    return [TABLE_RULE, *(["the CPU gives the same bytes as the GPU"] if again else [])]
 
 
 def _read_back(graph: Folder, custom: CustomConfig, folder: Path, context: TaskContext) -> Answer:
-    answer = answer_of(tables.read(folder), custom, context.whole_graph(graph).graph)
+    answer = answer_of(tables.read(folder), custom, *numbering_of(context.whole_graph(graph).graph))
     if answer is None:
         raise ProofFailed(f"{custom.name}: the table does not have its columns, or every vertex once and in order")
     return answer
 
 
 def _certify(graph: Folder, program: UserProgram, custom: CustomConfig, folder: Path, context: TaskContext) -> None:
-    given, answer = context.whole_graph(graph).graph, _read_back(graph, custom, folder, context)
-    with context.turn():
+    answer = _read_back(graph, custom, folder, context)
+    with lent(graph, context) as given:
         here = {name: np.asarray(values, like=given.ids) for name, values in answer.items()}
-        verdict = program.call(CERTIFY, given, here, dict(custom.options))
+        verdict = program.call(CERTIFY, given, here, deepcopy(custom.options))
+        if getattr(verdict, "shape", None) == () and verdict.dtype == np.bool_:
+            verdict = bool(verdict)  # what `all()` of an array returns: on a GPU an array without dimensions
     if isinstance(verdict, str):
         raise ProofFailed(f"{custom.name}: {verdict}")
-    if not isinstance(verdict, bool | np.bool_):
+    if not isinstance(verdict, bool):
         kind = type(verdict).__name__
         raise BadInput(program.file, f"{CERTIFY} returned {kind}; it returns True, or False or a text that says what is wrong")
     if not verdict:

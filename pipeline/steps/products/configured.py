@@ -2,12 +2,17 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from pipeline.config.run import RunConfig
+from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
 from pipeline.steps.runtime import Runtime
 from pipeline.store.manifest import Folder
 from pipeline.tables.definitions import CUSTOM
+
+if TYPE_CHECKING:
+    from pipeline.steps.custom.program import UserProgram
 
 
 def products_of(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[tuple[str, Callable[[Runtime], Folder]]]:
@@ -26,13 +31,22 @@ def custom_of(config: RunConfig, graph: Folder) -> Iterator[tuple[str, Callable[
             yield CUSTOM + stage.name, partial(tabulate_custom, graph, stage)
 
 
-def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> None:
-    """Raise, before the stages run, what products and the user's own stages would raise for wrong vertices, columns or files."""
-    if config.custom:
-        from pipeline.steps.custom.table import require_custom
+def require_files(config: RunConfig) -> "dict[str, UserProgram]":
+    """The programs of the user's own stages by their names, which are not run.
 
-        for stage in config.custom:
-            require_custom(stage)
+    Raises, before the graph is read, BadInput for a file that is not on this machine, and what `require_custom` raises.
+    """
+    for file in (*config.files_of_vertices, *config.files_of_pairs):
+        locate(file).require_local()
+    if not config.custom:
+        return {}
+    from pipeline.steps.custom.table import require_custom
+
+    return {stage.name: require_custom(stage) for stage in config.custom}
+
+
+def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> None:
+    """Raise what the products of a configuration would raise for wrong vertices, thresholds or columns, before the stages run."""
     if config.files_of_vertices:
         from pipeline.steps.products.vertices import read_vertices
 

@@ -42,6 +42,12 @@ def proof_of_table(table: str, proofs: Mapping[str, ProofFacts], custom: Mapping
     )
 
 
+def sentence(custom: Mapping[str, CustomStageFacts] | None) -> str:
+    """What a run with these stages of the user's may claim: `every answer proved`, and how theirs are."""
+    words = [f"{name}: {stage.proved}" for name, stage in (custom or {}).items()]
+    return "; ".join([f"every answer {'of the other stages ' if words else ''}proved", *words])
+
+
 def counted_proofs(names: Iterable[str], proofs: Mapping[str, ProofFacts], custom: Mapping[str, CustomStageFacts]) -> str:
     """How many of some tables are proved, and which are not: `2 of 3; coordinates: copied from the source's file`."""
     by_table = {name: proof_of_table(name, proofs, custom) for name in names}
