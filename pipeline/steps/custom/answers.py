@@ -31,7 +31,7 @@ def schema_of(custom: CustomConfig) -> pa.Schema:
 
 
 def checked(returned: Any, custom: CustomConfig, num_vertices: int) -> Answer:
-    """What `solve` returned, on the host, each array of its column's type.
+    """What `solve` returned, on the host, each array of its column's type, and all NaN with the same bits.
 
     Raises BadInput for another set of columns, a value that is not an array of `num_vertices` entries or whose type the column
     cannot hold exactly, and a row that no vertex has.
@@ -60,6 +60,8 @@ def _checked(values: Any, name: str, kind: str, file: str, num_vertices: int) ->
     if wanted.kind == "f" and host.dtype.kind in "iu" and (large := host[(host > EXACT) | (host < -EXACT)]).size:
         raise BadInput(file, f"solve returned {large[0]} for {name}, which a column of type {kind} cannot hold exactly")
     exact: Array = np.ascontiguousarray(host, wanted)
+    if wanted.kind == "f":
+        exact = np.where(np.isnan(exact), exact.dtype.type(np.nan), exact)  # whose bits depend on the processor
     if kind == VERTEX and (wrong := np.flatnonzero((exact < NO_ROW) | (exact >= num_vertices))).size:
         reason = f"solve returned {exact[wrong[0]]} for {name} of row {wrong[0]}; it must be the row of a vertex, or -1 for none"
         raise BadInput(file, reason)
@@ -104,15 +106,11 @@ def answer_of(table: pa.Table, custom: CustomConfig, order: Array, ids: Array) -
 
 
 def first_difference(one: Answer, other: Answer) -> tuple[str, int] | None:
-    """The first column, and its first row, in which two answers have other bytes; NaN equals NaN."""
+    """The first column, and its first row, in which two answers have other bytes."""
     for name, values in one.items():
-        same = np.equal(values, other[name])
-        if values.dtype.kind == "f":
-            same = (values.view(f"u{values.itemsize}") == other[name].view(f"u{values.itemsize}")) | (
-                np.isnan(values) & np.isnan(other[name])
-            )
-        if not same.all():
-            return name, int(np.flatnonzero(~same)[0])
+        differ = np.not_equal(*(side.view(f"u{side.itemsize}") for side in (values, other[name])))
+        if differ.any():
+            return name, int(np.flatnonzero(differ)[0])
     return None
 
 

@@ -59,7 +59,8 @@ class UserProgram:
         except (GraphmillError, MemoryError):
             raise
         except UserFunctionError as error:
-            raise BadInput(error.file, error.reason, error.line) from error
+            which = "" if error.row is None else f"; row {error.row} is vertex {graph.ids[error.row]}"
+            raise BadInput(error.file, error.reason + which, error.line) from error
         except (Exception, SystemExit) as error:
             self._fail(error)
 

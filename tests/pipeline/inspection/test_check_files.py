@@ -87,7 +87,7 @@ ROWS = {
         "twice": "vertex,people\n1,2\n1,3\n", "no numbers": "vertex,people\n1,x\n", "other column": "vertex,person\n1,2\n",
         "infinite": "vertex,people\n1,1e308\n2,1e308\n3,1e308\n", "nan": "vertex,people\n1,nan\n2,0.5\n3,1\n",
     },
-    "custom.file": {"word": "def solve(graph, options)\n    pass\n", "empty": "", "bytes": b"def solve(graph, options):\n \xff\n"},
+    "custom.file": {"word": "def solve(graph, options)\n    pass\n", "empty": "", "bytes": b"def solve(a, b):\n \xff\n"},
 }  # fmt: skip
 FAULTS = [
     *((key, "missing") for key in NAMES),
