@@ -1,4 +1,4 @@
-"""Stages on request, also those of users, on the emulated GPU, on graphs of the other kernels and in runs, against the CPU's answers, to the byte."""
+"""Stages on request, also of users, on the emulated GPU: on graphs of the other kernels and in runs, the CPU's answers."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from dataclasses import replace

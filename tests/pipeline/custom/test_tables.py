@@ -42,6 +42,14 @@ def test_the_table_has_the_values_of_an_independent_program(first):
     )
 
 
+def test_a_table_of_several_files_is_one_sorted_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 4)
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 2)
+    run = published(write(tmp_path, PROGRAM + CERTIFICATE.format("answer['degree'].sum() == graph.num_arcs")))
+    assert len(tables.files(run.path / "around")) == 2 and rows_of(run) == expected(EDGES)
+    assert run.facts["proofs"]["around"]["holds"]
+
+
 def test_the_manifest_says_what_made_the_table_and_that_it_is_not_proved(first, project):
     program = project.with_name("around.py")
     assert first.facts["custom"]["around"] == {
