@@ -12,7 +12,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
 from pipeline.markdown import cells, code, escaped
 from pipeline.report.wording import read_as
-from pipeline.steps.publication.proved import proof_of_table
+from pipeline.steps.publication.proved import proof_of_table, sentence
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.strict_json import representable
@@ -59,16 +59,16 @@ def key(name: str, what: str) -> str:
 def summary(published: Folder) -> str:
     """Tables and steps of a run, as Markdown."""
     facts = RunFacts.of(published)
-    graph, proofs = facts.graph, facts.proofs
+    graph, proofs, custom = facts.graph, facts.proofs, facts.custom or {}
     lines = [
         f"# {escaped(graph.name)}: {graph.vertices:,} vertices, {graph.arcs:,} arcs",
-        f"Published in {code(published.path)}. Its layout and the answers are proved.",
+        f"Published in {code(published.path)}. Its layout is proved; {sentence(facts.custom)}.",
         "| read as | |\n|---|---|",
-        *(f"| {cells([what, sentence])} |" for what, sentence in read_as(facts.input).items()),
+        *(f"| {cells([what, how])} |" for what, how in read_as(facts.input).items()),
         "",
         "| table | rows | proof |\n|---|---:|---|",
         *(
-            f"| {cells([table, f'{described.rows:,}', proof_of_table(table, proofs).how])} |"
+            f"| {cells([table, f'{described.rows:,}', proof_of_table(table, proofs, custom).how])} |"
             for table, described in facts.tables.items()
         ),
         "\n| step | seconds | |\n|---|---:|---|",

@@ -12,7 +12,6 @@ from pipeline.cluster.lazy_cluster import cluster_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import Damaged
 from pipeline.ingest.again import steadily
-from pipeline.ingest.source import locate
 from pipeline.inspection.estimate import expected_seconds
 from pipeline.progress.shown import Call, Steps, showing
 from pipeline.reading import FromSource, Read
@@ -20,7 +19,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
-from pipeline.steps.products.configured import products_of, require_products
+from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
@@ -67,9 +66,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         runtime = Runtime(work, backend, cluster, held, snap=config.snap)
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
-        for file in (*config.files_of_vertices, *config.files_of_pairs):  # before the graph is read
-            locate(file).require_local()
-
+        require_files(config)
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
@@ -100,7 +97,8 @@ def _with_queries(config: RunConfig, results: Results, runtime: Runtime, steps: 
 
 
 def _with_products(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
-    """The results with products, and with the hierarchy from which they were made."""
+    """The results with the user's own stages and with products, and with the hierarchy from which these were made."""
+    results = replace(results, custom=[steps(name, step, runtime) for name, step in custom_of(config, results.graph)])
     if not (configured := [*products_of(config, results.edges, results.graph)]):
         return results
     from pipeline.steps.derived.hierarchy import steps_of, stored_steps

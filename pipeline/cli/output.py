@@ -83,15 +83,17 @@ def summarise(published: "Folder", output: Path) -> None:
     """Print the tables of a published run and their paths."""
     from pipeline.report.wording import answered, changed, counted, read_as, witnessed
     from pipeline.steps.publication.places import farthest
+    from pipeline.steps.publication.proved import sentence
     from pipeline.store.facts.run import RunFacts
 
     accomplish("the run is published")
     facts = RunFacts.of(published)
     graph = facts.graph
     link = output / facts.published_as
-    print(f"\n{graph.name}: {counted(graph.vertices, 'vertex', 'vertices')}, {counted(graph.arcs, 'arc')}; every answer proved")
-    for what, sentence in read_as(facts.input).items():
-        print(f"  {what.lower():<20} {sentence}")
+    size = f"{counted(graph.vertices, 'vertex', 'vertices')}, {counted(graph.arcs, 'arc')}"
+    print(f"\n{graph.name}: {size}; {sentence(facts.custom)}")
+    for what, how in read_as(facts.input).items():
+        print(f"  {what.lower():<20} {how}")
     if graph.state:
         print(f"  {'changes':<20} {changed(graph.state)}")
     for table, described in facts.tables.items():

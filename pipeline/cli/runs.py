@@ -173,6 +173,7 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
         graph: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
     """
     import tempfile
+    from dataclasses import asdict
 
     from pipeline.ingest.again import steadily
     from pipeline.inspection.check import check
@@ -183,13 +184,19 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     with showing(live=True):
         valid = steadily(config.files, lambda: check(config))
     if as_json:
-        print_json({"vertices": valid.vertices, "arcs": valid.arcs, "input": valid.input.stored()})
+        custom = {name: asdict(stage) for name, stage in valid.custom.items()}
+        print_json(
+            {"vertices": valid.vertices, "arcs": valid.arcs, "input": valid.input.stored()}
+            | ({"custom": custom} if custom else {})
+        )
         return
     print(f"\n{valid.title}: {counted(valid.vertices, 'vertex', 'vertices')}, {counted(valid.arcs, 'arc')}; the graph is valid")
     for what, sentence in read_as(valid.input).items():
         print(f"  {what.lower():<20} {sentence}")
     for file in valid.files:
         print(f"  {'also valid':<20} {file}")
+    for name, stage in valid.custom.items():
+        print(f"  {name:<20} stage of {stage.file}, which a run would execute; its table would be {stage.proof}")
 
 
 def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
@@ -224,7 +231,10 @@ def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = F
         steps = [[step, duration(seconds)] for step, seconds in {**estimated.seconds, "whole run": estimated.total}.items()]
         _print_rows(["step", "takes about"], steps, right=(1,))
         origin = "those of the previous run" if estimated.as_before else "from measured rates (docs/performance.md)"
-        print(f"  seconds are {origin}\n")
+        print(f"  seconds are {origin}")
+        if estimated.not_estimated:
+            print(f"  not in them, as nothing is known before their first run: {', '.join(estimated.not_estimated)}")
+        print()
         needs = [[need.what, size(need.needed), size(need.free)] for need in estimated.needs]
         _print_rows(["", "takes about", "free"], needs, right=(1, 2))
     if short := [need for need in estimated.needs if not need.fits]:

@@ -43,6 +43,11 @@ class OpenGraphs:
             self._whole.clear()
             self._whole[folder.digest, backend] = graph
 
+    def forget(self) -> None:
+        """Close the whole graph or index: what used it last may have written into it."""
+        with self._lock:
+            self._whole.clear()
+
     def anew(self) -> "OpenGraphs":
         """The same graph, if one is held, without what kernels derived from its arcs, which lives as long as their tasks."""
         opened = OpenGraphs()

@@ -129,7 +129,7 @@ class Comparison:
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
         shared = [column for column in present[0] if column in present[1]]
         keys = changes.keys(name)
-        self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name))
+        self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name, new.schema))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
         self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
         same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]

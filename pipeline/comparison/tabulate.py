@@ -166,7 +166,7 @@ class _Changes:
     def _ids(self, rows: pa.Table, replaced: Callable[[CommonNumbers, pa.Array], pa.Array]) -> pa.Table:
         """The rows with other values in the columns of ids, if these are strings in the source."""
         for position, name in enumerate(rows.schema.names if self._numbers else ()):
-            if self._numbers and changes.plain(name) in changes.ids(self._name):
+            if self._numbers and changes.plain(name) in changes.ids(self._name, self._versions[1].schema):
                 rows = rows.set_column(position, name, replaced(self._numbers, whole(rows[name])))
         return rows
 

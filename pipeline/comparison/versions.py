@@ -11,7 +11,7 @@ from pipeline.errors import Damaged
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, digest_of
 from pipeline.tables import files as tables
-from pipeline.tables.definitions import TABLES
+from pipeline.tables.changes import SUFFIX
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def of_run(run: Folder) -> dict[str, Version]:
     return {
         name: Version({run.path / file: run.manifest.files[file].blake3 for file in of.files})
         for name, of in facts.tables.items()
-        if name in TABLES
+        if not name.endswith(SUFFIX)
     }
 
 

@@ -23,7 +23,7 @@ from pipeline.suggestions import did_you_mean
 
 M = TypeVar("M", bound=Model)
 # The keys of tables that are paths.
-PATHS = ("source", "coordinates", "nodes", "arrivals", "tls_ca", "tls_cert", "tls_key", *keys_of_files())
+PATHS = ("source", "coordinates", "nodes", "file", "arrivals", "tls_ca", "tls_cert", "tls_key", *keys_of_files())
 
 
 def load_run(
@@ -42,6 +42,8 @@ def load_run(
     if isinstance(content.get("output"), str) and not url_of(content["output"]):
         content["output"] = Path(os.path.normpath(path.parent / content["output"]))
     content |= {name: anchored(table, path.parent) for name, table in content.items() if isinstance(table, dict)}
+    if isinstance(stages := content.get("custom"), list):
+        content["custom"] = [anchored(one, path.parent) if isinstance(one, dict) else one for one in stages]
     if isinstance(content.get("graph"), str):
         content["graph"] = _read_graph(path, path.parent / content["graph"])
     content = anchored(content, path.parent, ("sources",))

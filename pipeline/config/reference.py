@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -80,6 +80,12 @@ def tables(model: type[Model] = RunConfig, name: str = "") -> Iterator[tuple[str
             yield from tables(inner, f"{name}.{key}" if name else key)
 
 
+def header(name: str) -> str:
+    """The line with which a table begins in a run's file: `[graph]` or, where there may be several, `[[custom]]`."""
+    several = get_origin(RunConfig.model_fields[name.partition(".")[0]].annotation) is tuple
+    return f"[[{name}]]" if several else f"[{name}]"
+
+
 def keys(model: type[Model]) -> Iterator[Key]:
     """The keys of a table that are not tables themselves."""
     properties, meanings = model.model_json_schema()["properties"], described(model)
@@ -123,7 +129,7 @@ def page() -> str:
     """The text of docs/configuration.md."""
     parts = [HEAD]
     for name, model in tables():
-        parts += [f"## {f'`[{name}]`' if name else 'A run'}\n", f"{(model.__doc__ or '').splitlines()[0]}\n"]
+        parts += [f"## {f'`{header(name)}`' if name else 'A run'}\n", f"{(model.__doc__ or '').splitlines()[0]}\n"]
         stated = [f"`{key.example}`" if model.model_fields[key.name].examples else "" for key in keys(model)]
         rows = [
             f"| `{k.name}` | {k.type} | {k.default} | {shown} | {k.meaning} |"
@@ -152,7 +158,9 @@ def _default(field: FieldInfo) -> str:
 
 
 def toml(value: Any) -> str:
-    """A value as TOML: text, a number, a truth value or a list."""
+    """A value as TOML: text, a number, a truth value, a list or a table."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(one)}" for key, one in value.items()) + " }" if value else "{}"
     if isinstance(value, bool | list | tuple | str):
         return json.dumps(value, ensure_ascii=False)
     return f"{value:_}" if isinstance(value, int) and value > 9999 else str(value)
@@ -168,6 +176,9 @@ def _type(part: dict[str, Any]) -> str:
         return f"list: {_type(part['items'])}"
     if "const" in part:
         return f"`{toml(part['const'])}`"
+    if part["type"] == "object":
+        values = part.get("additionalProperties")
+        return f"table: {_type(values)}" if values else "table"
     words = {"string": "text", "boolean": "boolean", "number": "number", "integer": "integer"}[part["type"]]
     bounds = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
     if part.get("exclusiveMinimum", 1) < part.get("minimum", 0):  # implied

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJso
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
+from pipeline.config.custom import CustomConfig, each_once
 from pipeline.config.expect import ExpectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -55,7 +56,7 @@ LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link
 _CONTENT: dict[str, set[str]] = {
     "graph": {"name", "sha256", "limits"},
     "layout": {"order", "window", "shards"},
-    **{key: set() for key in ("stages", "sources", "snap_to", *OF_STAGES, "queries", *OF_PRODUCTS)},
+    **{key: set() for key in ("stages", "sources", "snap_to", *OF_STAGES, "queries", *OF_PRODUCTS, "custom")},
 }
 
 
@@ -121,6 +122,8 @@ class RunConfig(_TaskWithTables):
 
     # Pairs to answer with the index of stage `reachability`.
     queries: QueriesConfig | None = None
+    # Stages that the user wrote in Python; docs/custom-stages.md.
+    custom: Annotated[tuple[CustomConfig, ...], AfterValidator(each_once)] = ()
     named: Switch = False  # add a column of names after each column of external ids, if the source's ids are strings
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`: the GPU if there is one. The tables do not depend on it.
@@ -177,7 +180,7 @@ class RunConfig(_TaskWithTables):
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
         read = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
-        return [file for file in read if file]
+        return [*filter(None, read), *(stage.file for stage in self.custom)]
 
     @property
     def origin(self) -> Origin:
@@ -234,4 +237,6 @@ class RunConfig(_TaskWithTables):
         for stage in info.data.get("stages", ()):
             if value.shards and not BY_NAME[stage].sharded_solver:
                 raise ValueError(f"shards is {value.shards}, but stage {stage} runs on one rank only; leave one of them out")
+        if value.shards and (custom := info.data.get("custom")):
+            raise ValueError(f"shards is {value.shards}, but stage {custom[0].name} runs on one rank only; leave one of them out")
         return value

@@ -7,14 +7,13 @@ from pathlib import Path
 from pipeline.cluster.start import require_startable
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
-from pipeline.ingest.source import locate
 from pipeline.ingest.vertex_names import numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs.requirements import require_pairs
 from pipeline.steps.places import different
-from pipeline.steps.products.configured import require_products
+from pipeline.steps.products.configured import require_files, require_products
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
@@ -27,6 +26,15 @@ from pipeline.store.scratch import remove_dead, scratch
 
 
 @dataclass(frozen=True)
+class CustomStage:
+    """A stage that the user wrote, whose file is valid and was not run; and what its table would be, such as "not proved"."""
+
+    file: str
+    sha256: str
+    proof: str
+
+
+@dataclass(frozen=True)
 class Checked:
     """How a run would read its source, and the graph that it would compute on."""
 
@@ -35,6 +43,7 @@ class Checked:
     arcs: int
     input: InputFacts
     files: tuple[str, ...]  # those of vertices and pairs that the run reads besides
+    custom: dict[str, CustomStage]  # the stages that the user wrote
 
 
 def check(config: RunConfig) -> Checked:
@@ -52,9 +61,9 @@ def check(config: RunConfig) -> Checked:
         from pipeline.steps.publication.remote import require_store
 
         require_store(config.publish_to)
+    programs = require_files(config)
     files = *config.files_of_vertices, *config.files_of_pairs
-    for file in files:  # before the graph is read
-        locate(file).require_local()
+    custom = {name: CustomStage(it.file, it.sha256, it.proof_on(backend)) for name, it in programs.items()}
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
@@ -77,4 +86,4 @@ def check(config: RunConfig) -> Checked:
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
         read = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files, custom)

@@ -21,6 +21,7 @@ from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
+from pipeline.tables.definitions import CUSTOM
 
 _SMALL = 30  # bytes that a stored byte of a source certainly takes at most, but for the most compressed ones
 _UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
@@ -51,6 +52,7 @@ class Estimate:
     seconds: dict[str, float]  # by step; a stage with its proof
     as_before: bool  # whether the seconds are those of the run before, for a graph of this size
     needs: list[Need]
+    not_estimated: list[str]  # the user's own stages, about whose time and memory nothing is known
 
     @property
     def total(self) -> float:
@@ -80,11 +82,13 @@ def estimate(config: RunConfig) -> Estimate:
             seconds[step] += _seconds("hierarchy", config, backend, million)
         built |= swept
     seconds["report"] = _seconds("report", config, backend, million)
-    before = _before(config, backend, shape.arcs, tuple(seconds))
+    own = [CUSTOM + stage.name for stage in config.custom]
+    before = _before(config, backend, shape.arcs, (*seconds, *own))
     answers = {stage: max(1, len(config.sources)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
     disk += sum(of_product.bytes for of_product in trees.values())
+    disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
     amounts = (1, shape.vertices, shape.arcs)
     needs = [
         Need("memory", int(_total(rates.MEMORY[backend], amounts)), free_memory()),
@@ -92,7 +96,7 @@ def estimate(config: RunConfig) -> Estimate:
     ]
     if backend == "gpu":
         needs.append(Need("GPU memory", gpu_memory(config, shape, trees), free_memory("gpu")))
-    return Estimate(sizes, shape.arcs, backend, cores(), before or seconds, bool(before), needs)
+    return Estimate(sizes, shape.arcs, backend, cores(), before or seconds, bool(before), needs, [] if before else own)
 
 
 def require_fit(config: RunConfig, backend: Backend) -> None:
@@ -119,6 +123,8 @@ def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | 
     work = config.output / "steps"
     with suppress(Damaged):
         return manifest.read(work / step).manifest.seconds
+    if step.startswith(CUSTOM):
+        return None
     name = step.removeprefix("proof-")
     with suppress(Damaged):
         if name == "graph":

@@ -20,9 +20,9 @@ from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.proved import counted_proofs
-from pipeline.steps.publication.results import Results, proof_of
+from pipeline.steps.publication.results import Results, custom_facts_of, proof_of_custom, proofs_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
-from pipeline.store.facts.products import ProductFacts
+from pipeline.store.facts.products import CustomFacts, ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
 from pipeline.strict_json import written
@@ -44,12 +44,13 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = read_and_draw(edges, graph, ordered, results.products, results.changes)
+    findings = read_and_draw(edges, graph, ordered, [*results.products, *results.custom], results.changes)
     facts = GraphFacts.of(graph)
     listed = [*findings.results.values(), *findings.products, *map(findings.graph.named, _queries(results))]
     read_from = input_of(edges, graph, answers, results.sha256)
     heads = list(_heads(results, ordered, findings.graph.coordinates))
-    proofs_of_tables = proved | {product.manifest.step: proof_of(product) for product in results.products}
+    custom = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
+    proofs_of_tables = {proof.stage: proof for proof in proofs_of(results)}
     directed = "directed, every arc with its reverse" if facts.symmetric else "directed"
     script = (TEMPLATES / "maps.js").read_text(encoding="utf-8")
     content = {
@@ -62,9 +63,13 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "ingest": edges.manifest,
         "layout": graph.manifest,
         "machine": machine,
-        "stages": [_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()],
+        "stages": [
+            *(_stage(stage, answer, proved.get(stage), findings) for stage, answer in ordered.items()),
+            *map(_custom, results.custom, findings.products[len(results.products) :]),
+        ],
         "products": [
-            {"title": shown.title, "proof": proof_of(of)} for of, shown in zip(results.products, findings.products, strict=True)
+            {"title": shown.title, "proof": proofs_of_tables.get(product.manifest.step), "proved": ""}
+            for product, shown in zip(results.products, findings.products, strict=False)
         ],
         "changed_arcs": facts.arcs - _arcs_read(edges, facts),
         "changed": _changed(ChangesFacts.of(results.changes)) if results.changes else None,
@@ -75,7 +80,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "chart_frame": charts,
         "not_drawn": findings.not_drawn,
         "heads": heads,
-        "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables),
+        "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables, custom),
         "reaching": findings.reaching,
         "places": sorted(results.places, key=lambda place: -place.metres),
         "most_places": PLACES,
@@ -134,12 +139,31 @@ def _stage(stage: str, answer: Folder, proof: ProofFacts | None, findings: Findi
     facts, arcs = facts_of_answer(answer), findings.arcs_traversed.get(stage)
     return {
         "name": stage,
+        "step": stage,
         "title": BY_NAME[stage].title,
         "answer": facts,
         "seconds": answer.manifest.seconds,
         "proof": proof,
         "sentence": findings.results[stage].sentence,
         "mteps": f"{arcs / facts.seconds / 1e6:,.1f}" if arcs and facts.seconds else "",
+        "proved": "",
+    }
+
+
+def _custom(table: Folder, shown: Result) -> dict[str, Any]:
+    """The same of a stage that the user wrote, with how it was proved in words and by which rules."""
+    facts = CustomFacts.of(table)
+    return {
+        "name": tables.table_of(table.manifest.step),
+        "step": table.manifest.step,
+        "title": f"stage of {Path(facts.program).name}",
+        "answer": facts,
+        "seconds": table.manifest.seconds,
+        "proof": proof_of_custom(table),
+        "sentence": shown.sentence,
+        "mteps": "",
+        "proved": facts.proved,
+        "rules": facts.proof.rules,
     }
 
 
@@ -165,6 +189,8 @@ def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading
         yield first.of(table, table.manifest.step, table.facts["rows"])
     for product in results.products:
         yield first.of(product, product.manifest.step, ProductFacts.of(product).rows)
+    for table in results.custom:
+        yield first.of(table, tables.table_of(table.manifest.step), CustomFacts.of(table).rows)
     if results.reached:
         yield first.of(results.reached, "reached", QueryFacts.of(results.reached).rows)
     if results.paths:

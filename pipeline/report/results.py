@@ -31,6 +31,7 @@ class Top:
     rows: list[list[str]]
     sql: str
     pandas: str
+    ids: Sequence[str] = IDS  # which columns have external ids
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def with_names(top: Top, name: Callable[[int], str]) -> Top:
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in top.rows]
     for position, column in enumerate(top.columns):
-        named = {"vertex": "id"}.get(column, f"{column}_name") if column in IDS else None
+        named = {"vertex": "id"}.get(column, f"{column}_name") if column in top.ids else None
         columns += [column, named] if named else [column]
         for row, old in zip(rows, top.rows, strict=True):
             cell = old[position]

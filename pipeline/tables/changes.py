@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Column
 from pipeline.tables import files as tables
-from pipeline.tables.definitions import TABLES
+from pipeline.tables.definitions import definition_of
 from pipeline.tables.points import GEOMETRY
 
 SUFFIX = "_changes"
@@ -25,9 +25,9 @@ def keys(table: str) -> list[str]:
     return tables.keys(table) or [ROW]
 
 
-def ids(table: str) -> set[str]:
-    """The columns of external ids of a table."""
-    return {column.name for column in TABLES[table] if column.unit.startswith("external id")}
+def ids(table: str, schema: pa.Schema) -> set[str]:
+    """The columns of external ids of a table with these columns."""
+    return {column.name for column in definition_of(table, schema) if column.unit.startswith("external id")}
 
 
 def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
@@ -35,7 +35,9 @@ def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
 
     A point repeats `x` and `y`; if the ids of the source are strings, `named`, columns of names repeat the ids.
     """
-    same = ({GEOMETRY} if "x" in schema.names else set()) | ({"id", *(f"{name}_name" for name in ids(table))} if named else set())
+    same = ({GEOMETRY} if "x" in schema.names else set()) | (
+        {"id", *(f"{name}_name" for name in ids(table, schema))} if named else set()
+    )
     return [name for name in schema.names if name not in same]
 
 
@@ -44,7 +46,7 @@ def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema
     text = pa.list_(pa.field("element", pa.string(), nullable=False))
 
     def type_of(name: str, side: pa.Schema) -> pa.DataType:
-        if not named or name not in ids(table):
+        if not named or name not in ids(table, side):
             return side.field(name).type
         return text if pa.types.is_list(side.field(name).type) else pa.string()
 
@@ -64,11 +66,12 @@ def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
     """The columns of the change table of `table`, as `pipeline.tables.files.describe`."""
-    descriptions = tables.describe(table, pa.schema([field.with_name(plain(field.name)) for field in types]), dimensions, measure)
+    plainly = pa.schema([field.with_name(plain(field.name)) for field in types])
+    descriptions = tables.describe(table, plainly, dimensions, measure)
     for field, column in zip(types, descriptions, strict=True):
         own = {KIND.name: KIND.unit, ROW: NUMBER.unit}.get(field.name)
         text = pa.types.is_string(field.type.value_type if pa.types.is_list(field.type) else field.type)
-        unit = own or (_NAMED if text and column["name"] in ids(table) else column["unit"])
+        unit = own or (_NAMED if text and column["name"] in ids(table, plainly) else column["unit"])
         nulls = "never" if not field.nullable else f"the row is {'added' if field.name.startswith(OLD) else 'removed'}"
         if field.nullable and column["nulls"] != "never":
             nulls += f", or {column['nulls']}"

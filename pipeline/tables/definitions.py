@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.registry import products
@@ -12,6 +14,8 @@ ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the 
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
+CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
+UNIT = b"unit"  # in the metadata of a column of such a table
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
     **{name: table.columns for name, table in DERIVED.items()},
@@ -34,6 +38,18 @@ TABLES: dict[str, tuple[Column, ...]] = {
         *(replace(column, nulls="never") for column in POINT),
     ),
 }
+
+
+def definition_of(table: str, schema: pa.Schema | None = None) -> tuple[Column, ...]:
+    """The columns of a table; those of a user's stage, which has a row for each vertex, are in its `schema`."""
+    if table in TABLES:
+        return TABLES[table]
+    return (VERTEX, *(_described(field) for field in schema or () if field.name != VERTEX.name))
+
+
+def _described(field: pa.Field) -> Column:
+    unit = (field.metadata or {}).get(UNIT, b"as its stage says").decode()
+    return Column(field.name, str(field.type), unit, "it has none" if field.nullable else "never")
 
 
 def geometry_of(table: str) -> str:

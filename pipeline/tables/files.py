@@ -17,7 +17,7 @@ from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import ATTRIBUTE, LIST, MEASURED, SUMMED, TABLES, geometry_of
+from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, SUMMED, definition_of, geometry_of
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
@@ -28,13 +28,13 @@ UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the
 
 def table_of(step: str) -> str:
     """Name of the table that a step writes."""
-    return BY_NAME[step].table_name if step in BY_NAME else step
+    return BY_NAME[step].table_name if step in BY_NAME else step.removeprefix(CUSTOM)
 
 
-def columns(table: str, dimensions: int = 0) -> list[Column]:
-    """The columns of a table, in their order; a table of labels has `dimensions`."""
-    once = [column for column in TABLES[table] if not column.each]
-    each = [column for column in TABLES[table] if column.each]
+def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None) -> list[Column]:
+    """The columns of a table, in their order; a table of labels has `dimensions`, a user's stage those of its `schema`."""
+    once = [column for column in definition_of(table, schema) if not column.each]
+    each = [column for column in definition_of(table) if column.each]
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
@@ -66,7 +66,7 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
     """The columns of a table for a manifest: name, Arrow type, unit (of weights and sums `measure`, if known), and nulls."""
     known = {
         column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
-        for column in columns(table, dimensions)
+        for column in columns(table, dimensions, types)
     }
     known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
     return [
@@ -88,7 +88,7 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
 
 def keys(table: str) -> list[str]:
     """The columns by which a table is sorted."""
-    return [column.name for column in TABLES[table] if column.key]
+    return [column.name for column in definition_of(table) if column.key]
 
 
 def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:

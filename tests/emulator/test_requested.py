@@ -1,4 +1,4 @@
-"""Stages on request on the emulated GPU, on graphs of the other kernels and in runs, against the CPU's answers, to the byte."""
+"""Stages on request, also of users, on the emulated GPU: on graphs of the other kernels and in runs, the CPU's answers."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from dataclasses import replace
@@ -22,6 +22,12 @@ from kernels.graph import Graph
 from pipeline.config.loading import run_config
 from pipeline.run import run
 from tests.emulator.test_kernels import crowd, roads
+from tests.gpu.requested.test_custom import (  # noqa: F401
+    test_a_program_that_differs_is_refused_unless_its_certificate_holds,
+    test_an_error_of_an_operator_that_nobody_waited_for_names_its_line,
+    test_the_tables_are_those_of_the_cpu,
+    test_what_a_program_writes_into_the_graph_stays_in_its_call,
+)
 from tests.graphs import EdgeList, graph_of
 from tests.pipeline.changes.histories import differing
 from tests.pipeline.reach.inputs import write_pairs

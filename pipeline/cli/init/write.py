@@ -12,7 +12,7 @@ import yaml
 
 from pipeline.cli.init.look import Seen
 from pipeline.config.model import Model
-from pipeline.config.reference import ROOT, RUN_SCHEMA, keys, tables
+from pipeline.config.reference import ROOT, RUN_SCHEMA, header, keys, tables
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 from pipeline.ingest.formats.format import TABLES
@@ -43,7 +43,7 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
             is_set = any(key.name in part.model_fields_set for key in keys(model)) if part else False
             lines += ["", f"{'' if is_set else '# '}[{name}]"] if name else []
             lines += _keys(model, part, folder)
-    others = ", ".join(f"[{name}]" for name, _ in tables() if name and name not in SHOWN)
+    others = ", ".join(header(name) for name, _ in tables() if name and name not in SHOWN)
     return "\n".join([*lines, "", f"# More tables: {others}. docs/configuration.md describes every key.", ""])
 
 

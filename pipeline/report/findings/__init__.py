@@ -11,12 +11,13 @@ from pipeline.report.change_tables import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import degree_chart
 from pipeline.report.findings.stages import ReportedGraph, StageReader, TableFindings, mapped, maps_of
-from pipeline.report.products import ReportContext, shown
+from pipeline.report.products import ProductPart, ReportContext, shown
 from pipeline.report.reaching import Reaching
 from pipeline.report.results import Result, Top
 from pipeline.signals import beside
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.tables.definitions import CUSTOM
 
 if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
@@ -60,7 +61,7 @@ def read_and_draw(
     degrees.add(degree_chart(reported.vertices), "No vertex has an arc: there is no degree to draw.")
     by_step = {product.manifest.step: product for product in products}
     context = ReportContext(reported.vertices, reported.unit, by_step, reported.coordinates is not None)
-    parts = {step: shown(product, context) for step, product in by_step.items()}
+    parts = {step: _part(product, context) for step, product in by_step.items()}
     drawn = [part.drawn for part in parts.values() if part.drawn]
     stages = mapped(answers)
     count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
@@ -76,6 +77,15 @@ def read_and_draw(
         degrees.maps += [of.on(atlas, _markers(atlas, reported, of.marked, of.what)) for of in drawn]
         degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
     return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
+
+
+def _part(table: Folder, context: ReportContext) -> ProductPart:
+    """The part of the report on the table of a product, or of a stage that the user wrote."""
+    if table.manifest.step.startswith(CUSTOM):
+        from pipeline.report.products.custom import show
+
+        return show(table, context)
+    return shown(table, context)
 
 
 def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int]) -> "tuple[Atlas | None, list[str]]":
@@ -117,7 +127,7 @@ def _sorted(
         results=results,
         products=[*of_products.values()],
         tops={tables.table_of(stage): result.tops for stage, result in results.items()}
-        | {step: result.tops for step, result in of_products.items()},
+        | {tables.table_of(step): result.tops for step, result in of_products.items()},
         arcs_traversed={stage: of.arcs_traversed for stage, of in by_stage.items() if of.arcs_traversed is not None},
         reaching=next((of.reaching for of in every if of.reaching), None),
     )

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
+from pipeline.comparison.values import same, whole
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
@@ -38,7 +39,7 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
     if names is None:
         raise BadConfig("named: needs a graph whose ids are strings; the ids of this graph are integers")
     step, name = table.manifest.step, tables.table_of(table.manifest.step)
-    described = tables.columns(name)
+    described = tables.columns(name, schema=pq.read_schema(tables.files(table.path)[0]))
     ids = [column.name for column in described if column.unit.startswith("external id")]
     ids = [column for column in ids if (name, column) != ("vertices", "vertex")]  # which has column `id` next to it
     keys = tables.keys(name)
@@ -92,7 +93,7 @@ def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> N
         if due.num_row_groups != file.num_row_groups:
             raise ProofFailed(f"{named}: has {file.num_row_groups} row groups, expected {due.num_row_groups}")
         for rows, named_rows in zip(_groups(due), _groups(file), strict=True):
-            if not named_rows.select(rows.schema.names).equals(rows):
+            if not all(same(whole(named_rows[name]), whole(rows[name])) for name in rows.schema.names):
                 raise ProofFailed(f"{named}: a column of {original} has changed")
             for column in ids:
                 numbers, text = (named_rows[name].combine_chunks() for name in (column, f"{column}_name"))

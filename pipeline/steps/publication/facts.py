@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -26,8 +26,8 @@ LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 COMPUTING_OR_DRAWING = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
-def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, TableFacts]:
-    """The tables in the folder of a run; `measure` as `pipeline.tables.files.describe`."""
+def tables_of(fresh: Path, published: Set[str], dimensions: int, measure: str | None) -> dict[str, TableFacts]:
+    """The tables in the folder of a run: `published`, coordinates and changes; `measure` as `pipeline.tables.files.describe`."""
     return {
         folder.name: TableFacts(
             rows=sum(pq.read_metadata(file).num_rows for file in tables.files(folder)),
@@ -37,7 +37,7 @@ def tables_of(fresh: Path, dimensions: int, measure: str | None) -> dict[str, Ta
             files=[file.relative_to(fresh).as_posix() for file in tables.files(folder)],
         )
         for folder in sorted(fresh.iterdir())
-        if folder.name.removesuffix(changes.SUFFIX) in TABLES
+        if folder.name.removesuffix(changes.SUFFIX) in published | TABLES.keys()
     }
 
 

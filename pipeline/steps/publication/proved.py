@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from pipeline.registry.stages import DERIVED
 from pipeline.store.facts import ProofFacts
+from pipeline.store.facts.run import CustomStageFacts
 from pipeline.tables import files as tables
 from pipeline.tables.changes import SUFFIX
 
@@ -27,8 +28,10 @@ class Proved(NamedTuple):
     how: str
 
 
-def proof_of_table(table: str, proofs: Mapping[str, ProofFacts]) -> Proved:
-    """The proof of a published table; `proofs` are those of stages and products, by their names."""
+def proof_of_table(table: str, proofs: Mapping[str, ProofFacts], custom: Mapping[str, CustomStageFacts]) -> Proved:
+    """The proof of a published table; `proofs` are those of stages and products, `custom` the user's stages, by their names."""
+    if table in custom:
+        return Proved(table in proofs, custom[table].proved)
     if table.endswith(SUFFIX):
         return Proved(True, _OF_CHANGES)
     proof = next((proof for stage, proof in proofs.items() if tables.table_of(stage) == table), None)
@@ -39,8 +42,14 @@ def proof_of_table(table: str, proofs: Mapping[str, ProofFacts]) -> Proved:
     )
 
 
-def counted_proofs(names: Iterable[str], proofs: Mapping[str, ProofFacts]) -> str:
+def sentence(custom: Mapping[str, CustomStageFacts] | None) -> str:
+    """What a run with these stages of the user's may claim: `every answer proved`, and how theirs are."""
+    words = [f"{name}: {stage.proved}" for name, stage in (custom or {}).items()]
+    return "; ".join([f"every answer {'of the other stages ' if words else ''}proved", *words])
+
+
+def counted_proofs(names: Iterable[str], proofs: Mapping[str, ProofFacts], custom: Mapping[str, CustomStageFacts]) -> str:
     """How many of some tables are proved, and which are not: `2 of 3; coordinates: copied from the source's file`."""
-    by_table = {name: proof_of_table(name, proofs) for name in names}
+    by_table = {name: proof_of_table(name, proofs, custom) for name in names}
     others = [f"{name}: {proof.how}" for name, proof in by_table.items() if not proof.holds]
     return "; ".join([f"{len(by_table) - len(others)} of {len(by_table)}", *others])

@@ -21,14 +21,14 @@ from pipeline.signals import undisturbed
 from pipeline.steps.publication.expectations import require_tables
 from pipeline.steps.publication.facts import input_of, summary, surroundings, tables_of
 from pipeline.steps.publication.report_marks import Marks, latest_run
-from pipeline.steps.publication.results import Results, proof_of, require_proofs, steps_of
+from pipeline.steps.publication.results import Results, custom_facts_of, proofs_of, require_proofs, steps_of
 from pipeline.steps.publication.retention import published_at, retire, runs_in
 from pipeline.steps.publication.target import Target
 from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import HISTORY
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
@@ -97,11 +97,13 @@ def publish(
         marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        table_facts = tables_of(fresh, dimensions, EdgeFacts.of(results.edges).measure)
+        table_facts = tables_of(fresh, {*results.published}, dimensions, EdgeFacts.of(results.edges).measure)
         require_tables(table_facts, options.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         if results.places:
             optional["places"] = [*results.places]
+        if results.custom:
+            optional["custom"] = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
         if results.changes:
             optional["changes"] = SinceFacts(run=target.previous["run"], **results.changes.facts)
         facts = RunFacts(
@@ -111,7 +113,7 @@ def publish(
             input=input_of(results.edges, results.graph, results.answers, results.sha256),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
             tables=table_facts,
-            proofs={proof.stage: proof for proof in [*map(ProofFacts.of, results.proofs), *map(proof_of, results.products)]},
+            proofs={proof.stage: proof for proof in proofs_of(results)},
             steps=steps,
             reached=QueryFacts.of(results.reached) if results.reached else None,
             backend=backend,

@@ -65,7 +65,7 @@ class Marks:
             made = f"made {dt.datetime.fromisoformat(did.created):%Y-%m-%d %H:%M} UTC"
             return f'<span class="when">{made}</span>' if is_html else f" ({made})"
 
-        text = re.sub("<!--when (\\w+)-->", when, text)
+        text = re.sub("<!--when ([\\w-]+)-->", when, text)
         return (
             text.replace("<!--changes-->", self._compared_figures(is_html))
             .replace(FOLDER, escape(self.folder))

@@ -1,13 +1,13 @@
 """The folders that the steps of a run wrote, and whether they may be published."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import ProofFacts
-from pipeline.store.facts.products import ProductFacts
-from pipeline.store.facts.run import PlaceFacts
+from pipeline.store.facts.products import PROVED, CustomFacts, ProductFacts
+from pipeline.store.facts.run import CustomStageFacts, PlaceFacts
 from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
@@ -28,6 +28,7 @@ class Results:
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
+    custom: Sequence[Folder] = ()  # tables of stages that the user wrote
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
     places: Sequence[PlaceFacts] = ()  # that the configuration names
     hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
@@ -42,7 +43,7 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        return [*self.answers, *self.derived, *self.products, *filter(None, (self.reached, self.paths))]
+        return [*self.answers, *self.derived, *self.products, *self.custom, *filter(None, (self.reached, self.paths))]
 
     @property
     def published(self) -> dict[str, Folder]:
@@ -81,7 +82,9 @@ def require_proofs(results: Results) -> None:
             raise ProofFailed(
                 f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
             )
-    if other := [product for product in results.products if product.manifest.inputs["graph"] != results.graph.digest]:
+    if other := [
+        table for table in (*results.products, *results.custom) if table.manifest.inputs["graph"] != results.graph.digest
+    ]:
         raise ProofFailed(f"{other[0].path}: was made from another graph; nothing is published")
     for step in results.tabled:
         if (named := results.named.get(step.manifest.step)) and named.manifest.inputs["table"] != step.digest:
@@ -101,3 +104,26 @@ def proof_of(product: Folder) -> ProofFacts:
     """The proof of a product, which its own step checked."""
     facts = ProductFacts.of(product)
     return ProofFacts(stage=product.manifest.step, backend=facts.backend, holds=True, oracle=None, **vars(facts.proof))
+
+
+def proofs_of(results: Results) -> Iterator[ProofFacts]:
+    """The proofs of a run's stages and products, and of the user's stages that have one."""
+    yield from map(ProofFacts.of, results.proofs)
+    yield from map(proof_of, results.products)
+    yield from filter(None, map(proof_of_custom, results.custom))
+
+
+def proof_of_custom(table: Folder) -> ProofFacts | None:
+    """The proof of a table that a user's stage wrote, if the user's certificate holds for it."""
+    facts = CustomFacts.of(table)
+    if facts.proved != PROVED:
+        return None
+    return ProofFacts(
+        stage=tables.table_of(table.manifest.step), backend=facts.backend, holds=True, oracle=None, **vars(facts.proof)
+    )
+
+
+def custom_facts_of(table: Folder) -> CustomStageFacts:
+    """How the manifest of a run describes a user's stage."""
+    facts = CustomFacts.of(table)
+    return CustomStageFacts(file=facts.program, sha256=facts.sha256, options=facts.options, proved=facts.proved)

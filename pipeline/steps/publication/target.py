@@ -90,8 +90,14 @@ def _facts(link: Path) -> Mapping[str, Any]:
 
 def _comparable(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a configuration as JSON without secrets, with absolute paths, so that they mean the same in any folder."""
-    tables = {key: anchored(value, Path.cwd()) if isinstance(value, dict) else value for key, value in values.items()}
-    return {key: _without_secrets(value) for key, value in tables.items()}
+    return {key: _without_secrets(_absolute(value)) for key, value in values.items()}
+
+
+def _absolute(value: Any) -> Any:
+    """The same value with the paths of a table, or of several in a list, made absolute."""
+    if isinstance(value, dict):
+        return anchored(value, Path.cwd())
+    return [_absolute(each) for each in value] if isinstance(value, list) else value
 
 
 def _without_secrets(value: Any) -> Any:

@@ -1,5 +1,7 @@
 """The facts of products."""
 
+from typing import Any
+
 from pydantic import ConfigDict, Field
 
 from pipeline.store.facts import CheckFacts, ComputedFacts
@@ -22,3 +24,18 @@ class ProductFacts(ComputedFacts):
     def figures(self) -> dict[str, int | float]:
         """The figures that the product has added."""
         return self.__pydantic_extra__
+
+
+PROVED, COMPARED, NOT_PROVED = "proved by the user's certificate", "compared on CPU and GPU", "not proved"
+
+
+class CustomFacts(ComputedFacts):
+    """A table of a stage that a user wrote, see `pipeline.steps.custom`."""
+
+    rows: int
+    program: str  # the file
+    sha256: str  # of its text
+    columns: dict[str, str]  # types by names, as the configuration has them
+    options: dict[str, Any]
+    proof: CheckFacts
+    proved: str  # what `proof` amounts to: one of the three texts above

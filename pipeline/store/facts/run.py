@@ -79,6 +79,15 @@ class ConfigurationFacts(Facts):
     values: dict[str, Any]
 
 
+class CustomStageFacts(Facts):
+    """A stage that the user wrote: its file, the SHA-256 of its text, its options, and how its table was proved, if it was."""
+
+    file: str
+    sha256: str
+    options: dict[str, Any]
+    proved: str
+
+
 class SinceFacts(ChangesFacts):
     """The change tables of a run, and the older run with which it is compared."""
 
@@ -100,6 +109,7 @@ class RunFacts(Facts):
     paths: PathFacts | None = None  # absent
     places: list[PlaceFacts] | None = None  # absent without places
     changes: SinceFacts | None = None  # absent without change tables
+    custom: dict[str, CustomStageFacts] | None = None  # absent without stages of the user's
     figures: dict[str, int | float]  # what the report compares with the last run's
     backend: str
     versions: dict[str, Any]

@@ -126,6 +126,21 @@ def test_a_second_run_only_publishes(road, caplog):
         assert f"{step}: still valid, skipped" in lines
 
 
+def test_a_stage_of_a_user_is_a_task_and_an_artifact_that_claims_no_proof(prefect, tmp_path):
+    stage = '[[custom]]\nname = "numbers"\nfile = "numbers.py"\ncolumns = { number = "int64" }'
+    (tmp_path / "numbers.py").write_text("def solve(graph, options):\n    return {'number': graph.ids * 2}\n")
+    state = social_network(str(social_run(tmp_path, "own", f'stages = ["wcc"]\n{stage}')), return_state=True)
+    assert tables.read(state.result().path / "numbers").slice(1, 1).to_pylist() == [{"vertex": 1, "number": 2}]
+    assert eventually(lambda: task_runs(state).get("custom-numbers") == 1), task_runs(state)
+    made = artifacts("own")
+    assert "Its layout is proved; every answer of the other stages proved; numbers: not proved." in made["own-summary"]["data"]
+    assert "numbers" in made["own-report"]["data"] and "own-numbers" in made
+    (tmp_path / "numbers.py").write_text("def solve(graph, options):\n    return {'number': graph.idz}\n")
+    failed = social_network(str(tmp_path / "own.toml"), return_state=True)
+    assert failed.is_failed() and "numbers.py: line 2: AttributeError: " in failed.message
+    assert task_runs(failed).get("custom-numbers", 1) == 1  # a wrong program is not tried again
+
+
 def test_prefect_shows_how_far_a_task_is(road, monkeypatch):
     """The lines are logged by another thread than the task's, and name it all the same."""
     monkeypatch.setattr(shown, "LOG_EVERY", 0.01)

@@ -18,7 +18,7 @@ from pipeline.cli.command import app
 from pipeline.cli.init.look import look
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import load_run, run_config
-from pipeline.config.reference import ROOT, RUN_SCHEMA, tables
+from pipeline.config.reference import ROOT, RUN_SCHEMA, header, tables
 from pipeline.errors import BadConfig, BadInput
 
 TABLES = {  # content, and source, target, weight, header and delimiter that are found
@@ -140,7 +140,7 @@ def test_the_configuration_is_valid_complete_and_commented(people):
     jsonschema.validate(tomllib.loads(text), schema)
     named = (path.parent / re.match("#:schema (.*)", text)[1]).resolve()
     assert named == ROOT / RUN_SCHEMA
-    assert all(f"[{name}]" in text for name, _ in tables() if name)
+    assert all(header(name) in text for name, _ in tables() if name)
     assert (
         "edges        from who to whom (guessed: src by its name, dst by its name)" in said
         and "not read     since (date)" in said

@@ -35,13 +35,18 @@ sums = ["people"]
 sources = "crossings.parquet"
 [flows]
 pairs = "trips.parquet"
+[[custom]]
+name = "numbers"
+file = "numbers.py"
+columns = { number = "int64" }
 """
 ELSEWHERE = {"changes.arrivals", "cluster.tls_ca", "cluster.tls_cert", "cluster.tls_key"}  # files that a run does not read
 PAIRS = {"queries.pairs": "asked.parquet", "max_flow.pairs": "flow.parquet", "flows.pairs": "trips.parquet"}
 VERTICES = {"nearest.facilities": "hospitals.csv", "isochrones.sources": "schools.txt", "sources": "starts.txt"}
 PARQUET = {"closeness.sources": "crossings.parquet"}
 TABLES = {"graph.source": "roads.csv", "graph.coordinates": "places.csv", "graph.nodes": "nodes.csv"}
-NAMES = PAIRS | VERTICES | PARQUET | TABLES
+PROGRAMS = {"custom.file": "numbers.py"}
+NAMES = PAIRS | VERTICES | PARQUET | TABLES | PROGRAMS
 
 
 def write_all(folder: Path) -> Path:
@@ -53,6 +58,7 @@ def write_all(folder: Path) -> Path:
     for name in PAIRS.values():
         pq.write_table(pa.table({"src": [1, 2], "dst": [3, 1]}), folder / name)
     pq.write_table(pa.table({"id": [1, 3]}), folder / "crossings.parquet")
+    (folder / "numbers.py").write_text("def solve(graph, options):\n    return {'number': graph.ids}\n")
     (folder / "run.toml").write_text(FILE)
     return folder / "run.toml"
 
@@ -81,6 +87,7 @@ ROWS = {
         "twice": "vertex,people\n1,2\n1,3\n", "no numbers": "vertex,people\n1,x\n", "other column": "vertex,person\n1,2\n",
         "infinite": "vertex,people\n1,1e308\n2,1e308\n3,1e308\n", "nan": "vertex,people\n1,nan\n2,0.5\n3,1\n",
     },
+    "custom.file": {"word": "def solve(graph, options)\n    pass\n", "empty": "", "bytes": b"def solve(a, b):\n \xff\n"},
 }  # fmt: skip
 FAULTS = [
     *((key, "missing") for key in NAMES),
@@ -88,7 +95,7 @@ FAULTS = [
     *((key, fault) for key in PAIRS for fault in ("unknown", "null", "other column", "text", "truncated")),
     *((key, fault) for key in VERTICES for fault in BROKEN),
     *((key, fault) for key in PARQUET for fault in ("unknown", "truncated")),
-    *((key, fault) for key in TABLES for fault in ROWS[key]),
+    *((key, fault) for key in TABLES | PROGRAMS for fault in ROWS[key]),
     ("max_flow.pairs", "same"),
 ]
 

@@ -13,10 +13,11 @@ class UserFunctionError(Exception):
     Attributes:
         file, line: Where.
         row: The row for which it failed; the smallest one, if it failed for several.
+        reason: The message without the place.
     """
 
     def __init__(self, file: str, line: int, reason: str, row: int | None = None) -> None:
-        self.file, self.line, self.row = file, line, row
+        self.file, self.line, self.row, self.reason = file, line, row, reason
         super().__init__(f"{file}, line {line}: {reason}\n    {linecache.getline(file, line).strip()}")
 
 
