@@ -1,4 +1,4 @@
-"""The GPU's benchmarks on the emulated GPU: their graphs, and the table of the operators."""
+"""The benchmark of the operators on the emulated GPU: its graphs, and the table that several calls fill."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 import numpy as np
