@@ -84,7 +84,7 @@ class OpenedGraph:
             IndexError: The graph has no such row.
         """
         numbers = self.graph.ids
-        if np.ndim(rows) == 0 and rows is not None:
+        if isinstance(rows, int | np.integer):
             raise TypeError(f"ids takes several rows, and {rows!r} is one; write [{rows!r}]")
         if rows is not None:
             numbers = numbers[np.asarray(fetch(require_rows(self.graph, rows)), like=numbers)]
