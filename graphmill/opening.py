@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from pipeline.config.products import GraphOptions
 from pipeline.errors import BadConfig, BadSource, Changed, Damaged
 from pipeline.ingest.again import steadily
 from pipeline.runtime.backend import Backend, choose, fetch
-from pipeline.steps.stored_graph import StoredGraph, Tables, graph_of_run, stored_graph
+from pipeline.steps.stored_graph import StoredGraph, Tables, folder_of, graph_of_run, stored_graph
 from pipeline.store import manifest
 from pipeline.store.edges import FILES
 from pipeline.store.names import VertexNames, open_names
@@ -125,7 +124,7 @@ def open(
     """Open the graph of a published run, or read the graph of a file; a file is read again only if it has changed.
 
     Args:
-        target: A folder of runs, its `latest`, or a run; the TOML file of a run or a graph; or a graph file or its URL.
+        target: A folder or URL of runs, its `latest`, or a run; the TOML file of a run or a graph; or a graph file or its URL.
         backend: {"auto", "cpu", "gpu"}: where the arrays are; `auto` takes the GPU if there is one.
         src, dst, weight: Columns of the graph file: names, or numbers from 1; `weight=False` ignores weights.
         layout: Keys of `[layout]`, such as `{"self_loops": "keep"}`.
@@ -138,7 +137,8 @@ def open(
         OSError: A file cannot be read.
 
     Example:
-        >>> opened = open("data/facebook_combined.txt.gz", directed=False)
+        >>> import graphmill
+        >>> opened = graphmill.open("data/facebook_combined.txt.gz", directed=False)
         >>> opened.graph.num_vertices, opened.ids(opened.rows([348, 0])).tolist()
         (4039, [348, 0])
     """
@@ -153,13 +153,13 @@ def open(
 
 
 def _open(target: str, options: GraphOptions, tables: Tables) -> OpenedGraph:
-    if not Path(target).is_dir():
+    if (runs := folder_of(target)) is None:
         with stored_graph(target, options, tables=tables) as (stored, runtime):
             return _opened(stored, runtime.backend, runtime.cluster.open_graphs)
     if tables:
         key = next(f"{name}.{key}" for name, table in tables.items() for key in table)
         raise BadConfig(f"options: {key}: has no effect: {target} is the folder of a run, whose graph is stored; leave it out")
-    stored = graph_of_run(Path(target), unread=FILES)
+    stored = graph_of_run(runs, unread=FILES)
     try:
         opened = _opened(stored, choose(options.backend))
     except Damaged:

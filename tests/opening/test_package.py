@@ -9,6 +9,7 @@ import pytest
 from setuptools import find_packages
 
 import graphmill
+from tests.cpu.test_examples import run as run_examples
 from tests.project.test_layout import ROOT
 
 HERE = """
@@ -43,6 +44,12 @@ def test_its_names_are_what_their_modules_define():
         assert getattr(graphmill, name) is getattr(import_module(graphmill._MODULES.get(name, operators.__name__)), name)
     with pytest.raises(AttributeError, match="module 'graphmill' has no attribute 'opne'"):
         graphmill.opne  # noqa: B018
+
+
+def test_the_example_of_its_function_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(ROOT)
+    run_examples(graphmill.open)
 
 
 def test_user_functions_call_updates_by_the_name_of_the_package(tmp_path, monkeypatch):

@@ -78,6 +78,15 @@ def test_the_graph_of_a_run(tmp_path, name):
     assert opened.ids(opened.rows([9, 1])).tolist() == [9, 1]
 
 
+def test_the_graph_of_runs_with_an_output_url(tmp_path):
+    """They work in a folder of this machine, and a graph file at a URL is read."""
+    written(tmp_path)
+    source, output = (f"file://{tmp_path}/{name}" for name in ("roads.csv", "out"))
+    run(run_config("test", graph={"source": source}, output=output, stages=["wcc"], backend="cpu"))
+    for target in (output, source):
+        require_graph(graphmill.open(target), arcs_in(ROADS))
+
+
 def test_the_graph_of_a_run_with_its_changes(tmp_path):
     """New names have new numbers, and other lists of names before."""
     published(tmp_path, PEOPLE, columns=COLUMNS, delimiter=";")

@@ -11,7 +11,7 @@ from pipeline.config.effects import require_effect
 from pipeline.config.loading import load_run, run_config
 from pipeline.config.model import Snap
 from pipeline.config.products import GraphOptions
-from pipeline.config.run import RunConfig, workplace
+from pipeline.config.run import RunConfig, output_folder, workplace
 from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose
@@ -36,7 +36,7 @@ class StoredGraph(NamedTuple):
 def stored_graph(
     target: str, options: GraphOptions, snap: Snap | None = None, tables: Tables | None = None
 ) -> Iterator[tuple[StoredGraph, Runtime]]:
-    """The graph of a run's folder, of the TOML file of a run or a graph, or of a graph file, and where to compute on it.
+    """The graph of a run's folder or output URL, of the TOML file of a run or a graph, or of a graph file, and where to compute.
 
     What is derived from it, and the graph itself unless it is a run's, is kept in a folder below the user's cache, of which the
     block has exclusive use.
@@ -48,13 +48,19 @@ def stored_graph(
         BadConfig: A configuration is wrong, there is no such run or no longer its graph, or the user's cache is not writable.
         BadInput, OSError, TooLarge, ...: As `ingest` and `lay_out`.
     """
-    backend, folder, path = choose(options.backend), workplace(str(Path(target).absolute())), Path(target)
+    backend, folder, runs = choose(options.backend), workplace(str(Path(target).absolute())), folder_of(target)
     _require_writable(folder.parent)
     with started(options.cluster, backend) as cluster:
-        named = graph_of_run(path) if path.is_dir() else _config_of(target, folder, tables or {})
+        named = graph_of_run(runs) if runs else _config_of(target, folder, tables or {})
         with shared_workspace(folder) as work:
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=snap or Snap())
             yield named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options), runtime
+
+
+def folder_of(target: str) -> Path | None:
+    """The folder that a target names, also by the URL of an output; None if it names a file."""
+    folder = output_folder(Path(target))
+    return folder if folder.is_dir() else None
 
 
 def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
