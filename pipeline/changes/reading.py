@@ -128,7 +128,7 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
 
 
 def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: Limits) -> tuple[pa.Table, Line]:
-    names = header_names(text.header(), delimiter)
+    names = header_names(text.file, text.header(), delimiter, text.line)
     check_count(text.file, len(names), limits, text.line)
     _require_columns(text.file, names)
     rows = LineLayout(
@@ -203,8 +203,8 @@ def _parsed(listed: ChangeRows, texts: pa.Array, field: Field) -> pa.Array:
     rows, lines = LineLayout((field,)), [text.encode() for text in texts.to_pylist()]
     read = rows.read(b"".join(line.strip() + b"\n" for line in lines))
     if read is None:
-        row, reason = next((row, reason) for row, line in enumerate(lines) if (reason := rows.explain(line.strip())))
-        raise listed.bad(row, reason)
+        row, fault = next((row, fault) for row, line in enumerate(lines) if (fault := rows.explain(line.strip())))
+        raise listed.bad(row, fault.reason)
     return _whole(read[field.name])
 
 

@@ -1,5 +1,6 @@
 """The table `[graph]` of a run's configuration, or the file that a run's `graph` names."""
 
+import codecs
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,8 +25,33 @@ def _single(value: str) -> str:
     return value
 
 
+def _separator(value: str) -> str:
+    if len(value) != 1 or value.isalnum() or value in '+-"':
+        raise ValueError("must be one character that is not a letter, a digit, a sign or a quote")
+    return value
+
+
+def _of_text(value: str) -> str:
+    try:
+        known = codecs.lookup(value).name not in _NOT_OF_TEXT and "1\n".encode(value)
+    except LookupError:
+        known = False
+    if not known:
+        raise ValueError("is not an encoding of texts that Python knows, such as latin-1, cp1252 or utf-16")
+    return value
+
+
 Delimiter = Annotated[str, AfterValidator(_single)]
+Decimal = Literal[".", ","]
+Separator = Annotated[str, AfterValidator(_separator)]
+Encoding = Annotated[str, AfterValidator(_of_text)]
+_NOT_OF_TEXT = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}  # codecs of Python's own forms
 _USER = re.compile(r"://([^/?#]*)@")  # in any link of a chained URL, too
+
+
+def _different_signs(decimal: str, thousands: str | None) -> None:
+    if decimal == thousands:
+        raise ValueError(f"decimal and thousands must be different characters; both are {decimal!r}")
 
 
 class Limits(Model):
@@ -95,6 +121,17 @@ class NodeColumns(Model):
     y: str = Field(default="y", examples=["latitude"])  # degrees, north
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
+    encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV or TSV file; by default UTF-8
+    decimal: Decimal = "."  # the decimal sign in a CSV or TSV file
+    # The character between groups of three digits in a CSV or TSV file; by default there is none.
+    thousands: Separator | None = Field(default=None, examples=["."])
+    # Texts that stand for "no value" in a CSV or TSV file, as an empty field does.
+    null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
+
+    @model_validator(mode="after")
+    def _has_different_signs(self) -> "NodeColumns":
+        _different_signs(self.decimal, self.thousands)
+        return self
 
 
 class GraphConfig(Model):
@@ -109,6 +146,12 @@ class GraphConfig(Model):
     header: Switch = True  # whether the first line of a CSV or TSV file has the names of the columns
     # The character between fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
+    encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV, TSV, SNAP or KONECT file; by default UTF-8
+    decimal: Decimal = "."  # the decimal sign of the weights in a CSV or TSV file
+    # The character between groups of three digits of the weights in a CSV or TSV file; by default there is none.
+    thousands: Separator | None = Field(default=None, examples=["."])
+    # Texts that stand for "no value" in a CSV or TSV file, as an empty field does.
+    null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
     directed: Switch | None = Field(default=None, examples=[False])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, or CSV, TSV or Parquet file
@@ -140,6 +183,11 @@ class GraphConfig(Model):
         if value and any(":" in user for user in _USER.findall(value)):
             raise ValueError("contains a password, which manifests and logs would show; configure it in fsspec instead")
         return value
+
+    @model_validator(mode="after")
+    def _has_different_signs(self) -> "GraphConfig":
+        _different_signs(self.decimal, self.thousands)
+        return self
 
     @property
     def title(self) -> str:

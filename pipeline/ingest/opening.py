@@ -14,6 +14,7 @@ from pipeline.config.graph import GraphConfig, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
+from pipeline.ingest.encodings import as_utf8
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
@@ -58,7 +59,7 @@ def opened(source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path
             with saved(on_disk, stream, folder) as path:
                 yield Opened(name, content, entry.read(path, url, graph), None, on_disk)
             return
-        text = Text(url, stream, graph.limits)
+        text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)
         entry = FORMATS[name]
         assert not isinstance(entry, FileFormat)
@@ -68,13 +69,17 @@ def opened(source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path
 
 
 def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
-    """Raise BadInput if the configuration names columns, a header or a delimiter for a format without them."""
+    """Raise BadInput if the configuration states keys of columns and texts for a format that does not have them."""
     columns = graph.columns
     given = {
         "columns": bool(columns.src or columns.dst or columns.weight),
         "header": not graph.header,
         "delimiter": graph.delimiter is not None,
         "ids": graph.ids != "auto",
+        "encoding": graph.encoding is not None,
+        "decimal": graph.decimal != ".",
+        "thousands": graph.thousands is not None,
+        "null": bool(graph.null),
     }
     for option, is_given in given.items():
         if is_given and option not in options:

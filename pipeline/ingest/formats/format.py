@@ -102,7 +102,8 @@ class TextFormat:
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
-    # Of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply.
+    # Of "columns", "header", "delimiter", "ids", "encoding", "decimal", "thousands" and "null" of a graph's configuration, those
+    # that apply.
     options: frozenset[str] = frozenset()
 
 

@@ -147,6 +147,6 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
 
 
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")
-_OPTIONS = frozenset({"columns", "header", "ids"})
+_OPTIONS = frozenset({"columns", "header", "ids", "encoding"})
 FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS)
 KONECT = TextFormat(read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)
