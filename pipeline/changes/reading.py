@@ -16,18 +16,9 @@ from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.fields import Field
 from pipeline.ingest.formats.delimited import header_names
 from pipeline.ingest.formats.format import check_count
-from pipeline.ingest.formats.parquet import (
-    NAME,
-    begins_parquet,
-    column_as,
-    id_type,
-    in_range,
-    read_columns,
-    reading,
-    require_ratio,
-    weight_type,
-)
+from pipeline.ingest.formats.parquet import begins_parquet, read_columns, reading, require_ratio
 from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.rows import NAME, column_as, id_type, in_range, weight_type
 from pipeline.ingest.formats.parquet.types import is_text
 from pipeline.ingest.formats.rows import LineLayout
 from pipeline.ingest.formats.text import Block, Text, line_of, parse

@@ -55,6 +55,8 @@ class RunOptions:
         dst: Column of the vertex at which an edge ends. Default: dst, or 2.
         weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
             `--weight 3`.
+        oneway: Column that says in which directions a row is open: yes, -1, no, FT, B, ...; `[graph.oneway]` states other values.
+        reverse_weight: Column of the weights from `dst` to `src`; a negative or empty one closes that direction.
         no_weight: Ignore weights, in any format: every arc weighs 1.
         no_header: The CSV or TSV file has no header line.
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.
@@ -102,6 +104,8 @@ class RunOptions:
     src: str | None = None
     dst: str | None = None
     weight: str | None = None
+    oneway: str | None = None
+    reverse_weight: str | None = None
     no_weight: Annotated[bool, Parameter(negative="")] = False
     no_header: Annotated[bool, Parameter(negative="")] = False
     delimiter: str | None = None
@@ -137,7 +141,10 @@ class RunOptions:
         for one, other in (("weight", "no_weight"), ("source", "sources")):
             if getattr(self, one) and getattr(self, other):
                 raise BadConfig(f"--{one} and --{other.replace('_', '-')} exclude each other")
-        columns = _given({"src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight})
+        columns = _given({
+            "src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight, "oneway": self.oneway,
+            "reverse_weight": self.reverse_weight,
+        })  # fmt: skip
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,

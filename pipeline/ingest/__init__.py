@@ -24,7 +24,7 @@ from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
+from pipeline.store.facts import CoordinateFacts, DirectionCounts, EdgeFacts, ReferenceFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
@@ -179,7 +179,8 @@ class _EdgeReader:
         )
         measure = graph.weight.text if edges.weight is not None else "arcs"
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
-        optional = {"refers_to": refers_to, "measure": measure, "coordinates": own}
+        directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
+        optional = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
     def _store(self, read: Opened, folder: Path | None) -> StoredEdges:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from pipeline.config.model import LARGEST
 from pipeline.ingest.numbers import USUAL, NumberForm
+from pipeline.ingest.oneway import Meanings
 from pipeline.texts import is_integer_id, other_form_of, shown, why_not_an_id, why_not_utf8
 
 NO_VALUE = "stands for no value (graph.null)"
@@ -54,6 +55,7 @@ class Field:
         may_be_text: Whether another form of an integer id raises OtherForm; otherwise it is an error.
         form: How numbers are written, and which texts are no value.
         nullable: Whether a number may be absent, and is then null.
+        meanings: Of the texts that the numbers stand for, if they are directions.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Field:
     may_be_text: bool = False
     form: NumberForm = USUAL
     nullable: bool = False
+    meanings: Meanings | None = None
 
     @property
     def is_text(self) -> bool:
@@ -77,7 +80,8 @@ class Field:
     @property
     def is_converted(self) -> bool:
         """Whether Arrow reads the values as texts, which `converted` turns into numbers."""
-        return not (self.is_text or self.is_id) and (self.nullable or bool(self.form.nulls) or not self.form.is_usual)
+        stated = self.meanings or self.nullable or self.form.nulls or not self.form.is_usual
+        return bool(stated) and not (self.is_text or self.is_id)
 
 
 def ends(named: bool = False, low: int = 0, high: int = LARGEST, hint: str = "", auto: bool = False) -> tuple[Field, Field]:
@@ -90,6 +94,8 @@ def ends(named: bool = False, low: int = 0, high: int = LARGEST, hint: str = "",
 def converted(texts: pa.ChunkedArray, field: Field) -> pa.ChunkedArray:
     """The numbers in a column of texts. Raises ArrowInvalid for a text that is not one as the field has them."""
     known = field.form.without_nulls(texts)
+    if field.meanings:
+        return field.meanings.codes(known)
     if known.null_count and not field.nullable:
         raise pa.ArrowInvalid("a value is absent")
     return field.form.plain_column(known).cast(field.type)
@@ -132,7 +138,7 @@ def in_range(column: pa.ChunkedArray, field: Field) -> bool:
 
 def explain(value: bytes, field: Field) -> Fault | None:
     """Return what is wrong with a value, None if nothing is. Raises Decimals or OtherForm if the file must be read again."""
-    reason = _why_no_text(value, field) if field.is_text else _why_no_number(value.strip(b" \t"), field)
+    reason = _why_no_text(value, field) if field.is_text else _why_not(value.strip(b" \t"), field)
     return Fault(reason, field.name, value) if reason else None
 
 
@@ -144,22 +150,28 @@ def _why_no_text(value: bytes, field: Field) -> str | None:
     return f"{field.name} {shown(value)} {NO_VALUE}" if value.decode() in field.form.nulls else None
 
 
-def _why_no_number(value: bytes, field: Field) -> str | None:
+def _why_not(value: bytes, field: Field) -> str | None:
+    """What is wrong with a direction or a number."""
     text = value.decode(errors="replace")
     if field.form.is_null(text) and (field.nullable or text):
         return None if field.nullable else f"{field.name} {shown(value)} {NO_VALUE}"
+    if field.meanings:
+        return field.meanings.why_unknown(value) if field.meanings.code(text) is None else None
+    if field.is_id or field.form.is_usual:
+        return _why_no_number(value, value, field)
+    if (plain := field.form.plain(text)) is None:
+        return f"{field.name} {shown(value)} is not a number {field.form}{field.hint}"
+    return _why_no_number(plain.encode(), value, field)
+
+
+def _why_no_number(number: bytes, value: bytes, field: Field) -> str | None:
+    """What is wrong with a number as programs write it; the file has it as `value`."""
+    text = number.decode(errors="replace")
     if field.is_id and (reason := why_not_an_id(text)):
         if field.may_be_text and other_form_of(text):
             raise OtherForm(f"{field.name} {shown(value)} {reason}")
         return f"{field.name} {shown(value)} {reason}{field.hint}"
     decimals = field.decimals or pa.types.is_floating(field.type)
-    if not field.is_id and not field.form.is_usual:
-        plain = field.form.plain(text)
-        if plain is None:
-            return f"{field.name} {shown(value)} is not a number {field.form}{field.hint}"
-        number = plain.encode()
-    else:
-        number = value
     integer = _INTEGER.fullmatch(number)
     if not integer and not (decimals and _DECIMAL.fullmatch(number)):
         hint = field.hint or (_COMMA if decimals and _WITH_COMMA.fullmatch(number) else "")

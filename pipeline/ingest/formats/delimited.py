@@ -8,12 +8,14 @@ from itertools import islice
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
+from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import STRINGS, Field, ends
-from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, check_count, choose
+from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, as_arcs, check_count, choose
 from pipeline.ingest.formats.rows import LineLayout, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.numbers import NumberForm
+from pipeline.ingest.oneway import Meanings
 from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, shown, why_not_utf8
 
 
@@ -35,10 +37,17 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     form, auto = NumberForm.of(graph), graph.ids == "auto"
     named = graph.ids == "string" or (auto and _has_names(text, positions, delimiter, form))
     src, dst = (replace(end, form=form) for end in ends(named, hint=STRINGS if auto else "", auto=auto))
-    of_roles = {"src": src, "dst": dst, "weight": Field("weight", weight, decimals=True, form=form)}
+    least = -LARGEST if "reverse_weight" in chosen.names else 0  # negative weights close a direction
+    of_roles = {
+        "src": src,
+        "dst": dst,
+        "weight": Field("weight", weight, least, decimals=True, form=form),
+        "oneway": Field("oneway", pa.int8(), form=form, nullable=True, meanings=Meanings.of(graph)),
+        "reverse_weight": Field("reverse_weight", weight, least, decimals=True, form=form, nullable=True),
+    }
     fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(names))
     edges = tables(text, LineLayout(tuple(fields), delimiter=delimiter), graph.limits.edges)
-    return EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named)
+    return as_arcs(EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named))
 
 
 def _has_names(text: Text, positions: Mapping[str, int], delimiter: str, form: NumberForm) -> bool:
