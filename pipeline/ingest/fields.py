@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.config.model import LARGEST
-from pipeline.ingest.numbers import USUAL, NumberForm
-from pipeline.ingest.oneway import Meanings
+from pipeline.ingest.values.numbers import USUAL, NumberForm
+from pipeline.ingest.values.oneway import Meanings
 from pipeline.texts import is_integer_id, other_form_of, shown, why_not_an_id, why_not_utf8
 
 NO_VALUE = "stands for no value (graph.null)"

@@ -85,6 +85,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
+    if facts.rejected:
+        said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
     if facts.sources is not None:
         listed = ", ".join(map(str, (facts.source_names or facts.sources)[:12])) + (
             f" and {len(facts.sources) - 12:,} more" if facts.sources[12:] else ""

@@ -11,6 +11,7 @@ from pipeline.registry.stages import DERIVED, POINT
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
+REJECTED = "rejected.parquet"  # of an edge list: the table of this name
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
@@ -29,6 +30,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("path", LIST, "external ids, from src to dst"),
     ),
     **{name: table.columns for name, table in products.TABLES.items()},
+    "rejected": (
+        Column("file", "string", "as in messages", key=True),
+        Column("line", "int64", "line of a text, from 1; row of Parquet, from 0", key=True),
+        Column("column", "string", "its name in the file", "the whole line is at fault"),
+        Column("value", "string", "its first characters, or those of the line"),
+        Column("reason", "string", "as in messages"),
+    ),
     "coordinates": (
         VERTEX,
         *(replace(column, nulls="never") for column in POINT),

@@ -14,8 +14,9 @@ from pipeline.ingest.fields import STRINGS, Field, ends
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, as_arcs, check_count, choose
 from pipeline.ingest.formats.rows import LineLayout, split_quoted, tables
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.numbers import NumberForm
-from pipeline.ingest.oneway import Meanings
+from pipeline.ingest.values.numbers import NumberForm
+from pipeline.ingest.values.oneway import Meanings
+from pipeline.ingest.values.rejects import Rejects
 from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, shown, why_not_utf8
 
 
@@ -42,12 +43,14 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
         "src": src,
         "dst": dst,
         "weight": Field("weight", weight, least, decimals=True, form=form),
-        "oneway": Field("oneway", pa.int8(), form=form, nullable=True, meanings=Meanings.of(graph)),
         "reverse_weight": Field("reverse_weight", weight, least, decimals=True, form=form, nullable=True),
     }
+    if "oneway" in chosen.names:
+        of_roles["oneway"] = Field("oneway", pa.int8(), form=form, nullable=True, meanings=Meanings.of(graph))
     fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(names))
-    edges = tables(text, LineLayout(tuple(fields), delimiter=delimiter), graph.limits.edges)
-    return as_arcs(EdgeList(edges, weight if chosen.weighted else None, columns=chosen, named=named))
+    layout, rejects = LineLayout(tuple(fields), delimiter=delimiter), Rejects()
+    edges = tables(text, layout, graph.limits.edges, rejects=rejects)
+    return as_arcs(EdgeList(edges, weight if chosen.weighted else None, columns=chosen, rejects=rejects, named=named))
 
 
 def _has_names(text: Text, positions: Mapping[str, int], delimiter: str, form: NumberForm) -> bool:

@@ -13,7 +13,8 @@ from pipeline.config.graph import Columns, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Decimals, OtherForm
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.oneway import Directions, arcs_of
+from pipeline.ingest.values.oneway import Directions, arcs_of
+from pipeline.ingest.values.rejects import Rejects
 from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class EdgeList:
     largest: Mapping[str, int] = field(default_factory=dict)
     columns: ReadColumns | None = None  # those of a file that has columns
     directions: Directions | None = None  # how many rows are open in which directions, if they say it; complete with `tables`
+    rejects: Rejects | None = None  # gets bad rows, if the format can leave them out and the run allows some
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
     # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of

@@ -15,6 +15,8 @@ from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Fault, Field, beyond_int64, converted, explain, has_null_text, in_range, small_integer
 from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, has_leading_zero, line_of, parse, tidied, without
+from pipeline.ingest.values.rejects import Rejected, Rejects
+from pipeline.ingest.values.sifting import sift
 from pipeline.runtime.threads import map_in_order
 from pipeline.texts import shown
 
@@ -159,19 +161,30 @@ class Declared:
     line: int
 
 
-def tables(text: Text, rows: LineLayout, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
-    """Yield the remaining rows of a text block by block, parsed on all cores; check their number against limit and header."""
+def tables(
+    text: Text, rows: LineLayout, limit: int, declared: Declared | None = None, rejects: Rejects | None = None
+) -> Iterator[pa.Table]:
+    """Yield the remaining rows of a text block by block, parsed on all cores; check their number against limit and header.
 
-    def read(block: Block) -> tuple[Block, pa.Table]:
-        return block, parse(text.file, block, rows.tidy, rows.read, rows.explain)
+    Where `rejects` allows bad rows, it gets them, and the tables lack them.
+    """
+
+    def read(block: Block) -> tuple[Block, pa.Table, list[Rejected]]:
+        how = text.file, block, rows.tidy, rows.read, rows.explain
+        if not rejects or not rejects.limit:
+            return block, parse(*how), []
+        parts, rejected = sift(*how)
+        return block, pa.concat_tables(parts), rejected
 
     seen = 0
-    for block, table in map_in_order(read, text.blocks(), cores()):
-        due = min(limit, declared.arcs) if declared else limit
-        if seen + len(table) > due:
+    for block, table, rejected in map_in_order(read, text.blocks(), cores()):
+        due, lines = min(limit, declared.arcs) if declared else limit, len(table) + len(rejected)
+        if seen + lines > due:
             line = line_of(block, rows.tidy, lambda _line: 1, due - seen)
             raise too_many(text.file, line, limit, declared)
-        seen += len(table)
+        seen += lines
+        if rejects and rejects.limit:
+            rejects.add(text.file, rejected, lines)
         yield table
     check_count(text.file, seen, declared)
 

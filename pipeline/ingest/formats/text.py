@@ -213,14 +213,19 @@ def parse(
 def _narrow(lines: bytes, numbers: npt.NDArray[np.int64], read: Callable[[bytes], T | None]) -> Tidied:
     """Bisect to at most FEW_LINES lines that contain the first bad one."""
     while len(numbers) > FEW_LINES:
-        half = len(numbers) // 2
-        cut = int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1
+        cut, half = halved_at(lines, numbers)
         first = lines[:cut]
         if read(first) is None:
             lines, numbers = first, numbers[:half]
         else:
             lines, numbers = lines[cut:], numbers[half:]
     return lines, numbers
+
+
+def halved_at(lines: bytes, numbers: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Where the second half of the lines begins: the byte, and the line."""
+    half = len(numbers) // 2
+    return int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1, half
 
 
 def tidied(data: bytes, comment: bytes = b"") -> Tidied:

@@ -69,7 +69,8 @@ def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[F
             config = run_config("options", graph={"source": target}, output=folder)
         with shared_workspace(folder) as work:
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=options.snap)
-            edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
+            reject = config.reject.limit
+            edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere, reject=reject)
             yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
 
 

@@ -64,6 +64,13 @@ class DirectionCounts(Facts):
     closed: int
 
 
+class RejectFacts(Facts):
+    """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
+
+    rows: int
+    read: int
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
@@ -91,6 +98,7 @@ class EdgeFacts(Facts):
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    rejected: RejectFacts | None = None  # absent unless the run allows bad rows
 
 
 class ArrayLengths(Facts):

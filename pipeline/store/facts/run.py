@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import DirectionCounts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts import DirectionCounts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, RejectFacts, SourceFacts
 from pipeline.store.facts.changes import ChangesFacts
 
 
@@ -47,6 +47,7 @@ class InputFacts(Facts):
     weight: str | None
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     measure: str | None = None
     # How many were found, and whether they are in the stored graph.
     self_loops: int

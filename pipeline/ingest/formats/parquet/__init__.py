@@ -22,6 +22,7 @@ from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.ingest.formats.parquet.rows import NAME, EdgeColumns, edge_columns
 from pipeline.ingest.formats.parquet.schema import ENCRYPTED
 from pipeline.ingest.formats.parquet.types import is_text, plain, plain_type
+from pipeline.ingest.values.rejects import Rejected, Rejects
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import LARGEST_GROUP
 
@@ -43,10 +44,11 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     metadata = parquet.metadata
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
     as_used = all(kind == plain_type(kind) for kind in (schema.field(name).type for name in names))
+    rejects = Rejects(word="row")
     return as_arcs(EdgeList(
-        _tables(path, parquet, file, chosen, footer), chosen.weight, rows=metadata.num_rows,
+        _tables(path, parquet, file, chosen, footer, rejects), chosen.weight, rows=metadata.num_rows,
         largest={role: footer.largest[name] for role, name in chosen.names.items() if name in footer.largest},
-        columns=columns, named=chosen.ids == NAME, rereadable=small and as_used and chosen.ids != NAME,
+        columns=columns, rejects=rejects, named=chosen.ids == NAME, rereadable=small and as_used and chosen.ids != NAME,
     ))  # fmt: skip
 
 
@@ -89,30 +91,37 @@ def width_of(kind: pa.DataType) -> int:
         return 8
 
 
-def _tables(path: Path, parquet: pq.ParquetFile, file: str, columns: EdgeColumns, footer: Footer) -> Iterator[pa.Table]:
+def _tables(
+    path: Path, parquet: pq.ParquetFile, file: str, columns: EdgeColumns, footer: Footer, rejects: Rejects
+) -> Iterator[pa.Table]:
     """Yield the rows: row groups on all cores, or small batches one after the other if a row group is large."""
     metadata, names = parquet.metadata, [*columns.names.values()]
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     firsts = accumulate(sizes[:-1], initial=0) if sizes else ()
 
-    def read_group(group: tuple[int, int]) -> tuple[int, pa.Table]:
+    read_rows = columns.good if rejects.limit else columns.all
+
+    def read_group(group: tuple[int, int]) -> tuple[int, int, pa.Table, list[Rejected]]:
         number, first = group
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
             footer.check_pages(number)  # here, because it holds the GIL, which decoding does not
             rows = opened.read_row_group(number, names, use_threads=False)
-            return _nulls(rows), columns.of(rows, first)
+            return len(rows), _nulls(rows), *read_rows(rows, first)
 
     count, nulls = 0, 0
     with parquet, reading(file):
         if max(sizes, default=0) <= LARGEST_GROUP:
-            for nulls_in_group, table in map_in_order(read_group, enumerate(firsts), cores()):
-                count, nulls = count + len(table), nulls + nulls_in_group
+            for rows, nulls_in_group, table, rejected in map_in_order(read_group, enumerate(firsts), cores()):
+                count, nulls = count + rows, nulls + nulls_in_group
+                rejects.add(file, rejected, rows)
                 yield table
         else:
             footer.check_all_pages()
             for batch in parquet.iter_batches(BATCH, columns=names):
-                yield columns.of(batch, count)
+                table, rejected = read_rows(batch, count)
                 count, nulls = count + len(batch), nulls + _nulls(batch)
+                rejects.add(file, rejected, len(batch))
+                yield table
         check_rows(count, metadata.num_rows, footer.nulls, nulls)
 
 

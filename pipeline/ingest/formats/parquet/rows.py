@@ -14,7 +14,8 @@ from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import ReadColumns
 from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
-from pipeline.ingest.oneway import Meanings
+from pipeline.ingest.values.oneway import Meanings
+from pipeline.ingest.values.rejects import Rejected, shortened
 
 NAME = TEXT  # the type of ids that are strings
 _AS_ONE = "; write it as one"
@@ -31,9 +32,30 @@ class EdgeColumns:
     weight: pa.DataType | None
     convert: Mapping[str, Convert]
 
-    def of(self, rows: pa.Table | pa.RecordBatch, first: int) -> pa.Table:
+    def all(self, rows: pa.Table | pa.RecordBatch, first: int) -> tuple[pa.Table, list[Rejected]]:
         """Rows of the file, from number `first` on, as rows of the edge list. Raises BadInput for the first wrong value."""
-        return pa.table({role: self.convert[role](rows[name], first) for role, name in self.names.items()})
+        return pa.table({role: self.convert[role](rows[name], first) for role, name in self.names.items()}), []
+
+    def good(self, rows: pa.Table | pa.RecordBatch, first: int) -> tuple[pa.Table, list[Rejected]]:
+        """As `all`, without the rows that have a wrong value, which are returned, too."""
+        try:
+            return self.all(rows, first)
+        except BadInput:
+            if len(rows) == 1:
+                return self.all(rows.slice(0, 0), first)[0], [self._why(rows, first)]
+        half = len(rows) // 2
+        (one, bad), (other, more) = self.good(rows.slice(0, half), first), self.good(rows.slice(half), first + half)
+        return pa.concat_tables([one, other]), [*bad, *more]
+
+    def _why(self, row: pa.Table | pa.RecordBatch, number: int) -> Rejected:
+        """Why a row is bad."""
+        for role, name in self.names.items():
+            try:
+                self.convert[role](row[name], number)
+            except BadInput as error:
+                (value,) = _bytes(row[name]).to_pylist()
+                return Rejected(number, error.reason.removeprefix(f"row {number}: "), role, shortened(value or b""))
+        raise AssertionError("the row is bad")
 
 
 def edge_columns(file: str, schema: pa.Schema, columns: ReadColumns, graph: GraphConfig) -> EdgeColumns:
@@ -49,8 +71,17 @@ def edge_columns(file: str, schema: pa.Schema, columns: ReadColumns, graph: Grap
         if signed:
             convert[role] = partial(_signed, file, name=names[role], kind=weight, nullable=role != "weight")
     if "oneway" in names:
+        kind = plain_type(schema.field(names["oneway"]).type)
+        if pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
+            raise BadInput(file, f"column {names['oneway']!r} is {kind}, not texts, numbers or booleans{_AS_ONE}")
         convert["oneway"] = partial(_directions, file, name=names["oneway"], meanings=Meanings.of(graph))
     return EdgeColumns(names, ids, weight, convert)
+
+
+def _bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values as texts that need not be UTF-8."""
+    column = plain(column)
+    return (column if is_text(column.type) else column.cast(TEXT)).cast(pa.large_binary())
 
 
 def id_type(file: str, ends: Sequence[pa.Field], ids: str) -> pa.DataType:
@@ -126,15 +157,13 @@ def _signed(file: str, column: pa.ChunkedArray, first: int, *, name: str, kind: 
         raise BadInput(file, f"row {first + row}: {name} {values[row]} is not finite, or beyond {LARGEST}")
     try:
         return column.cast(kind)
-    except pa.ArrowInvalid as error:  # an integer that a float would round
-        raise BadInput(file, f"column {name!r}: {str(error)[:120]}") from None
+    except pa.ArrowInvalid:
+        reason = f"has an integer that {kind}, the type of weight and reverse_weight together, would round"
+        raise BadInput(file, f"column {name!r} {reason}; write both as one type") from None
 
 
 def _directions(file: str, column: pa.ChunkedArray, first: int, *, name: str, meanings: Meanings) -> pa.ChunkedArray:
     """The codes of a column of texts, numbers or booleans."""
-    kind = plain_type(column.type)
-    if pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
-        raise BadInput(file, f"column {name!r} is {column.type}, not texts, numbers or booleans{_AS_ONE}")
     column = plain(column)
     if is_text(column.type):
         require_utf8(file, column, name, first)

@@ -32,3 +32,8 @@ def as_utf8(file: str, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes
             yield text
     if rest := decoded(b"", True):
         yield rest
+
+
+def beginning(chunk: bytes, encoding: str | None) -> bytes:
+    """The first bytes of a text, in UTF-8 unless no encoding is stated; without an incomplete letter at the end."""
+    return codecs.getincrementaldecoder(encoding)("replace").decode(chunk).encode() if encoding else chunk
