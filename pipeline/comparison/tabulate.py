@@ -26,7 +26,8 @@ from pipeline.comparison.versions import Version
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import ChangedFacts, ChangesFacts, CheckFacts
+from pipeline.store.facts import CheckFacts
+from pipeline.store.facts.changes import ChangedFacts, ChangesFacts
 from pipeline.store.manifest import Folder, digest_of, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables

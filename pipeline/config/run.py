@@ -14,7 +14,7 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.custom import CustomConfig, each_once
-from pipeline.config.expect import ExpectConfig
+from pipeline.config.expect import ExpectConfig, RejectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import (
@@ -135,6 +135,7 @@ class RunConfig(_TaskWithTables):
     # takes the place of this key, and the run works in a folder below the user's cache.
     publish_to: str | None = Field(default=None, examples=["s3://analytics/people"])
     changes: ChangesConfig = ChangesConfig()  # change tables
+    reject: RejectConfig = RejectConfig()  # bad rows of the source
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for at least an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])

@@ -18,17 +18,10 @@ from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats.detect import by_name
-from pipeline.ingest.formats.parquet import (
-    begins_parquet,
-    read_columns,
-    reading,
-    require_no_null,
-    require_ratio,
-    require_utf8,
-    width_of,
-)
+from pipeline.ingest.formats.parquet import begins_parquet, read_columns, reading, require_ratio, width_of
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
+from pipeline.ingest.formats.parquet.rows import require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
 from pipeline.store.names import UNKNOWN, VertexNames

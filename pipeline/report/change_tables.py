@@ -18,7 +18,7 @@ from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import changed_values, counted, in_unit, number, with_unit
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.facts import ChangesFacts
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames
 from pipeline.tables import changes

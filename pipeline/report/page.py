@@ -21,7 +21,8 @@ from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.proved import counted_proofs
 from pipeline.steps.publication.results import Results, custom_facts_of, proof_of_custom, proofs_of
-from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.products import CustomFacts, ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names

@@ -13,6 +13,7 @@ from pipeline.registry.stages import DERIVED, POINT
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
+REJECTED = "rejected.parquet"  # of an edge list: the table of this name
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
 UNIT = b"unit"  # in the metadata of a column of such a table
@@ -33,6 +34,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("path", LIST, "external ids, from src to dst"),
     ),
     **{name: table.columns for name, table in products.TABLES.items()},
+    "rejected": (
+        Column("file", "string", "as in messages", key=True),
+        Column("line", "int64", "line of a text, from 1; row of Parquet, from 0", key=True),
+        Column("column", "string", "its name in the file", "the whole line is at fault"),
+        Column("value", "string", "its first characters, or those of the line"),
+        Column("reason", "string", "as in messages"),
+    ),
     "coordinates": (
         VERTEX,
         *(replace(column, nulls="never") for column in POINT),

@@ -57,6 +57,9 @@ def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
         if not graph.coordinates and (name in ("x", "y") or not graph.nodes):
             needed = "coordinates" if name in ("x", "y") else "nodes or coordinates"
             yield f"graph.node_columns.{name}", f"no file of {needed} is named; name it below [graph], or leave the key out"
+    if not graph.columns.oneway:
+        for name in set_keys(graph.oneway):
+            yield f"graph.oneway.{name}", "no column has such values; name it in graph.columns.oneway, or leave the key out"
     if graph.columns.weight is False:
         for name in set_keys(graph.weight):
             yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"

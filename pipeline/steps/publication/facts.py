@@ -122,6 +122,9 @@ def input_of(
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}
     shared = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges", "measure")
+    optional: dict[str, Any] = {
+        name: fact for name, fact in (("directions", read.directions), ("rejected", read.rejected)) if fact
+    }
     return InputFacts(
         **{name: getattr(read, name) for name in shared},
         source=summed[read.source.path],
@@ -134,6 +137,7 @@ def input_of(
         sources=sources,
         source_names=names_of_sources(edges, sources),
         default_source=reason,
+        **optional,
     )
 
 

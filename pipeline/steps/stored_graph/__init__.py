@@ -92,7 +92,7 @@ def _config_of(target: str, folder: Path, tables: Tables) -> RunConfig:
 
 
 def _laid_out(config: RunConfig, runtime: Runtime, options: GraphOptions) -> StoredGraph:
-    edges = ingest(config.graph, runtime.work, runtime.held_edges, options.cluster.elsewhere)
+    edges = ingest(config.graph, runtime.work, runtime.held_edges, options.cluster.elsewhere, reject=config.reject.limit)
     return StoredGraph(edges, lay_out(edges, suited(config.layout, edges, runtime.cluster.shards), runtime))
 
 

@@ -55,11 +55,27 @@ class ReferenceFacts(Facts):
     columns: dict[str, str]
 
 
+class DirectionCounts(Facts):
+    """How many rows of a source are open in which directions, as their columns say; each is up to two edges."""
+
+    forward: int  # from `src` to `dst` only
+    reverse: int
+    both: int
+    closed: int
+
+
+class RejectFacts(Facts):
+    """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
+
+    rows: int
+    read: int
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
     `directed_by` is "configuration", "file" or "format": what says so. `columns` are the names in the file of `src`, `dst` and
-    perhaps `weight`, numbers from 1 if it has no header line; null for a format without columns.
+    perhaps `weight`, `oneway` and `reverse_weight`, numbers from 1 if it has no header line; null for a format without columns.
     `declared_vertices` ids from `first_id` on exist also without an edge. `largest` has the largest value of each column of
     integers, 0 without edges.
     """
@@ -81,6 +97,8 @@ class EdgeFacts(Facts):
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
+    directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    rejected: RejectFacts | None = None  # absent unless the run allows bad rows
 
 
 class ArrayLengths(Facts):
@@ -270,26 +288,4 @@ class RootedFacts(DerivedFacts):
 
     trees: int
     deepest: int
-    proof: CheckFacts
-
-
-class ChangedFacts(Facts):
-    """The change table of a table: the rows of the old and of the new table, and how many of them differ in what.
-
-    `columns` has how many values of each column changed, `largest` the largest change of columns of numbers.
-    """
-
-    rows: list[int]
-    added: int
-    removed: int
-    changed: int
-    columns: dict[str, int]
-    largest: dict[str, float]
-
-
-class ChangesFacts(Facts):
-    """Change tables by the names of their tables, see `pipeline.comparison.tabulate`; tables without one, and why."""
-
-    tables: dict[str, ChangedFacts]
-    not_compared: dict[str, str]
     proof: CheckFacts
