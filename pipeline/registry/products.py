@@ -6,6 +6,7 @@ from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
 
 _NO_FACILITY = "no further facility is connected with the vertex"
 _NO_AREA = "no triangle of vertices is within the threshold"
+_NO_DEMAND = "no demand is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
     Product(
@@ -73,7 +74,20 @@ _ALL = (
                 step="pipeline.steps.products.isochrones:tabulate_isochrones",
                 report="pipeline.report.products.isochrones:show",
                 values=lambda config, trees, *_: trees * len(config.thresholds) * (2 + len(config.sums)),
-                columns=(SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
+                columns=(
+                    SOURCE,
+                    _THRESHOLD,
+                    Column("vertices", "int64", "vertices within the threshold, the source included"),
+                    Column("supply_ratio", "float64", "supply for each unit of demand within the threshold", _NO_DEMAND),
+                ),
+            ),
+            ProductTable(
+                name="isochrone_access",
+                title="Access to what sources supply",
+                switch="supply",
+                step="pipeline.steps.products.isochrones.access:tabulate_access",
+                values=lambda config, trees, vertices, _: 3 * vertices * len(config.thresholds),
+                columns=(VERTEX, _THRESHOLD, Column("access", "float64", "supply for each unit of demand")),
             ),
             ProductTable(
                 name="isochrone_vertices",
@@ -86,7 +100,7 @@ _ALL = (
                 name="isochrone_polygons",
                 title="Areas of isochrones",
                 switch="polygons",
-                step="pipeline.steps.products.polygons:tabulate_polygons",
+                step="pipeline.steps.products.isochrones.polygons:tabulate_polygons",
                 columns=(
                     SOURCE,
                     _THRESHOLD,
