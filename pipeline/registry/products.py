@@ -106,7 +106,7 @@ _ALL = (
                     _THRESHOLD,
                     Column("geometry", "binary", "the area within the threshold, as WKB", _NO_AREA),
                 ),
-                geometry="MultiPolygon",
+                geometry=("MultiPolygon",),
             ),
         ),
     ),
@@ -136,6 +136,7 @@ _ALL = (
         name="flows",
         help="number of shortest paths that use each arc",
         configuration="pipeline.config.products.flows:FlowsConfig",
+        require="pipeline.steps.products.flows:require_flows",
         cpu=0.028,
         tables=(
             ProductTable(
@@ -143,12 +144,14 @@ _ALL = (
                 title="Flows",
                 step="pipeline.steps.products.flows:tabulate_flows",
                 report="pipeline.report.products.flows:show",
-                values=lambda _, trees, vertices, arcs: 2 * arcs,
+                values=lambda config, trees, vertices, arcs: (8 if config.lines else 2) * arcs,
                 columns=(
                     Column("src", "int64", "external id", key=True),
                     Column("dst", "int64", "external id", key=True),
-                    Column("flow", "int64", "paths"),
+                    Column("flow", "flow", "paths"),
+                    Column("geometry", "binary", "the line from src to dst, as WKB", "one of both has no coordinates"),
                 ),
+                geometry=("LineString", "MultiLineString"),  # the second of arcs across the 180th meridian
             ),
         ),
     ),

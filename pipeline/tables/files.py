@@ -44,6 +44,7 @@ def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | N
     followed = {
         "weight": weight_type,
         "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
+        "flow": pa.int64(),  # of weights that are floats, float64
         LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
     }
     fields = (
@@ -71,8 +72,8 @@ def units_of(arrow: pa.Schema) -> dict[str, str]:
     return units
 
 
-def of_fields(fields: Iterable[pa.Field], geometry: str = "Point") -> pa.Schema:
-    """The schema of a table with these columns; with a geometry, of type `geometry`, it has the metadata of GeoParquet."""
+def of_fields(fields: Iterable[pa.Field], geometry: Sequence[str] = ("Point",)) -> pa.Schema:
+    """The schema of a table with these columns; with a geometry, of types `geometry`, it has the metadata of GeoParquet."""
     columns = pa.schema(fields)
     return columns.with_metadata(metadata(geometry)) if GEOMETRY in columns.names else columns
 

@@ -58,7 +58,7 @@ class IsochronesConfig(Model):
         return self
 
     def idle_keys(self) -> Iterator[tuple[str, str]]:
-        """See `Model`."""
+        """See `Model.idle_keys`."""
         given = set_keys(self)
         for decay, keys in _PARAMETERS.items():
             for key in keys:

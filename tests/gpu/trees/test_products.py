@@ -30,7 +30,7 @@ from tests.pipeline.products.conftest import write_network
 def test_every_product(tmp_path, monkeypatch, worth):
     monkeypatch.setattr(sweeping, "WORTH", worth)
     config = write_network(tmp_path)
-    pq.write_table(pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 0]}), tmp_path / "trips.parquet")
+    pq.write_table(pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 61], "trips": [0.5, 2.25, 1e-9, 3.0]}), tmp_path / "trips.parquet")
     near = NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)
     asked = IsochronesConfig(thresholds=(0, 4, 7), sums=("people", "jobs"))
     decay = {
@@ -59,6 +59,7 @@ def test_every_product(tmp_path, monkeypatch, worth):
             (access.tabulate_access, decaying),
             (polygons.tabulate_polygons, decaying),
             (flows.tabulate_flows, FlowsConfig(pairs=str(tmp_path / "trips.parquet"))),
+            (flows.tabulate_flows, FlowsConfig(pairs=str(tmp_path / "trips.parquet"), weight="trips", lines=True)),
         ]
         commands = [
             (matrix.tabulate_matrix, [None, np.array([3, 61])], MatrixOptions(output=work / "m", cutoff=9)),
