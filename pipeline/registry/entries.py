@@ -27,7 +27,7 @@ class Table(_Entry):
     name: str
     columns: tuple[Column, ...]
     step: str = ""  # "module:function"
-    geometry: str = "Point"  # what a column `geometry` has, as GeoParquet calls it
+    geometry: tuple[str, ...] = ("Point",)  # what a column `geometry` has, as GeoParquet calls it
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
 
 _NO_FACILITY = "no further facility is connected with the vertex"
 _NO_AREA = "no triangle of vertices is within the threshold"
+_NO_DEMAND = "no demand is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
     Product(
@@ -73,7 +74,20 @@ _ALL = (
                 step="pipeline.steps.products.isochrones:tabulate_isochrones",
                 report="pipeline.report.products.isochrones:show",
                 values=lambda config, trees, *_: trees * len(config.thresholds) * (2 + len(config.sums)),
-                columns=(SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
+                columns=(
+                    SOURCE,
+                    _THRESHOLD,
+                    Column("vertices", "int64", "vertices within the threshold, the source included"),
+                    Column("supply_ratio", "float64", "supply for each unit of demand within the threshold", _NO_DEMAND),
+                ),
+            ),
+            ProductTable(
+                name="isochrone_access",
+                title="Access to what sources supply",
+                switch="supply",
+                step="pipeline.steps.products.isochrones.access:tabulate_access",
+                values=lambda config, trees, vertices, _: 3 * vertices * len(config.thresholds),
+                columns=(VERTEX, _THRESHOLD, Column("access", "float64", "supply for each unit of demand")),
             ),
             ProductTable(
                 name="isochrone_vertices",
@@ -86,13 +100,13 @@ _ALL = (
                 name="isochrone_polygons",
                 title="Areas of isochrones",
                 switch="polygons",
-                step="pipeline.steps.products.polygons:tabulate_polygons",
+                step="pipeline.steps.products.isochrones.polygons:tabulate_polygons",
                 columns=(
                     SOURCE,
                     _THRESHOLD,
                     Column("geometry", "binary", "the area within the threshold, as WKB", _NO_AREA),
                 ),
-                geometry="MultiPolygon",
+                geometry=("MultiPolygon",),
             ),
         ),
     ),
@@ -122,6 +136,7 @@ _ALL = (
         name="flows",
         help="number of shortest paths that use each arc",
         configuration="pipeline.config.products.flows:FlowsConfig",
+        require="pipeline.steps.products.flows:require_flows",
         cpu=0.028,
         tables=(
             ProductTable(
@@ -129,12 +144,14 @@ _ALL = (
                 title="Flows",
                 step="pipeline.steps.products.flows:tabulate_flows",
                 report="pipeline.report.products.flows:show",
-                values=lambda _, trees, vertices, arcs: 2 * arcs,
+                values=lambda config, trees, vertices, arcs: (8 if config.lines else 2) * arcs,
                 columns=(
                     Column("src", "int64", "external id", key=True),
                     Column("dst", "int64", "external id", key=True),
-                    Column("flow", "int64", "paths"),
+                    Column("flow", "flow", "paths"),
+                    Column("geometry", "binary", "the line from src to dst, as WKB", "one of both has no coordinates"),
                 ),
+                geometry=("LineString", "MultiLineString"),  # the second of arcs across the 180th meridian
             ),
         ),
     ),

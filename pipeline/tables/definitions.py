@@ -7,7 +7,7 @@ import pyarrow as pa
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.registry import products
-from pipeline.registry.entries import VERTEX
+from pipeline.registry.entries import VERTEX, Table
 from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
@@ -60,6 +60,6 @@ def _described(field: pa.Field) -> Column:
     return Column(field.name, str(field.type), unit, "it has none" if field.nullable else "never")
 
 
-def geometry_of(table: str) -> str:
-    """The type of the geometries in a table, as GeoParquet calls it."""
-    return products.TABLES[table].geometry if table in products.TABLES else "Point"
+def geometry_of(table: str) -> tuple[str, ...]:
+    """The types of the geometries in a table, as GeoParquet calls them."""
+    return products.TABLES[table].geometry if table in products.TABLES else Table.geometry
