@@ -92,7 +92,7 @@ _ALL = (
                     _THRESHOLD,
                     Column("geometry", "binary", "the area within the threshold, as WKB", _NO_AREA),
                 ),
-                geometry="MultiPolygon",
+                geometry=("MultiPolygon",),
             ),
         ),
     ),

@@ -5,7 +5,8 @@ from dataclasses import replace
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.registry import products
-from pipeline.registry.entries import VERTEX
+from pipeline.registry.entries import VERTEX, Table
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
@@ -14,7 +15,7 @@ MEASURED = ("weight", "distance")  # types of columns
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
-    **{name: table.columns for name, table in DERIVED.items()},
+    **{name: table.columns for name, table in (*DERIVED.items(), *GRAPH_TABLES.items())},
     "reached": (
         Column("src", "int64", "external id"),
         Column("dst", "int64", "external id"),
@@ -36,6 +37,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 
 
-def geometry_of(table: str) -> str:
-    """The type of the geometries in a table, as GeoParquet calls it."""
-    return products.TABLES[table].geometry if table in products.TABLES else "Point"
+def geometry_of(table: str) -> tuple[str, ...]:
+    """The types of the geometries in a table, as GeoParquet calls them."""
+    entry: Table | None = products.TABLES.get(table) or GRAPH_TABLES.get(table)
+    return entry.geometry if entry else Table.geometry
