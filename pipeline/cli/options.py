@@ -68,6 +68,8 @@ class RunOptions:
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
         named: Add a column of names after each column of ids in every table, if the source's ids are strings.
+        arcs: Publish table `arcs`, the arcs of the stored graph, or leave it out. Default: publish it for a graph of at most
+            1,000,000 arcs.
         name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
@@ -115,6 +117,7 @@ class RunOptions:
     null: Annotated[list[str] | None, Parameter(negative="", allow_leading_hyphen=True)] = None
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
+    arcs: bool | None = None
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
     format: Annotated[str | None, Parameter(help=f"{', '.join(FORMATS)}. Default: by content and name.")] = None
     name: str | None = None
@@ -154,7 +157,7 @@ class RunOptions:
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
         top = _given({
             "output": self.out, "stages": stages, "sources": str(self.sources) if self.sources else self.source,
-            "oracle": self.oracle, "named": self.named, "backend": self.backend, "keep": self.keep,
+            "oracle": self.oracle, "named": self.named, "arcs": self.arcs, "backend": self.backend, "keep": self.keep,
             "publish_as": self.publish_as, "snap_limit": self.snap_limit, "snap_to": self.snap_to,
         })  # fmt: skip
         tables = {

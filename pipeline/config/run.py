@@ -125,6 +125,9 @@ class RunConfig(_TaskWithTables):
     # Stages that the user wrote in Python; docs/custom-stages.md.
     custom: Annotated[tuple[CustomConfig, ...], AfterValidator(each_once)] = ()
     named: Switch = False  # add a column of names after each column of external ids, if the source's ids are strings
+    # Publish table `arcs`, the arcs of the stored graph with their weights, names and lines. By default for a graph of at most
+    # 1,000,000 arcs.
+    arcs: Switch | None = Field(default=None, examples=[True])
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`: the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"

@@ -44,6 +44,23 @@ class DerivedTable(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
+class GraphTable(Table):
+    """A table of the stored graph itself: `step(edges, graph, runtime)`, whose ids have names if they are strings.
+
+    The key of its name in a run's configuration, true or false, says whether a run has it.
+    """
+
+    proof: str  # how its rows are checked
+    report: str  # `report(graph, reported)` returns its `pipeline.report.results.Result`
+    by_default: int  # the most arcs of a graph whose runs have it where the configuration says nothing
+
+    def is_wanted(self, configuration: object, arcs: int) -> bool:
+        """Whether a run with this configuration has it, for a graph of so many arcs."""
+        stated = getattr(configuration, self.name)
+        return arcs <= self.by_default if stated is None else bool(stated)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProductTable(Table):
     """A table of a product: `step(edges, graph, configuration, runtime)`; its facts are `ProductFacts`."""
 

@@ -8,6 +8,7 @@ from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.registry import products
 from pipeline.registry.entries import VERTEX, Table
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
@@ -19,7 +20,7 @@ CUSTOM = "custom-"  # begins the names of steps that write tables of stages that
 UNIT = b"unit"  # in the metadata of a column of such a table
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
-    **{name: table.columns for name, table in DERIVED.items()},
+    **{name: table.columns for name, table in (*DERIVED.items(), *GRAPH_TABLES.items())},
     "reached": (
         Column("src", "int64", "external id"),
         Column("dst", "int64", "external id"),
@@ -62,4 +63,5 @@ def _described(field: pa.Field) -> Column:
 
 def geometry_of(table: str) -> tuple[str, ...]:
     """The types of the geometries in a table, as GeoParquet calls them."""
-    return products.TABLES[table].geometry if table in products.TABLES else Table.geometry
+    entry: Table | None = products.TABLES.get(table) or GRAPH_TABLES.get(table)
+    return entry.geometry if entry else Table.geometry

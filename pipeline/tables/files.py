@@ -1,7 +1,7 @@
 """The published tables: how a table is written, and how it is read back."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
@@ -38,8 +38,14 @@ def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None) ->
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
-def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | None = None) -> pa.Schema:
-    """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`."""
+def schema(
+    table: str, weight: str | None, dimensions: int = 0, measure: str | None = None, without: Container[str] = ()
+) -> pa.Schema:
+    """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`.
+
+    Columns `without` are not in it.
+    """
+    described = [column for column in columns(table, dimensions) if column.name not in without]
     weight_type = pa.type_for_alias(weight or "int64")
     followed = {
         "weight": weight_type,
@@ -49,12 +55,10 @@ def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | N
     }
     fields = (
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
-        for column in columns(table, dimensions)
+        for column in described
     )
     arrow_schema = of_fields(fields, geometry_of(table))
-    return stating(
-        arrow_schema, {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
-    )
+    return stating(arrow_schema, {column.name: measure for column in described if measure and column.type in MEASURED})
 
 
 def stating(arrow: pa.Schema, units: Mapping[str, str]) -> pa.Schema:

@@ -40,3 +40,25 @@ def _cut(x: float, y: float, to_x: float, to_y: float) -> bytes:
     at = y + (to_y - y) * (side - x) / (to_x + 2 * side - x)
     parts = ((x, y, side, at), (-side, at, to_x, to_y))
     return pack("<BII", 1, 5, 2) + b"".join(pack("<BII4d", 1, 2, 2, *part) for part in parts)
+
+
+def ends_of(geometries: pa.Array) -> tuple[Array, Array]:
+    """The ends of lines, float64 [n, 4], and whether they are known; NaN for one that `lines` would encode in another way."""
+    known = geometries.is_valid().to_numpy(zero_copy_only=False)
+    ends = np.full((len(geometries), 4), np.nan)
+    if not known.any():
+        return ends, known
+    lengths = pc.fill_null(pc.binary_length(geometries), 0).to_numpy()
+    simple = lengths == _LINE.itemsize
+    plain = geometries.filter(pa.array(simple))
+    first = np.frombuffer(plain.buffers()[1], np.int32, 1, plain.offset * 4)[0]
+    decoded = np.frombuffer(plain.buffers()[2], _LINE, len(plain), first) if len(plain) else np.empty(0, _LINE)
+    right = (decoded["order"] == 1) & (decoded["type"] == 2) & (decoded["points"] == 2)
+    right &= ~(np.abs(decoded["ends"][:, 0] - decoded["ends"][:, 2]) > _HALF)
+    ends[simple] = np.where(right[:, None], decoded["ends"], np.nan)
+    for row in np.flatnonzero(known & ~simple).tolist():
+        line = geometries[row].as_py()
+        stated = np.frombuffer(line[18:50], "<f8"), np.frombuffer(line[59:91], "<f8")
+        if len(line) == 91 and line == _cut(*stated[0][:2].tolist(), *stated[1][2:].tolist()):
+            ends[row] = *stated[0][:2], *stated[1][2:]
+    return ends, known

@@ -12,8 +12,9 @@ from pipeline.config.graph import Limits
 from pipeline.config.model import LARGEST
 from pipeline.config.products.flows import FlowsConfig
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.parquet import column_as, read_columns, reading, weight_type
+from pipeline.ingest.formats.parquet import read_columns, reading
 from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.rows import column_as, weight_type
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.steps.pairs import batches, blocks
 from pipeline.store.manifest import Folder, digest_of

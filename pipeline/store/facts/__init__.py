@@ -278,14 +278,19 @@ class PathFacts(ComputedFacts):
 
 
 class DerivedFacts(Facts):
-    """A table of vertices, see `pipeline.steps.derived`: its rows."""
+    """A table of vertices or arcs, see `pipeline.steps.derived`: its rows."""
 
     rows: int
 
 
-class RootedFacts(DerivedFacts):
-    """Table `forest`: its trees, the depth of the deepest vertex, and the rules that were checked."""
+class CheckedFacts(DerivedFacts):
+    """A table that was checked when it was made, by these rules."""
+
+    proof: CheckFacts
+
+
+class RootedFacts(CheckedFacts):
+    """Table `forest`: its trees, and the depth of the deepest vertex."""
 
     trees: int
     deepest: int
-    proof: CheckFacts

@@ -30,7 +30,9 @@ from tests.pipeline.products.conftest import write_network
 def test_every_product(tmp_path, monkeypatch, worth):
     monkeypatch.setattr(sweeping, "WORTH", worth)
     config = write_network(tmp_path)
-    pq.write_table(pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 61], "trips": [0.5, 2.25, 1e-9, 3.0]}), tmp_path / "trips.parquet")
+    pq.write_table(
+        pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 61], "trips": [0.5, 2.25, 1e-9, 3.0]}), tmp_path / "trips.parquet"
+    )
     near = NearestConfig(facilities=str(tmp_path / "facilities.csv"), count=3)
     asked = IsochronesConfig(thresholds=(0, 4, 7), sums=("people", "jobs"))
     decay = {
