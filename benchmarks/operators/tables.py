@@ -121,10 +121,10 @@ def _row(record: dict[str, Any]) -> OperatorRow:
 
 
 def merge(old: Iterable[OperatorRow], new: Iterable[OperatorRow]) -> list[OperatorRow]:
-    """New rows in place of older ones with the same key; failures of what is measured again are dropped."""
+    """New rows in place of older ones with the same key; failures on a graph that is measured again are dropped."""
     new = list(new)
-    again = {(row.table, row.graph) for row in new}
-    kept = [row for row in old if not row.failed or (row.table, row.graph) not in again]
+    again = {row.graph for row in new}
+    kept = [row for row in old if not row.failed or row.graph not in again]
     return [*{**_by_key(kept), **_by_key(new)}.values()]
 
 
