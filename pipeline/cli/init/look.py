@@ -9,6 +9,7 @@ import pyarrow as pa
 from pipeline.cli.init import columns
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
+from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
@@ -65,6 +66,9 @@ def look(graph: GraphConfig) -> Seen:
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
     edges, first = in_the_right_way(graph, source.url, _first)
+    if edges.rejects and (bad := edges.rejects.rows):
+        how = f"{edges.rejects.word} {bad[0].line}: {bad[0].reason}; [reject] limit leaves such rows out"
+        notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
@@ -109,4 +113,6 @@ def _first(graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str,
     """The edge list, and its first row."""
     with opened(locate(graph.source), graph, weight) as read:
         edges = read.edges
+        if edges.rejects:
+            edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others
         return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})

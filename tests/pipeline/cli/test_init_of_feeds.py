@@ -124,3 +124,11 @@ def test_the_configuration_reads_as_it_was_guessed(tmp_path, monkeypatch, capsys
     assert (stated["decimal"], stated["columns"]["oneway"]) == (",", "oneway")
     edges = rows_of_edges(ingest(load_run(tmp_path / "ways.toml").graph, tmp_path / "work")).to_pydict()
     assert edges == {"src": [5, 7, 9], "dst": [7, 9, 7], "weight": [0.5, 1.0, 2.25]}
+
+
+def test_a_bad_row_is_said_and_hides_no_other(tmp_path):
+    found = seen(tmp_path, "who,whom\n1,2\n3,\n" + "5,6\n" * 10)
+    assert found.first == {"src": 1, "dst": 2}
+    (note,) = found.notes
+    assert "1 of the first 12 rows are bad: line 3: dst '' is not an integer" in note
+    assert note.endswith("[reject] limit leaves such rows out")
