@@ -1,6 +1,6 @@
-"""A file of changes: columns `op`, `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV."""
+"""A file of changes: columns `op`, `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV as the source."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
-from pipeline.config.graph import GraphConfig, Limits
+from pipeline.changes.columns import ROLES, columns_of
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.fields import Field
@@ -24,11 +25,12 @@ from pipeline.ingest.formats.rows import LineLayout
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
 from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.source import Source, stored
+from pipeline.ingest.values.encodings import as_utf8
+from pipeline.ingest.values.numbers import USUAL, NumberForm
 from pipeline.runtime.threads import map_in_order
 
 DELETE, INSERT, UPDATE = range(3)
 OPERATIONS = ("delete", "insert", "update")  # by their number
-_NAMES = ("op", "src", "dst", "weight")
 _TYPE = ", the type of this graph's weights; for others run the changed source"
 _INTEGERS = ", but the weights of this graph are integers; for others run the changed source"
 _EXACT = 2**53  # up to which a double is one integer and no other
@@ -83,11 +85,13 @@ def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight:
             with saved(local, text.chunks) as path:
                 table, line = _parquet(path, url, graph, weight is not None, named), None
         else:
-            table, line = _text(text, _kinds(weight, named), graph.delimiter or delimiter_of(url), limits)
+            if graph.encoding:
+                text = Text(url, as_utf8(url, text.chunks, graph.encoding), limits)
+            table, line = _text(text, _kinds(weight, named), graph)
         content.check(digest, None)
     if len(table) > limits.edges:
         raise BadInput(url, f"holds {len(table)} rows, the limit is {limits.edges} (graph.limits.edges)")
-    return _listed(table, url, line, weight)
+    return _listed(table, url, line, weight, NumberForm.of(graph))
 
 
 def _kinds(weight: str | None, named: bool) -> dict[str, pa.DataType]:
@@ -101,31 +105,35 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
     with reading(file), open_file(path, file, limits) as parquet:
         schema = parquet.schema_arrow
         check_count(file, parquet.metadata.num_columns, limits)
-        _require_columns(file, schema.names)
-        names = [name for name in _NAMES[: 3 + weighted] if name in schema.names]
-        op, *ends = (schema.field(name) for name in names[:3])
+        names = columns_of(file, schema.names, graph)
+        if not weighted:
+            names.pop("weight", None)
+        op, *ends = (schema.field(names[role]) for role in ROLES[:3])
         for end in ends:
             if ((ids := id_type(file, [end], graph.ids)) == NAME) != named:
                 wanted = "strings" if named else "integers"
                 raise BadInput(file, f"column {end.name!r} is {end.type}, but the ids of this graph are {wanted}")
         if not is_text(op.type):
             raise BadInput(file, f"column 'op' is {op.type}, not string; write it as one")
-        if "weight" in names and not pa.types.is_null(schema.field("weight").type):
-            weight_type(file, schema.field("weight"))
+        if "weight" in names and not pa.types.is_null(schema.field(names["weight"]).type):
+            weight_type(file, schema.field(names["weight"]))
         require_ratio(file, path.stat().st_size, _ROW_BYTES * parquet.metadata.num_rows, limits)
-        table, kinds = read_columns(path, parquet, names, limits), {"op": NAME, "src": ids, "dst": ids}
-        columns = (column_as(file, table[name], name, kinds[name]) if name in kinds else table[name] for name in names)
-        return pa.table(dict(zip(names, columns, strict=True)))
+        table, kinds = read_columns(path, parquet, [*names.values()], limits), {"op": NAME, "src": ids, "dst": ids}
+        return pa.table({
+            role: column_as(file, table[name], name, kinds[role]) if role in kinds else table[name]
+            for role, name in names.items()
+        })  # fmt: skip
 
 
-def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: Limits) -> tuple[pa.Table, Line]:
-    names = header_names(text.file, text.header(), delimiter, text.line)
-    check_count(text.file, len(names), limits, text.line)
-    _require_columns(text.file, names)
-    rows = LineLayout(
-        tuple(Field(name, kinds.get(name), optional=name == "weight", is_id=name in ("src", "dst")) for name in names),
-        delimiter=delimiter,
-    )
+def _text(text: Text, kinds: Mapping[str, pa.DataType], graph: GraphConfig) -> tuple[pa.Table, Line]:
+    delimiter, form = graph.delimiter or delimiter_of(text.file), NumberForm.of(graph)
+    present = header_names(text.file, text.header(delimiter=delimiter), delimiter, text.line)
+    check_count(text.file, len(present), graph.limits, text.line)
+    roles = {name: role for role, name in columns_of(text.file, present, graph).items() if role in kinds}
+    fields = {role: Field(role, kinds[role], optional=role == "weight") for role in roles.values()}
+    fields |= {end: replace(fields[end], is_id=True, form=form) for end in ("src", "dst")}
+    others = (fields[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(present, 1))
+    rows = LineLayout(tuple(others), delimiter=delimiter)
 
     def read(block: Block) -> tuple[Block, pa.Table]:
         return block, parse(text.file, block, rows.tidy, rows.read, rows.explain)
@@ -139,26 +147,37 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: 
             row -= len(table)
         raise AssertionError("the row is in a block")
 
-    empty = pa.schema([(name, kinds[name]) for name in names if name in kinds]).empty_table()
+    empty = pa.schema([(field.name, field.type) for field in rows.named]).empty_table()
     return pa.concat_tables([empty, *(table for _, table in parts)]), line
 
 
-def _require_columns(file: str, names: Sequence[str]) -> None:
-    for name in _NAMES:
-        if names.count(name) > 1 or (name != "weight" and name not in names):
-            present = ", ".join(map(repr, names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {present}: a file of changes has {', '.join(_NAMES)}")
-
-
-def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None) -> ChangeRows:
-    ops, src, dst = (_whole(table[name]) for name in _NAMES[:3])
+def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None, form: NumberForm) -> ChangeRows:
+    ops, src, dst = (_whole(table[role]) for role in ROLES[:3])
     src, dst = (ids if is_text(ids.type) else ids.cast(pa.int64()) for ids in (src, dst))
     numbers = pc.index_in(ops, pa.array(OPERATIONS, ops.type))
     listed = ChangeRows(file, line, np.empty(0, np.uint8), src, dst, None)
     _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()[:40]!r} is not one of {', '.join(OPERATIONS)}")
     operations = numbers.to_numpy().astype(np.uint8)
+    if weight and line and "weight" in table.column_names:
+        table = table.set_column(table.column_names.index("weight"), "weight", _plain(listed, table["weight"], operations, form))
     weights = _weights(listed, table, operations, pa.type_for_alias(weight)) if weight else None
     return replace(listed, ops=operations, weights=weights)
+
+
+def _plain(listed: ChangeRows, texts: pa.ChunkedArray, ops: Array, form: NumberForm) -> pa.ChunkedArray:
+    """The texts of weights as programs write them, empty where one stands for no value, and for deletions."""
+    if form == USUAL:
+        return texts
+    known = pc.if_else(pa.array(ops != DELETE), form.without_nulls(texts), pa.scalar(None, texts.type))
+    if not form.is_usual:
+        wrong = [text is not None and form.plain(text) is None for text in known.to_pylist()]
+        _require(
+            listed,
+            pc.invert(pa.array(wrong, pa.bool_())),
+            lambda row: f"weight {texts[row].as_py()[:40]!r} is not a number {form}",
+        )
+        known = form.plain_column(known)
+    return known.fill_null("")
 
 
 def _weights(listed: ChangeRows, table: pa.Table, ops: Array, kind: pa.DataType) -> Array:

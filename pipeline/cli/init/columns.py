@@ -1,8 +1,9 @@
 """Guess the columns of a table of edges from their names and from its first rows."""
 
 import csv
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,24 +11,34 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from pipeline.cli.init.dates import are_moments, is_date
+from pipeline.cli.init.forms import AS_USUAL, Written, may_be_either, written
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.types import is_text
+from pipeline.ingest.values.numbers import NumberForm
+from pipeline.ingest.values.oneway import Meanings
 
 ROWS = 5000  # of a file, that are looked at
 DELIMITERS = ",;\t|"
+_FEW = 20  # values of a column that may be directions
 _BUFFER = 2**20  # bytes of a column of a Parquet file that are read at a time
 # Names of columns, the likelier first.
 _SRC = (
-    "src source from from_id from_node who u tail start origin follower citing caller sender a id1 node1 user user_id person "
-    "person_id"
+    "src source from from_id from_node from_node_id who u tail start start_id start_node origin origin_id follower citing caller "
+    "sender a id1 node1 ref_in_id fnode f_jnctid user user_id person person_id"
 )
 _DST = (
-    "dst dest destination target to to_id to_node whom v head end followed followee cited callee receiver recipient b id2 node2 "
-    "friend friend_id"
+    "dst dest destination destination_id target to to_id to_node to_node_id whom v head end end_id end_node followed followee "
+    "cited callee receiver recipient b id2 node2 nref_in_id tnode t_jnctid friend friend_id"
 )
-_WEIGHT = "weight w length distance dist cost time seconds minutes hours metres meters km count amount value duration capacity"
+_WEIGHT = (
+    "weight w cost length_m length distance dist time seconds minutes hours metres meters km count amount value duration capacity"
+)
+_ONEWAY = "oneway one_way dir_travel"
+_REVERSE = "reverse_cost reverse_weight cost_reverse rcost"
+_SPEED = "maxspeed max_speed maxspeed_forward speed_limit speed"
+_ARCS = "reversed"  # of OSMnx, which writes a row for each direction beside column oneway
 _IDS = ("integer", "text")  # kinds that ids may have
 BY_NAME, BY_PLACE = "by its name", "as the first column left that may have ids"
 
@@ -40,6 +51,10 @@ class Sample:
     kinds: dict[str, str]  # integer, number, date, text or, in Parquet, the type of what is none of these
     header: bool = True
     delimiter: str | None = None  # None: the format's own
+    moments: frozenset[str] = frozenset()  # columns of integers that may be times, whatever they are called
+    written: Written = AS_USUAL
+    values: Mapping[str, frozenset[str]] = field(default_factory=dict)  # of columns with few different ones
+    notes: tuple[str, ...] = ()  # what only the user knows
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,8 @@ class Guess:
     """The columns of the edges, and why those that were not stated were chosen."""
 
     columns: Columns
-    reasons: dict[str, str]  # by the roles src, dst and weight
+    reasons: dict[str, str]  # by the roles src, dst, weight, oneway and reverse_weight
+    notes: tuple[str, ...] = ()  # what was found, and not used
 
 
 def of_text(head: bytes, tab: bool) -> Sample:
@@ -57,29 +73,43 @@ def of_text(head: bytes, tab: bool) -> Sample:
     rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
     header = all(_kind_of(field.strip()) == "text" for field in rows[0])
     names = [name.strip() for name in rows[0]] if header else [str(number) for number, _ in enumerate(rows[0], 1)]
-    columns = zip(*(row for row in rows[header:] if len(row) == len(names)), strict=True)
-    kinds = {name: _kind(name, column) for name, column in zip(names, columns, strict=False)}
+    cut = zip(*(row for row in rows[header:] if len(row) == len(names)), strict=True)
+    columns = {name: [field.strip() for field in column] for name, column in zip(names, cut, strict=False)}
+    how = written([*columns.values()])
+    kinds = {name: _kind(name, map(partial(_plain, how.form), column)) for name, column in columns.items()}
+    notes = [
+        f"{name!r} is read as text: {value!r} may be a decimal or thousands; state decimal or thousands"
+        for name, column in columns.items()
+        if kinds[name] == "text" and how.form.is_usual and (value := may_be_either(column))
+    ]
+    moments = frozenset(name for name, kind in kinds.items() if kind == "integer" and _may_be_moments(columns[name]))
     return Sample(
-        names, {name: kinds.get(name, "text") for name in names}, header, None if tab or delimiter == "," else delimiter
-    )
+        names, {name: kinds.get(name, "text") for name in names}, header, None if tab or delimiter == "," else delimiter,
+        moments, how, {name: frozenset(column) for name, column in columns.items() if len({*column}) <= _FEW}, tuple(notes),
+    )  # fmt: skip
 
 
 def of_parquet(path: Path, file: str) -> Sample:
     """The columns of a Parquet file, by its footer and the first rows of its texts and integers. Raises BadInput."""
     with reading(file), pq.ParquetFile(path, buffer_size=_BUFFER) as parquet:
         known = {field.name: field.type for field in parquet.schema_arrow}
-        kinds = {name: _kind_of_type(kind) for name, kind in known.items()}
+        kinds, columns = {name: _kind_of_type(kind) for name, kind in known.items()}, dict[str, list[str]]()
         looked_at = [name for name, kind in kinds.items() if kind in _IDS]
         for batch in parquet.iter_batches(ROWS, columns=looked_at):
-            kinds |= {name: _kind(name, _texts(batch[name])) for name in looked_at if batch[name].null_count < len(batch)}
+            columns = {name: [*_texts(batch[name])] for name in looked_at if batch[name].null_count < len(batch)}
             break
-    return Sample(list(known), kinds)
+    kinds |= {name: _kind(name, column) for name, column in columns.items()}
+    moments = frozenset(name for name in columns if kinds[name] == "integer" and _may_be_moments(columns[name]))
+    values = {name: frozenset(column) for name, column in columns.items() if len({*column}) <= _FEW}
+    return Sample(list(known), kinds, moments=moments, values=values)
 
 
 def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     """The columns that are configured or, for the others, likely. Raises BadInput if there are too few columns."""
     given, kinds, reasons = graph.columns, sample.kinds, dict[str, str]()
-    ids = [name for name in sample.names if kinds[name] in _IDS and name != given.weight]
+    used = {given.weight, given.oneway, given.reverse_weight} | {_named(_ONEWAY, sample.names)}
+    ids = [name for name in sample.names if kinds[name] in _IDS and name not in used]
+    ids.sort(key=lambda name: name in sample.moments)  # times that are not called so come last
     if len({*ids, *filter(None, (given.src, given.dst))}) < 2:
         seen = ", ".join(f"{name!r} ({kind})" for name, kind in kinds.items())[:200]
         raise BadInput(file, f"has no two columns of ids among {seen}; --src and --dst name them")
@@ -95,16 +125,59 @@ def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     dst = given.dst or guessed("dst", _DST, alike or others)
     weight = given.weight
     if weight is None:
-        numbers = [name for name in sample.names if name not in (src, dst) and kinds[name] in ("integer", "number")]
-        weight = _named(_WEIGHT, numbers) or False
+        weight = _named(_WEIGHT, _numbers(sample, src, dst)) or False
         reasons |= {"weight": BY_NAME} if weight else {}
-    return Guess(Columns(src=src, dst=dst, weight=weight), reasons)
+    columns = given.model_copy(update={"src": src, "dst": dst, "weight": weight})
+    directions, notes = _directions(sample, graph.model_copy(update={"columns": columns}))
+    reasons |= dict.fromkeys(directions, BY_NAME)
+    if weight and (speed := _named(_SPEED, sample.names)) and speed != weight:
+        notes.append(
+            f"{speed!r} is not read; for travel times add a column such as {weight} / {speed}, and name it with --weight"
+        )
+    return Guess(columns.model_copy(update=directions), reasons, (*sample.notes, *notes))
+
+
+def _numbers(sample: Sample, *others: str) -> list[str]:
+    return [name for name in sample.names if name not in others and sample.kinds[name] in ("integer", "number")]
+
+
+def _directions(sample: Sample, graph: GraphConfig) -> tuple[dict[str, str], list[str]]:
+    """The columns of directions that are not stated, by their roles, and notes on those that are not used."""
+    given, found, notes = graph.columns, dict[str, str](), list[str]()
+    if graph.directed is False:
+        return found, notes
+    oneway, meanings = _named(_ONEWAY, sample.names), Meanings.of(graph)
+    if oneway and not given.oneway:
+        values = sample.values.get(oneway, frozenset() if sample.kinds[oneway] == "bool" else frozenset({"..."}))
+        unknown = sorted(value for value in values - sample.written.form.nulls if meanings.code(value) is None)
+        if _named(_ARCS, sample.names):
+            notes.append(f"{oneway!r} is not used: beside a column 'reversed', as OSMnx writes it, each direction is a row")
+        elif unknown:
+            notes.append(f"{oneway!r} is not used: {meanings.why_unknown(unknown[0].encode())}, then --oneway {oneway}")
+        else:
+            found["oneway"] = oneway
+    reverse = _named(_REVERSE, _numbers(sample, str(given.src), str(given.dst), str(given.weight)))
+    if reverse and given.weight and not given.reverse_weight:
+        found["reverse_weight"] = reverse
+    return found, notes
 
 
 def _named(known: str, names: Iterable[str]) -> str | None:
     """The first of the known names that the file has."""
     folded = {name.lower().replace(" ", "_").replace("-", "_"): name for name in reversed(list(names))}
     return next((folded[word] for word in known.split() if word in folded), None)
+
+
+def _plain(form: NumberForm, value: str) -> str:
+    """A value as programs write it; empty if it stands for none."""
+    if form.is_null(value):
+        return ""
+    return value if form.is_usual else form.plain(value) or value
+
+
+def _may_be_moments(fields: Iterable[str]) -> bool:
+    values = [int(field) for field in fields if field.isdecimal()]
+    return bool(values) and are_moments("timestamp", values)
 
 
 def _texts(column: pa.Array) -> Iterable[str]:

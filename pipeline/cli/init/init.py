@@ -86,7 +86,8 @@ def _show(file: str, seen: "Seen") -> None:
     from pipeline.units import size
 
     graph, columns, sample = seen.graph, seen.graph.columns, seen.sample
-    said = "as stated" if seen.stated else "by default for this format; `directed = false` reads each line in both directions"
+    by_rows = "as the rows say" if columns.have_directions else "as stated"
+    said = by_rows if seen.stated else "by default for this format; `directed = false` reads each line in both directions"
     rows = {
         "format": f"{seen.format}{', compressed' if seen.compressed else ''}{f', {size(seen.bytes)}' if seen.bytes else ''}",
         "direction": f"{'directed' if seen.directed else 'undirected'} ({said})",
@@ -97,9 +98,16 @@ def _show(file: str, seen: "Seen") -> None:
             rows["header line"] = "yes" if graph.header else "no: columns have numbers"
         guessed = ", ".join(f"{end} {seen.reasons[end]}" for end in ("src", "dst") if end in seen.reasons)
         rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
-        why = f" (guessed: {seen.reasons['weight']})" if "weight" in seen.reasons else ""
-        rows["weights"] = f"{columns.weight}{why}" if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
+        found = {role: f" (guessed: {reason})" for role, reason in seen.reasons.items()}
+        weight = f"{columns.weight}{found.get('weight', '')}"
+        rows["weights"] = weight if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
+        named = {"oneway": columns.oneway, "reverse_weight": columns.reverse_weight}
+        if columns.have_directions:
+            rows["directions"] = ", ".join(f"{role} {name}{found.get(role, '')}" for role, name in named.items() if name)
+        if sample.written.why:
+            rows["written"] = f"{sample.written.why} (guessed)"
         rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"
+    rows |= {f"note {number}": note for number, note in enumerate(seen.notes, 1)}
     rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
     print(quoted(file))
     for what, text in rows.items():

@@ -1,19 +1,24 @@
 """Look at the beginning of a graph file: its format, its columns, its direction and its first edge."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 
 from pipeline.cli.init import columns
 from pipeline.cli.init.columns import Sample
+from pipeline.cli.init.forms import Written, encoding_of
+from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
-from pipeline.ingest.formats.detect import OfAnotherForm, detect
+from pipeline.ingest.formats.detect import OfAnotherForm, binary_format, detect
 from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import locate, stored
+from pipeline.ingest.values.encodings import as_utf8
 
 
 @dataclass(frozen=True)
@@ -29,12 +34,13 @@ class Seen:
     placed: bool  # whether the file or the configuration has coordinates
     bytes: int | None  # of a file on this machine
     compressed: bool
-    reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by the roles src, dst and weight
+    reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by their roles
+    notes: tuple[str, ...] = ()  # what was found and not used, and why
 
     @property
     def unused(self) -> dict[str, str]:
         """The columns that are not read, each with what it holds."""
-        used = {str(name) for name in (self.graph.columns.src, self.graph.columns.dst, self.graph.columns.weight)}
+        used = {str(name) for name in self.graph.columns.model_dump().values()}
         return {name: kind for name, kind in (self.sample.kinds if self.sample else {}).items() if name not in used}
 
 
@@ -43,7 +49,7 @@ def look(graph: GraphConfig) -> Seen:
     source = locate(graph.source)
     with stored(source) as content:
         compressed = not is_plain(content)
-        text = Text(source.url, chunks(content, graph.limits), graph.limits)
+        text, graph, notes = _text(source.url, chunks(content, graph.limits), graph)
         name, sample, reasons = _format(text, graph), None, dict[str, str]()
         if name in TABLES:
             if name == "parquet" and (compressed or source.local is None):
@@ -52,14 +58,40 @@ def look(graph: GraphConfig) -> Seen:
             sample = columns.of_parquet(local, source.url) if local else columns.of_text(text.head, name == "tsv")
             guess = columns.guess(source.url, sample, graph)
             guessed, reasons = {"columns": guess.columns, "format": name}, guess.reasons
-            read_with = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
+            read_with: dict[str, object] = {
+                "header": sample.header and graph.header,
+                "delimiter": graph.delimiter or sample.delimiter,
+            }
+            read_with |= _written(graph, sample.written) if name != "parquet" else {}
+            notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
     edges, first = in_the_right_way(graph, source.url, _first)
+    if edges.rejects and (bad := edges.rejects.rows):
+        how = f"{edges.rejects.word} {bad[0].line}: {bad[0].reason}; [reject] limit leaves such rows out"
+        notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
     placed = bool(edges.coordinates or graph.coordinates)
-    return Seen(graph, name, sample, first, directed, stated, placed, size, compressed, reasons)
+    return Seen(graph, name, sample, first, directed, stated, placed, size, compressed, reasons, notes)
+
+
+def _text(file: str, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:
+    """The text of a file, the configuration with its encoding, and why it is this one."""
+    first, notes = next(stream, b""), tuple[str, ...]()
+    if graph.encoding is None and not binary_format(first) and (encoding := encoding_of(first[: graph.limits.header])):
+        graph = graph.model_copy(update={"encoding": encoding})
+        notes = (f"the encoding is taken for {encoding}, because the text is not UTF-8; --encoding states another",)
+    whole = chain([first], stream)
+    return Text(file, as_utf8(file, whole, graph.encoding) if graph.encoding else whole, graph.limits), graph, notes
+
+
+def _written(graph: GraphConfig, found: Written) -> dict[str, object]:
+    """The keys of numbers that are not stated, unless they are as usual."""
+    form, stated = found.form, graph.model_fields_set
+    keys = {"decimal": form.decimal, "thousands": form.thousands or None, "null": tuple(sorted(form.nulls))}
+    usual = GraphConfig.model_fields
+    return {key: value for key, value in keys.items() if key not in stated and value != usual[key].default}
 
 
 def _format(text: Text, graph: GraphConfig) -> str:
@@ -81,4 +113,6 @@ def _first(graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str,
     """The edge list, and its first row."""
     with opened(locate(graph.source), graph, weight) as read:
         edges = read.edges
+        if edges.rejects:
+            edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others
         return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})

@@ -8,10 +8,11 @@ import numpy.typing as npt
 
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Fault
-from pipeline.ingest.formats.text import CARRIAGE_RETURN, FEW_LINES, Block, Tidied, halved_at
+from pipeline.ingest.formats.text import CARRIAGE_RETURN, Block, Tidied, halved_at
 from pipeline.ingest.values.rejects import Rejected, shortened
 
 T = TypeVar("T")
+_FEW_LINES = 64  # that are checked one by one, which takes as long as reading so many with Arrow
 
 
 def sift(
@@ -28,7 +29,7 @@ def sift(
     def read_lines(lines: bytes, numbers: npt.NDArray[np.int64]) -> None:
         if b"\r" not in lines and (content := read(lines)) is not None:
             parts.append(content)
-        elif len(numbers) > FEW_LINES:
+        elif len(numbers) > _FEW_LINES:
             cut, half = halved_at(lines, numbers)
             read_lines(lines[:cut], numbers[:half])
             read_lines(lines[cut:], numbers[half:])
