@@ -14,7 +14,7 @@ from benchmarks.one_gpu.bench import driver
 from benchmarks.one_gpu.timing import copy_bandwidth
 from benchmarks.operators import abstractions, roofline
 from benchmarks.operators.energy import Meter, cpu_joules
-from benchmarks.operators.groups import WITHOUT_GRAPH, Group, Part, groups
+from benchmarks.operators.groups import WITHOUT_GRAPH, Group, Portion, groups
 from benchmarks.operators.tables import Machine, OperatorRow, failure, merge, read, write
 
 _INTERRUPTED = 130  # the status of a command that SIGINT has ended
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _measured(named: dict[str, Group], out: Path, seconds: float) -> int:
     """Measure; return the status of the command."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # which a shell may have told its children to ignore
+    for number in (signal.SIGINT, signal.SIGTERM):  # which children of a shell may ignore
         signal.signal(number, signal.default_int_handler)
     start, left = time.monotonic(), [*named]
     new = [*abstractions.calls()] if WITHOUT_GRAPH in named else []  # before cuGraph, with which a call takes twice the time
@@ -77,7 +77,7 @@ def _measured(named: dict[str, Group], out: Path, seconds: float) -> int:
                 left.remove(name)
     except KeyboardInterrupt:
         interrupted = True
-    new += _rows(Part(11, "", abstractions.kernels))
+    new += _rows(Portion(11, "", abstractions.kernels))
     write(out, merge(old, new), where)
     roofline.draw(out, merge(old, new), where, shared)
     if failed := [f"{row.graph}: {row.what}" for row in new if row.failed]:
@@ -87,16 +87,16 @@ def _measured(named: dict[str, Group], out: Path, seconds: float) -> int:
     return _INTERRUPTED if interrupted else int(bool(failed or left))
 
 
-def _parts(name: str, group: Group) -> Iterator[Part]:
+def _parts(name: str, group: Group) -> Iterator[Portion]:
     """The parts of a group; a last one fails where the group's graph cannot be made."""
     try:
         yield from group.parts()
     except Exception as error:
         row = failure(2, name, "the graph", error)
-        yield Part(2, name, lambda: iter([row]))
+        yield Portion(2, name, lambda: iter([row]))
 
 
-def _rows(part: Part) -> Iterator[OperatorRow]:
+def _rows(part: Portion) -> Iterator[OperatorRow]:
     """The rows of a part; a last one says so where it ends by an error."""
     try:
         yield from part.rows()

@@ -17,7 +17,7 @@ WITHOUT_GRAPH = "no graph"  # the group with the operators of rows, the patterns
 
 
 @dataclass(frozen=True)
-class Part:
+class Portion:
     """Rows that are measured together; if they end by an error, a row of this table and graph says so."""
 
     table: int
@@ -30,7 +30,7 @@ class Group:
     """Parts, and about how many seconds they take on an H100, beside 10 to start."""
 
     seconds: int
-    parts: Callable[[], Iterator[Part]]
+    parts: Callable[[], Iterator[Portion]]
 
 
 def groups(folder: Path | None) -> dict[str, Group]:
@@ -58,34 +58,34 @@ def uniform(scale: int = 24) -> GeneratedEdges:
     return GeneratedEdges(src, dst, None, range(1 << scale), True, "degree", weighted=True)
 
 
-def _without_graph() -> Iterator[Part]:
-    yield Part(13, "none", lambda: searches.idle(Meter()))
-    yield Part(3, "none", memory.patterns)
-    yield Part(6, "none", abstractions.rows_alone)
+def _without_graph() -> Iterator[Portion]:
+    yield Portion(13, "none", lambda: searches.idle(Meter()))
+    yield Portion(3, "none", memory.patterns)
+    yield Portion(6, "none", abstractions.rows_alone)
 
 
-def _of_stand_ins() -> Iterator[Part]:
+def _of_stand_ins() -> Iterator[Portion]:
     for each in stand_ins.STAND_INS:
-        yield Part(2, each.title, partial(stand_ins.of_stand_in, each))
+        yield Portion(2, each.title, partial(stand_ins.of_stand_in, each))
 
 
-def _of_algorithms(name: str, load: Callable[[], GeneratedEdges], size: int) -> Iterator[Part]:
+def _of_algorithms(name: str, load: Callable[[], GeneratedEdges], size: int) -> Iterator[Portion]:
     graph = load().graph()
-    yield Part(16, name, lambda: algorithms.of_graph(graph, name, size))
+    yield Portion(16, name, lambda: algorithms.of_graph(graph, name, size))
 
 
-def _of_graph(name: str, load: Callable[[], GeneratedEdges], size: int | None) -> Iterator[Part]:
+def _of_graph(name: str, load: Callable[[], GeneratedEdges], size: int | None) -> Iterator[Portion]:
     yield from _on_graph(load().graph(), name, size)
     if size == algorithms.LARGE:  # the graph is gone, and made again in two orders
-        yield Part(17, name, lambda: locality.ablation(load, name))
+        yield Portion(17, name, lambda: locality.ablation(load, name))
 
 
-def _on_graph(graph: Graph, name: str, size: int | None) -> Iterator[Part]:
+def _on_graph(graph: Graph, name: str, size: int | None) -> Iterator[Portion]:
     """On graphs of a size that algorithms know also what all operators do, on large ones also frontiers."""
     if size is not None:
-        yield Part(7, name, lambda: abstractions.of_graph(graph, name))
-        yield Part(18, name, lambda: locality.packed(graph, name))
-        yield Part(16, name, lambda: algorithms.of_graph(graph, name, size))
+        yield Portion(7, name, lambda: abstractions.of_graph(graph, name))
+        yield Portion(18, name, lambda: locality.packed(graph, name))
+        yield Portion(16, name, lambda: algorithms.of_graph(graph, name, size))
     if size == algorithms.LARGE:
-        yield Part(19, name, lambda: locality.mixed_frontiers(graph, name))
-    yield Part(12, name, lambda: searches.of_graph(graph, name))
+        yield Portion(19, name, lambda: locality.mixed_frontiers(graph, name))
+    yield Portion(12, name, lambda: searches.of_graph(graph, name))

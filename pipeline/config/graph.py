@@ -147,6 +147,8 @@ class NodeColumns(Model):
     vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
     x: str = Field(default="x", examples=["longitude"])  # degrees, east
     y: str = Field(default="y", examples=["latitude"])  # degrees, north
+    # Whether each row of `nodes` is a vertex, also if no edge has its id. Otherwise such rows are left out and counted.
+    declare: Switch = False
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
     encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV or TSV file; by default UTF-8

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import pyarrow as pa
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.coordinates import write_coordinates, write_own
+from pipeline.ingest.declared import loops, with_vertices
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
-from pipeline.ingest.nodes import read_nodes, write_nodes
+from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
@@ -76,6 +78,8 @@ def ingest(
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
     reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy, reject)
+    if "nodes" in sources and graph.node_columns.declare:
+        reading.declared = partial(_declared, graph, sources["nodes"], expected.get("nodes"))
 
     def write_all(folder: Path) -> dict[str, Any]:
         before_reading()
@@ -88,7 +92,8 @@ def ingest(
             facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
-                table = read_nodes(content, graph.limits, names, graph.node_columns)
+                table, rows = read_nodes(content, graph.limits, names, graph.node_columns)
+                facts_of_files["node_rows"] = rows
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
@@ -116,6 +121,7 @@ class _EdgeReader:
     sums: Sums
     copy: bool
     reject: float
+    declared: Callable[[bool], pa.Array] | None = None  # the ids of vertices that need no edge; strings, if the argument says so
     arrays: EdgeArrays | None = None
 
     def write(self, folder: Path) -> EdgeFacts:
@@ -131,7 +137,8 @@ class _EdgeReader:
                 written = self._store(read, None if refers_to else folder)
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
             else:
-                names = collect(self._watched(read))
+                alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
+                names = collect(chain(self._watched(read), alone))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
             return self._facts(read, written, folder, refers_to=refers_to, placed=placed)
@@ -151,6 +158,8 @@ class _EdgeReader:
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
         with opened(self.source, graph, weight, folder, self.reject) as read:
+            if self.declared and not read.edges.named:
+                read.edges = with_vertices(self.source.url, read.edges, self.declared(False))
             yield read
             if self.reject and read.edges.rejects:
                 read.edges.rejects.check(self.source.url)
@@ -190,7 +199,7 @@ class _EdgeReader:
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
         directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
         optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
-        optional["rejected"] = rejected
+        optional |= {"rejected": rejected, "alone": edges.alone or None}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
     def _store(self, read: Opened, folder: Path | None) -> StoredEdges:
@@ -215,6 +224,12 @@ def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
             f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
             f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
         )
+
+
+def _declared(graph: GraphConfig, source: Source, digest: str | None, named: bool) -> pa.Array:
+    """The ids in the table of nodes."""
+    with _checked(source, digest) as content:
+        return read_ids(content, graph.limits, graph.node_columns, named)
 
 
 @contextmanager

@@ -86,7 +86,8 @@ class Product(_Entry):
     require: str = ""  # `require(edges, graph, configuration)` raises what the steps would, before the stages run
     # command, options: the function of its command, and the class of what this one takes, a `ProductOptions`. Its table's step is
     # `step(graph, vertices, options, runtime, places)`, with the vertices of the files that the options name, int64 [n] or None
-    # for each, and the places among them. Empty: there is no command.
+    # for each, and the places among them; that of a table with a switch, which takes the place of the others, is
+    # `step(edges, graph, vertices, options, runtime)`. Empty: there is no command.
     command: str = ""
     options: str = ""
     # Seconds of a core, or of a GPU, per million vertices: a tree from the hierarchy with its proof and its part of the product.

@@ -6,6 +6,8 @@ from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
 
 _NO_FACILITY = "no further facility is connected with the vertex"
 _NO_AREA = "no triangle of vertices is within the threshold"
+_NO_ZONE, _NO_PAIR = "the zone of vertices without one", "none has a distance"
+_NO_WEIGHT = "none that has a distance has a weight"
 _NO_DEMAND = "no demand is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
@@ -22,6 +24,20 @@ _ALL = (
                     SOURCE,
                     Column("target", "int64", "external id", key=True),
                     Column("distance", "distance", "sum of weights", "the source does not reach the target"),
+                ),
+            ),
+            ProductTable(
+                name="matrix_zones",
+                switch="zone",
+                step="pipeline.steps.products.zones.matrix:tabulate_matrix_zones",
+                columns=(
+                    Column("source_zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("target_zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("pairs", "int64", "pairs of a source and a target"),
+                    Column("unreached", "int64", "pairs without a distance"),
+                    Column("min", "distance", "sum of weights", _NO_PAIR),
+                    Column("mean", "float64", "sum of weights", _NO_PAIR),
+                    Column("weighted_mean", "float64", "sum of weights", _NO_WEIGHT),
                 ),
             ),
         ),
@@ -44,6 +60,7 @@ _ALL = (
         help="nearest of given facilities, such as hospitals, for every vertex",
         configuration="pipeline.config.products.nearest:NearestConfig",
         gpu_memory="pipeline.steps.products.nearest:gpu_memory",
+        require="pipeline.steps.products.zones.nearest:require_zones",
         cpu=0.018,
         tables=(
             ProductTable(
@@ -57,6 +74,22 @@ _ALL = (
                     Column("rank", "int64", "1 for the nearest", key=True),
                     Column("facility", "int64", "external id", _NO_FACILITY),
                     Column("distance", "distance", "sum of weights", _NO_FACILITY),
+                ),
+            ),
+            ProductTable(
+                name="nearest_zones",
+                title="Nearest facilities by zones",
+                switch="zone",
+                step="pipeline.steps.products.zones.nearest:tabulate_nearest_zones",
+                report="pipeline.report.products.nearest_zones:show",
+                columns=(
+                    Column("zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("rank", "int64", "1 for the nearest"),
+                    Column("vertices", "int64", "vertices of the zone"),
+                    Column("unreached", "int64", "vertices without such a facility"),
+                    Column("min", "distance", "sum of weights", _NO_PAIR),
+                    Column("mean", "float64", "sum of weights", _NO_PAIR),
+                    Column("weighted_mean", "float64", "sum of weights", _NO_WEIGHT),
                 ),
             ),
         ),

@@ -87,6 +87,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     }
     if facts.rejected:
         said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
+    if facts.node_rows is not None:
+        said["Nodes"] = f"{counted(facts.node_rows, 'row')}, {facts.unmatched_node_rows or 0:,} of which match no vertex"
     if facts.sources is not None:
         listed = ", ".join(map(str, (facts.source_names or facts.sources)[:12])) + (
             f" and {len(facts.sources) - 12:,} more" if facts.sources[12:] else ""

@@ -51,6 +51,7 @@ def schema(
         "weight": weight_type,
         "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
         "flow": pa.int64(),  # of weights that are floats, float64
+        "zone": pa.string(),  # or the type of the column that names zones
         LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
     }
     fields = (

@@ -23,7 +23,7 @@ from tests.project.docs import below
 from tests.strangers import exposed, listening
 
 PATIENCE = 240.0  # seconds for one answer, on a busy machine
-TUTORIAL = ROOT / "docs" / "tutorial.md"
+TUTORIAL, CUSTOM = ROOT / "docs" / "tutorial.md", ROOT / "docs" / "custom-stages.md"
 
 
 def tracebacks(log: str) -> list[str]:
@@ -189,6 +189,17 @@ def test_a_new_user_gets_a_graph_every_night(terminal, user, api, tmp_path):
     compared = user.run("7. Only what has changed", page=TUTORIAL)
     assert (mine / "latest").readlink() != good and (mine / "latest" / "sssp_changes").is_dir()
     assert "~ source ana, vertex ben, distance" in compared
+
+
+@pytest.mark.nightly
+def test_a_stage_of_a_users_own_is_published_every_night(terminal, user, api):
+    """docs/custom-stages.md, typed; tests/project/test_docs.py types what is only printed."""
+    user.run("From an idea to a table", page=CUSTOM)
+    assert "social-network/tasks: published" in user.run("Every night", page=CUSTOM)
+    published = open_run(terminal.clone / "mine" / "out" / "tasks" / "latest")
+    assert published.facts["custom"]["rounds"]["proved"] == "proved by the user's certificate"
+    deployed = api("GET", "deployments/name/social-network/tasks").json()
+    assert [schedule["active"] for schedule in deployed["schedules"]] == [True]
 
 
 @pytest.mark.usefixtures("deployed")

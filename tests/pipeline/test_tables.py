@@ -22,6 +22,7 @@ FOLLOWED = {
     "distance": "int64, or float64 where weights are floats",
     "weight": "the source's, or int64",
     "flow": "int64, or float64 where the weights of pairs are floats",
+    "zone": "that of the column",
 }
 
 

@@ -48,10 +48,13 @@ def corner(folder, suffix):
     return folder / f"corner.{suffix}"
 
 
-@pytest.mark.parametrize(
-    ("page", "least"),
-    [("README.md", 3), ("docs/abstractions.md", 1), ("docs/dynamic-graphs.md", 1), ("docs/tables.md", 6), ("docs/runs.md", 7)],
-)
+PAGES = {"README.md": 3} | {
+    f"docs/{page}.md": least
+    for page, least in {"abstractions": 1, "custom-stages": 3, "dynamic-graphs": 1, "tables": 6, "runs": 7}.items()
+}
+
+
+@pytest.mark.parametrize(("page", "least"), PAGES.items())
 def test_the_blocks_of_a_page_run(demo_folder, page, least):
     assert run_page(ROOT / page, demo_folder) >= least
 

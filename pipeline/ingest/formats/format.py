@@ -63,6 +63,7 @@ class EdgeList:
     largest: Mapping[str, int] = field(default_factory=dict)
     columns: ReadColumns | None = None  # those of a file that has columns
     directions: Directions | None = None  # how many rows are open in which directions, if they say it; complete with `tables`
+    alone: int = 0  # how many rows at the end are self-loops that are there for their vertices only
     rejects: Rejects | None = None  # gets bad rows, if the format can leave them out and the run allows some
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy

@@ -25,15 +25,19 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     product = PRODUCTS[name]
     options: ProductOptions = checked(product.resolve("options"), "options", output=out, **given)
     files = options.vertex_files
+    *_, table = product.tables_for(options)
 
     def tabulate() -> Folder:
-        prepare(options.output, name)
+        prepare(options.output, table.name if table.switch else name)
         for file in files.values():  # before the graph is read
             locate(file).require_local()
         with stored_graph(target, options, options.snap) as ((edges, graph), runtime):
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = places_in(files, edges, graph, runtime)
             vertices = [named.get(key) for key in options.VERTICES]
-            return flushed(product.tables[0].resolve("step")(graph, vertices, options, runtime, places))
+            step = table.resolve("step")
+            if table.switch:
+                return flushed(step(edges, graph, vertices, options, runtime))
+            return flushed(step(graph, vertices, options, runtime, places))
 
     return steadily([target, *files.values()], tabulate)

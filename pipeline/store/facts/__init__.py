@@ -93,12 +93,14 @@ class EdgeFacts(Facts):
     source: SourceFacts
     text_bytes: int | None
     nodes: SourceFacts | None = None  # absent without a table of nodes
+    node_rows: int | None = None  # absent without a table of nodes: its rows
     measure: str | None = None  # what the weights measure, if the configuration says it, otherwise absent; arcs without weights
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
+    alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
 
 
 class ArrayLengths(Facts):

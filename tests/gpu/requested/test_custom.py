@@ -10,7 +10,7 @@ for module in ("fsspec", "pyarrow", "pydantic"):
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.tables import files as tables
 from tests.pipeline.changes.histories import differing
-from tests.pipeline.custom.projects import CERTIFICATE, EDGES, PROGRAM, expected, published, write
+from tests.pipeline.custom.projects import CERTIFICATE, EDGES, PROGRAM, expected, program_of_the_page, published, write
 
 ON_GPU = "type(degrees).__module__ != 'numpy'"
 OTHERWISE = PROGRAM.replace("around = around *", f"around = around + ({ON_GPU}) *")
@@ -24,6 +24,13 @@ def test_the_tables_are_those_of_the_cpu(tmp_path):
     assert "around" not in runs[1].facts["proofs"]
     text = (runs[1].path / "report.html").read_text()
     assert "<p>Compared on CPU and GPU.</p>" in text and "<li>the CPU gives the same bytes as the GPU</li>" in text
+
+
+def test_the_program_of_the_page_is_proved(tmp_path):
+    edges = [(1, 2), (2, 3), (1, 4), (4, 3), (3, 5), (9, 5)]
+    run = published(write(tmp_path, program_of_the_page(), edges, {"round": "int64"}), backend="gpu")
+    assert run.facts["custom"]["around"]["proved"] == "proved by the user's certificate"
+    assert dict(zip(*tables.read(run.path / "around").to_pydict().values(), strict=True)) == {1: 0, 2: 1, 3: 2, 4: 1, 5: 3, 9: 0}
 
 
 def test_a_program_that_differs_is_refused_unless_its_certificate_holds(tmp_path):

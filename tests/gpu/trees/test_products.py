@@ -22,6 +22,7 @@ from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
 from pipeline.steps.products import closeness, flows, isochrones, matrix, nearest, sweeping, trees
 from pipeline.steps.products.isochrones import access, polygons
+from pipeline.steps.products.zones.matrix import tabulate_matrix_zones
 from pipeline.steps.runtime import Runtime
 from tests.pipeline.products.conftest import write_network
 
@@ -70,6 +71,8 @@ def test_every_product(tmp_path, monkeypatch, worth):
         ]
         made.append([step(edges, graph, table, runtime) for step, table in steps])
         made[-1] += [step(graph, vertices, options, runtime) for step, vertices, options in commands]
+        by_zones = MatrixOptions(output=work / "z", zone="people", zone_weight="jobs")
+        made[-1].append(tabulate_matrix_zones(edges, graph, [None, None], by_zones, runtime))
     for here, there in zip(*made, strict=True):
         assert here.manifest.files == there.manifest.files, here.manifest.step
         assert (here.facts["backend"], there.facts["backend"]) == ("cpu", "gpu")

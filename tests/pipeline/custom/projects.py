@@ -40,6 +40,12 @@ COLUMNS = {"degree": "int32", "around": "int64", "mean": "float64", "half": "flo
 CERTIFICATE = "\ndef certify(graph, answer, options):\n    return {}\n"
 
 
+def program_of_the_page() -> str:
+    """The program of docs/custom-stages.md, whose blocks tests/project/test_docs.py runs."""
+    page = (Path(__file__).parents[3] / "docs" / "custom-stages.md").read_text(encoding="utf-8")
+    return page.partition("cat > mine/rounds.py <<'END'\n")[2].partition("\nEND\n")[0] + "\n"
+
+
 def expected(edges: list[tuple[int, int]], times: int = 1) -> list[dict[str, Any]]:
     """The rows of that table."""
     after: dict[int, set[int]] = {vertex: set() for edge in edges for vertex in edge}

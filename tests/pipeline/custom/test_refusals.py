@@ -106,7 +106,7 @@ def published_config(config):
         ("{'score': np.arange(7) - 2}", "vertex", "solve returned -2 for score of row 0; it must be the row of a vertex, or -1"),
     ],
 )
-def test_what_is_no_table_of_the_columns_is_refused(returned, kind, words, tmp_path):
+def test_what_cannot_be_a_table_of_these_columns_is_refused(returned, kind, words, tmp_path):
     project = write(tmp_path, RETURNED.replace("{}", returned), columns={"score": kind})
     said = refused(published_config, project)
     assert said.startswith("around.py: ") and words in said

@@ -13,7 +13,7 @@ from pipeline.errors import BadInput, ProofFailed
 from pipeline.inspection.check import check
 from pipeline.steps.publication.publish import open_run
 from pipeline.tables import files as tables
-from tests.pipeline.custom.projects import CERTIFICATE, COLUMNS, EDGES, PROGRAM, expected, published, write
+from tests.pipeline.custom.projects import CERTIFICATE, COLUMNS, EDGES, PROGRAM, expected, program_of_the_page, published, write
 from tests.pipeline.runs.commands import graphmill
 
 
@@ -140,6 +140,25 @@ def certify(graph, answer, options):
     run = published(project)
     assert run.facts["custom"]["around"]["options"]["names"] == ["a", "b"]
     assert rows_of(run) == expected(edges, 2)
+
+
+TASKS = [("dig", "pour"), ("pour", "walls"), ("dig", "pipes"), ("pipes", "walls"), ("walls", "roof")]
+
+
+def test_the_certificate_of_the_page_accepts_one_table_only(tmp_path):
+    program, columns = program_of_the_page(), {"round": "int64"}
+    run = published(write(tmp_path, program, TASKS, columns))
+    names = {row["vertex"]: row["id"] for row in rows_of(run, "vertices")}
+    rounds = {names[row["vertex"]]: row["round"] for row in rows_of(run)}
+    assert rounds == {"dig": 0, "pour": 1, "pipes": 1, "walls": 2, "roof": 3}
+    write(tmp_path, program, [*TASKS, ("roof", "pour")], columns)
+    with pytest.raises(ProofFailed, match="around: some tasks wait for each other"):
+        published(tmp_path / "own.toml")
+    for wrong in ("rounds + 1", "rounds * 2", "rounds * 0", "rounds + (graph.ids == 0)"):
+        write(tmp_path, program.replace('{"round": rounds}', f'{{"round": {wrong}}}'), TASKS, columns)
+        with pytest.raises(ProofFailed, match="around: some tasks wait for each other"):
+            published(tmp_path / "own.toml")
+    assert open_run(tmp_path / "out" / "latest").path == run.path
 
 
 def test_ids_that_are_strings_have_names_beside_them(tmp_path):
