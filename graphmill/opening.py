@@ -21,11 +21,13 @@ from pipeline.runtime.backend import Backend, choose, fetch
 from pipeline.steps.stored_graph import StoredGraph, Tables, folder_of, graph_of_run, stored_graph
 from pipeline.store import manifest
 from pipeline.store.edges import FILES
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.names import VertexNames, open_names
 from pipeline.suggestions import did_you_mean
 from pipeline.tables.row_lookup import rows_of
 from pipeline.texts import id_of, why_not_an_id
 
+_TABLES = ("layout", "reject")  # of a run's configuration, besides `[graph]`, that say what the graph is
 _SIMILAR = 1000  # names that are compared with a wrong one
 _SHOWN = 80  # characters of a wrong id
 
@@ -37,15 +39,16 @@ class OpenedGraph:
         graph: What operators and algorithms take, with read-only arrays. It stays valid when the run or file is replaced.
     """
 
-    def __init__(self, graph: Graph, names: VertexNames | None) -> None:
-        self.graph, self._names = graph, names
+    def __init__(self, graph: Graph, names: VertexNames | None, rejected: int = 0) -> None:
+        self.graph, self._names, self._rejected = graph, names, rejected
 
     def __repr__(self) -> str:
         graph, weights = self.graph, self.graph.out.weights
         return (
             f"<{'directed' if graph.directed else 'undirected'} graph of {graph.num_vertices:,} vertices and {graph.num_arcs:,} "
             f"arcs, {'no weights' if weights is None else f'weights {weights.dtype}'}, ids are "
-            f"{'integers' if self._names is None else 'strings'}, on the {'GPU' if is_cupy(graph) else 'CPU'}>"
+            f"{'integers' if self._names is None else 'strings'}, on the {'GPU' if is_cupy(graph) else 'CPU'}"
+            f"{f'; rejected rows of the source: {self._rejected:,}' if self._rejected else ''}>"
         )
 
     def row(self, vertex: int | str) -> int:
@@ -64,7 +67,7 @@ class OpenedGraph:
         if isinstance(vertices, str):
             raise TypeError(f"rows takes several vertices, and {vertices[:_SHOWN]!r} is one; use row")
         values = _listed(vertices)
-        rows = rows_of(self.graph, _integers(values) if self._names is None else self._numbers(self._names, values))
+        rows = rows_of(self.graph, _integers(values) if self._names is None else _numbers(self._names, values))
         absent = fetch(rows == NO_ROW)
         if absent.any():
             raise BadSource(self._why_absent(values[int(absent.argmax())]))
@@ -92,11 +95,6 @@ class OpenedGraph:
         texts: list[str] = self._names.array().take(pa.array(fetch(numbers))).to_pylist()
         return np.array(texts, object)
 
-    def _numbers(self, names: VertexNames, values: Array | list[Any]) -> Array:
-        """The external ids of strings, int64 [n]; -1 for what is no name of the graph."""
-        texts = [one if isinstance(one, str) and _is_utf8(one) else None for one in values]
-        return names.find(pa.array(texts, pa.large_string()))
-
     def _why_absent(self, value: Any) -> str:
         """What to say of a vertex that the graph does not have."""
         text, names = str(value)[:_SHOWN], self._names
@@ -118,8 +116,7 @@ def open(
     src: str | int | None = None,
     dst: str | int | None = None,
     weight: str | int | bool | None = None,
-    layout: Mapping[str, Any] | None = None,
-    **graph: Any,
+    **options: Any,
 ) -> OpenedGraph:
     """Open the graph of a published run, or read the graph of a file; a file is read again only if it has changed.
 
@@ -127,8 +124,8 @@ def open(
         target: A folder or URL of runs, its `latest`, or a run; the TOML file of a run or a graph; or a graph file or its URL.
         backend: {"auto", "cpu", "gpu"}: where the arrays are; `auto` takes the GPU if there is one.
         src, dst, weight: Columns of the graph file: names, or numbers from 1; `weight=False` ignores weights.
-        layout: Keys of `[layout]`, such as `{"self_loops": "keep"}`.
-        graph: Other keys of `[graph]`, such as `directed=False` or `delimiter=";"` (docs/configuration.md).
+        options: Other keys of `[graph]`, such as `directed=False` or `delimiter=";"`, and the tables `layout` and `reject`:
+            `layout={"self_loops": "keep"}` (docs/configuration.md).
 
     Raises:
         BadConfig: There is no such run or no longer its graph, no GPU, or no such option.
@@ -142,14 +139,22 @@ def open(
         >>> opened.graph.num_vertices, opened.ids(opened.rows([348, 0])).tolist()
         (4039, [348, 0])
     """
+    tables = {name: table for name in _TABLES if (table := _table(name, options.pop(name, None)))}
     given = {name: column for name, column in (("src", src), ("dst", dst), ("weight", weight)) if column is not None}
-    if columns := {**graph.pop("columns", {}), **given}:
-        graph["columns"] = columns
-    if "source" in graph:
+    if columns := _table("columns", options.pop("columns", None)) | given:
+        options["columns"] = columns
+    if "source" in options:
         raise BadConfig("options: source: is the target, which comes first; leave it out")
-    tables = {name: table for name, table in (("graph", graph), ("layout", dict(layout or {}))) if table}
-    options, named = checked(GraphOptions, "options", backend=backend), os.fsdecode(target)
-    return steadily([named], partial(_open, named, options, tables))
+    if options:
+        tables["graph"] = options
+    where, named = checked(GraphOptions, "options", backend=backend), os.fsdecode(target)
+    return steadily([named], partial(_open, named, where, tables))
+
+
+def _table(name: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping | None):
+        raise BadConfig(f"options: {name}: must be a dictionary (got {value!r})")
+    return {**(value or {})}
 
 
 def _open(target: str, options: GraphOptions, tables: Tables) -> OpenedGraph:
@@ -171,7 +176,9 @@ def _open(target: str, options: GraphOptions, tables: Tables) -> OpenedGraph:
 
 def _opened(stored: StoredGraph, backend: Backend, open_graphs: OpenGraphs | None = None) -> OpenedGraph:
     """Map the files, or copy them to the GPU. Files that are mapped stay readable after others have taken their place."""
-    return OpenedGraph((open_graphs or OpenGraphs()).graph(stored.graph, backend), open_names(stored.edges))
+    opened = (open_graphs or OpenGraphs()).graph(stored.graph, backend)
+    rejected = EdgeFacts.of(stored.edges).rejected
+    return OpenedGraph(opened, open_names(stored.edges), rejected.rows if rejected else 0)
 
 
 def _require_same(stored: StoredGraph) -> None:
@@ -205,6 +212,12 @@ def _integer(value: Any) -> int:
     if isinstance(number, int | np.integer) and not isinstance(number, bool) and 0 <= number <= LARGEST:
         return int(number)
     return -1
+
+
+def _numbers(names: VertexNames, values: Array | list[Any]) -> Array:
+    """The external ids of strings, int64 [n]; -1 for what is no name of the graph."""
+    texts = [one if isinstance(one, str) and _is_utf8(one) else None for one in values]
+    return names.find(pa.array(texts, pa.large_string()))
 
 
 def _is_utf8(text: str) -> bool:

@@ -131,6 +131,15 @@ def test_options_are_those_of_a_graph_and_its_layout(tmp_path):
     assert unweighted.graph.out.weights is None
 
 
+def test_bad_rows_are_left_out_only_if_the_user_says_so(tmp_path):
+    file = written(tmp_path, ROADS + "5,x,1\n")
+    with pytest.raises(graphmill.GraphmillError, match=r"roads\.csv: line 8: "):
+        graphmill.open(file)
+    opened = graphmill.open(file, reject={"limit": 1})
+    require_graph(opened, arcs_in(ROADS))
+    assert repr(opened).endswith("; rejected rows of the source: 1>")
+
+
 @pytest.mark.parametrize(
     "content",
     ['graph = "graph.toml"\nstages = ["bfs"]\nsources = [3]\n', '[graph]\nsource = "roads.csv"\n', 'source = "roads.csv"\n'],
@@ -247,6 +256,8 @@ def plain_folder(folder):
         (written, {"source": "x.csv"}, r"options: source: is the target"),
         (written, {"form": "csv"}, r"options: graph\.form: unknown key; did you mean 'format'"),
         (written, {"layout": {"windw": 3}}, r"options: layout\.windw: unknown key; did you mean 'window'"),
+        (written, {"layout": "degree"}, r"options: layout: must be a dictionary \(got 'degree'\)"),
+        (written, {"layout": {}, "reject": {"limt": 1}}, r"options: reject\.limt: unknown key; did you mean 'limit'"),
         (written, {"src": "from"}, r"roads\.csv: line 1: no column 'from' among 'src', 'dst', 'weight'"),
         (lambda folder: written(folder, ROADS + "5,x,1\n"), {}, r"roads\.csv: line 8: "),
         (lambda folder: written(folder, json.dumps({}), "a.gml"), {}, r"a\.gml: "),

@@ -91,6 +91,12 @@ def test_an_algorithm_uses_its_columns_but_not_its_texts():
     assert version(bfs) != version(BY_NAME["sssp"])
 
 
+def test_a_stage_of_a_user_uses_every_operator():
+    """So its file may import them from `graphmill`, which is not looked into."""
+    modules = {*(ROOT / "kernels/library/operators").rglob("[a-z]*.py")}
+    assert modules and modules <= sources_of(["pipeline.steps.custom.table"])
+
+
 def test_modules_of_other_packages_add_nothing():
     assert Code(("tests.pipeline.test_code", "numpy")).version() == Code(()).version()
 
