@@ -66,7 +66,7 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
     program = require_custom(custom)
     code = _code(program)
     # The backend: nothing forces a user's function to give the same bytes on both.
-    parameters = {**custom.model_dump(exclude={"file"}), "program": program.sha256, "backend": runtime.backend}
+    parameters = {**custom.model_dump(mode="json", exclude={"file"}), "program": program.sha256, "backend": runtime.backend}
 
     def write(folder: Path) -> dict[str, Any]:
         seconds, rows, written = _only(runtime, program, partial(_solve, graph, program, custom, attempts_beside(folder)))
