@@ -17,7 +17,7 @@ from pipeline.tables import files as tables
 def show(custom: Folder, context: ReportContext) -> ProductPart:
     """The file, how many vertices the other columns name, and the vertices of the highest values."""
     facts, table, name = CustomFacts.of(custom), tables.read(custom.path), tables.table_of(custom.manifest.step)
-    title = f"{name}, a stage of {Path(facts.program).name}"
+    title = f"{name}, a stage of {Path(facts.file).name}"
     kinds = {column: facts.columns[column] for column in table.schema.names if column in facts.columns}  # in their order
     result = Result(title, "; ".join([counted(len(table), "row"), *_counts(table, kinds)]))
     numbers = [column for column, kind in kinds.items() if kind not in ("vertex", "bool")]
