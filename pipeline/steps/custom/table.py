@@ -64,9 +64,9 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         ClusterLost: As `cluster.map`.
     """
     program = require_custom(custom)
-    path = str(Path(program.file).absolute())
+    where = str(Path(program.file).absolute())
     # The backend: nothing forces a user's function to give the same bytes on both.
-    parameters = custom.model_dump(mode="json") | {"file": path, "sha256": program.sha256, "backend": runtime.backend}
+    parameters = custom.model_dump(mode="json") | {"file": where, "sha256": program.sha256, "backend": runtime.backend}
 
     def write(folder: Path) -> dict[str, Any]:
         seconds, rows, written = _only(runtime, program, partial(_solve, graph, program, custom, attempts_beside(folder)))
@@ -76,7 +76,7 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         rules = _rules_after(graph, program, custom, folder, runtime)
         proof = CheckFacts(rules=rules, seconds=round(time.perf_counter() - started, 6))
         return CustomFacts(
-            backend=runtime.backend, seconds=seconds, rows=rows, file=path, sha256=program.sha256,
+            backend=runtime.backend, seconds=seconds, rows=rows, file=where, sha256=program.sha256,
             columns=dict(custom.columns), options=custom.options, proof=proof, proved=program.proof_on(runtime.backend),
         ).stored()  # fmt: skip
 
