@@ -198,6 +198,7 @@ $(VENV)/dev: requirements/dev.txt pyproject.toml | $(VENV)/run
 $(VENV)/gpu: requirements/gpu.txt | $(VENV)/dev
 	@echo "Installing CuPy, cuGraph and compute-sanitizer"
 	$(PIP) --require-hashes -r requirements/gpu.txt -c requirements/gpu.txt
+	$(BIN)/python -m kernels
 	@touch $@
 
 # The first working Python of versions 3.11 to 3.13; PYTHON=... chooses another.

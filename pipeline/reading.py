@@ -59,7 +59,8 @@ class FromSource:
             require_fit(config, runtime.backend)
             prepare()
 
-        edges = steps("edges", ingest, config.graph, runtime.work, runtime.held_edges, config.cluster.elsewhere, begin)
+        how = runtime.held_edges, config.cluster.elsewhere, begin, config.reject.limit
+        edges = steps("edges", ingest, config.graph, runtime.work, *how)
         require_columns(edges, config.expect, target)
         layout = suited(config.layout, edges, config.cluster.shards)
         stated = [source for source in numbers_of(edges, config.sources) if isinstance(source, int)]

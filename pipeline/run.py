@@ -114,7 +114,7 @@ def _with_names(config: RunConfig, results: Results, runtime: Runtime, steps: St
         return results
     from pipeline.steps.derived.names import add_names
 
-    tables = {table.manifest.step: table for table in results.tabled}
+    tables = {table.manifest.step: table for table in results.tabled if table not in results.of_graph}  # which have names
     named = {step: steps(f"named-{step}", add_names, results.edges, table, runtime) for step, table in tables.items()}
     return replace(results, named=named)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import cupy as cp
@@ -76,7 +77,7 @@ def _of_rows(size: int, name: str) -> Iterator[OperatorRow]:
 
 
 def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
-    """Tables 7, 8, 11 and 14: `advance`."""
+    """Tables 7, 8 and 14: `advance`."""
     size, arcs, offsets = graph.num_vertices, graph.num_arcs, graph.out.offsets
     x, out, near = cp.ones(size, np.float32), cp.zeros(size, np.float32), cp.full(size, 1 << 30, np.int32)
     k, sums = cp.arange(size, dtype=np.int32), cp.zeros(size, np.int32)
@@ -135,7 +136,6 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
         beside=gain, beside_name="gained a sweep:", note=even,
     )  # fmt: skip
     yield _order_of_tiles(graph, name, push(everything), push(everything.under(tiled_after=0)))
-    yield from _kernels(name) if name == "R-MAT 24" else ()
 
 
 def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: Callable[[], Any]) -> OperatorRow:
@@ -156,16 +156,18 @@ def _order_of_tiles(graph: Graph, name: str, before: Callable[[], Any], tiled: C
     )  # fmt: skip
 
 
-def _kernels(name: str) -> Iterator[OperatorRow]:
-    """The kernels that have been compiled so far."""
+def kernels() -> Iterator[OperatorRow]:
+    """Table 11: the kernels that have been compiled so far, by the files of their functions."""
     processors = cp.cuda.Device().attributes["MultiProcessorCount"]
-    for plan in _PLANS.values():
+    for plan in {id(plan): plan for plan in _PLANS.values()}.values():
         tiled = getattr(plan.program, "tiled", None)
         programs = [getattr(plan.program, "kernels", plan.program), *([tiled.kernels] if tiled else [])]
+        functions = [each for each in plan.functions if each]
         for (kernel, form, *_), (found, blocks, _) in (each for program in programs for each in program._kernels.items()):
-            label = f"{kernel}, {('all', 'flags', 'list')[form]}: {', '.join(each.name for each in plan.functions if each)}"
+            label = f"{kernel}, {('all', 'flags', 'list')[form]}: {', '.join(each.name for each in functions)}"
             kept = f"{found.num_regs} registers, {found.local_size_bytes} bytes spilled"
-            yield OperatorRow(11, name, label, None, note=f"{kept}, {blocks // processors} blocks of a multiprocessor")
+            note = f"{kept}, {blocks // processors} blocks of a multiprocessor"
+            yield OperatorRow(11, Path(functions[0].file).name, label, None, note=note)
 
 
 def calls() -> Iterator[OperatorRow]:
@@ -202,8 +204,7 @@ def calls() -> Iterator[OperatorRow]:
         yield OperatorRow(15, "1,500 rows", what, call_times(call, at_once=_CALLS), note=f"first call {first:.2f} s")
 
 
-_gather = cp.RawKernel(
-    r"""
+_GATHER = r"""
 extern "C" __global__ void __launch_bounds__(256) gather(const int4* heads, long long quads, const float* values, float* out) {
     float sum = 0;
     const long long threads = (long long)gridDim.x * blockDim.x;
@@ -213,13 +214,11 @@ extern "C" __global__ void __launch_bounds__(256) gather(const int4* heads, long
     }
     if (sum == -1.0f) out[0] = sum;
 }
-""",
-    "gather",
-)
+"""
 
 
 def _bare_gather(graph: Graph, values: Any, out: Any) -> float:
     """Milliseconds of reading every head and its value, in any order: what no sweep of this storage can be faster than."""
-    blocks = 8 * cp.cuda.Device().attributes["MultiProcessorCount"]
+    gather, blocks = cp.RawKernel(_GATHER, "gather"), 8 * cp.cuda.Device().attributes["MultiProcessorCount"]
     arguments = graph.out.indices, np.int64(graph.num_arcs // 4), values, out
-    return call_times(lambda: _gather((blocks,), (256,), arguments), at_once=5).median
+    return call_times(lambda: gather((blocks,), (256,), arguments), at_once=5).median

@@ -1,41 +1,23 @@
 """`make bench-abstractions`: the graph operators on one GPU, beside hand-written kernels and cuGraph."""
 
 import argparse
+import signal
 import sys
 import time
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import cupy as cp
 
 from benchmarks.one_gpu import peers
 from benchmarks.one_gpu.bench import driver
-from benchmarks.one_gpu.graphs import GeneratedEdges, graphs, rmat, road_like_grid
 from benchmarks.one_gpu.timing import copy_bandwidth
-from benchmarks.operators import abstractions, algorithms, locality, memory, roofline, searches, stand_ins
+from benchmarks.operators import abstractions, roofline
 from benchmarks.operators.energy import Meter, cpu_joules
-from benchmarks.operators.tables import Machine, OperatorRow, write
-from kernels.graph import Graph
+from benchmarks.operators.groups import WITHOUT_GRAPH, Group, Portion, groups
+from benchmarks.operators.tables import Machine, OperatorRow, failure, merge, read, write
 
-_DIRECTED, _SMALL, _STAND_INS = "R-MAT 24, directed", "R-MAT 10", "stand-ins"
-
-
-def uniform(scale: int = 24) -> GeneratedEdges:
-    """Arcs between vertices drawn uniformly (Erdos and Renyi), 16 edges a vertex, both directions, weighted."""
-    random = cp.random.default_rng(scale)
-    src, dst = (random.integers(0, 1 << scale, 16 << scale, dtype=cp.int64) for _ in range(2))
-    return GeneratedEdges(src, dst, None, range(1 << scale), True, "degree", weighted=True)
-
-
-def inputs(folder: Path | None) -> dict[str, tuple[Callable[[], GeneratedEdges], int | None]]:
-    """The graphs by name, and of which size they are, if all operators are measured on them."""
-    found = {name: (load, None) for name, load in graphs(folder).items() if name.startswith("cnr-2000")}
-    return {
-        "R-MAT 20": (lambda: rmat(20), algorithms.MEDIUM), "R-MAT 24": (rmat, algorithms.LARGE),
-        "uniform 24": (uniform, algorithms.LARGE), "grid 2000 x 2000": (lambda: road_like_grid(2000), None), **found,
-        "New York": (graphs()["New York"], None),
-    }  # fmt: skip
+_INTERRUPTED = 130  # the status of a command that SIGINT has ended
 
 
 def machine() -> Machine:
@@ -54,55 +36,78 @@ def shared_rate() -> float:
     return 128e3 * kilohertz * attributes["MultiProcessorCount"]
 
 
-def measure(only: list[str], folder: Path | None) -> Iterator[Iterator[OperatorRow]]:
-    """All rows in parts, graph by graph; of directed R-MAT, what is not measured on symmetric graphs."""
-    yield from (searches.idle(Meter()), memory.patterns(), abstractions.rows_alone())
-    others = {_SMALL: lambda: algorithms.of_graph(rmat(10).graph(), _SMALL, algorithms.SMALL)}
-    others[_DIRECTED] = lambda: algorithms.of_graph(graphs()[_DIRECTED]().graph(), _DIRECTED, algorithms.LARGE)
-    others[_STAND_INS] = stand_ins.all_of_them
-    yield from (part() for name, part in others.items() if not only or name in only)
-    for name, (load, size) in inputs(folder).items():
-        if only and name not in only:
-            continue
-        graph: Graph = load().graph()
-        if size is not None:
-            yield abstractions.of_graph(graph, name)
-            yield locality.packed(graph, name)
-            yield algorithms.of_graph(graph, name, size)
-        if size == algorithms.LARGE:
-            yield locality.mixed_frontiers(graph, name)
-        yield searches.of_graph(graph, name)
-        del graph
-        cp.get_default_memory_pool().free_all_blocks()
-        if size == algorithms.LARGE:
-            yield locality.ablation(load, name)
-
-
 def main(arguments: list[str] | None = None) -> None:
-    """Measure, and write the tables after each part, also when interrupted. A part that fails does not lose the others."""
+    """Measure, and add to the tables after each part, also when interrupted. What fails is a row that says why."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.operators.bench", description=__doc__)
     parser.add_argument("--graphs", type=Path, help="folder of further graphs, of which cnr-2000 is used")
-    parser.add_argument("--only", action="append", default=[], help="a graph's name, or stand-ins; may be repeated")
-    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"))
+    parser.add_argument("--only", action="append", default=[], metavar="GROUP", help="a group of rows; may be repeated")
+    parser.add_argument("--list", action="store_true", help="print the groups and the seconds that they take, and end")
+    parser.add_argument("--seconds", type=float, default=480, help="begin no other part after so many (default: 480)")
+    parser.add_argument("--out", type=Path, default=Path("out/benchmarks"), help="folder to whose tables rows are added")
     chosen = parser.parse_args(arguments)
-    rows = [*abstractions.calls()]  # before cuGraph is loaded: with it, a call takes up to twice the time
-    where, shared, start, failed = machine(), shared_rate(), time.monotonic(), 0
+    offered = groups(chosen.graphs)
+    if unknown := [name for name in chosen.only if name not in offered]:
+        parser.error(f"--only {unknown[0]!r} is none of {', '.join(map(repr, offered))}")
+    named = {name: group for name, group in offered.items() if not chosen.only or name in chosen.only}
+    for name, group in named.items():
+        print(f"{name!r}: about {group.seconds} s", file=sys.stderr)
+    print(f"about {sum(group.seconds for group in named.values())} s in all", file=sys.stderr, flush=True)
+    if not chosen.list:
+        sys.exit(_measured(named, chosen.out, chosen.seconds))
+
+
+def _measured(named: dict[str, Group], out: Path, seconds: float) -> int:
+    """Measure; return the status of the command."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # which children of a shell may ignore
+        signal.signal(number, signal.default_int_handler)
+    start, left = time.monotonic(), [*named]
+    new = [*abstractions.calls()] if WITHOUT_GRAPH in named else []  # before cuGraph, with which a call takes twice the time
+    where, shared, interrupted = machine(), shared_rate(), False
+    old, where = read(out, where)
     try:
-        for part in measure(chosen.only, chosen.graphs):
-            try:
-                for row in part:
-                    rows.append(row)
-                    taken = f"{row.times.median:.4g} ms" if row.times else row.note
-                    print(f"{time.monotonic() - start:.0f} s: {row.graph}: {row.what} {taken}", file=sys.stderr, flush=True)
-            except Exception:
-                traceback.print_exc()
-                failed += 1
-            write(chosen.out, rows, where)
-    finally:
-        write(chosen.out, rows, where)
-        roofline.draw(chosen.out, rows, where, shared)
-    if failed:
-        sys.exit(f"{failed} parts failed; their rows are missing in {chosen.out}")
+        for name, group in named.items():
+            for part in _parts(name, group):
+                if time.monotonic() - start > seconds:
+                    break
+                for row in _rows(part):
+                    new.append(row)
+                    print(f"{time.monotonic() - start:.0f} s: {_line(row)}", file=sys.stderr, flush=True)
+                write(out, merge(old, new), where)
+            else:
+                left.remove(name)
+    except KeyboardInterrupt:
+        interrupted = True
+    new += _rows(Portion(11, "", abstractions.kernels))
+    write(out, merge(old, new), where)
+    roofline.draw(out, merge(old, new), where, shared)
+    if failed := [f"{row.graph}: {row.what}" for row in new if row.failed]:
+        print(f"failed: {'; '.join(failed)}", file=sys.stderr)
+    if left:
+        print(f"not measured, or not to the end: {', '.join(map(repr, left))}", file=sys.stderr)
+    return _INTERRUPTED if interrupted else int(bool(failed or left))
+
+
+def _parts(name: str, group: Group) -> Iterator[Portion]:
+    """The parts of a group; a last one fails where the group's graph cannot be made."""
+    try:
+        yield from group.parts()
+    except Exception as error:
+        row = failure(2, name, "the graph", error)
+        yield Portion(2, name, lambda: iter([row]))
+
+
+def _rows(part: Portion) -> Iterator[OperatorRow]:
+    """The rows of a part; a last one says so where it ends by an error."""
+    try:
+        yield from part.rows()
+    except Exception as error:
+        yield failure(part.table, part.graph, "the other rows of this part", error)
+    cp.get_default_memory_pool().free_all_blocks()
+
+
+def _line(row: OperatorRow) -> str:
+    what = f"{row.times.median:.4g} ms" if row.times else f"failed: {row.failed}" if row.failed else row.note
+    return f"{row.graph}: {row.what} {what}"
 
 
 if __name__ == "__main__":

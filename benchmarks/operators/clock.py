@@ -15,9 +15,7 @@ from kernels.library.operators.gpu.compiled import Program
 
 _RUNS, _SECONDS = 11, 0.5  # of a measurement; a call that takes longer than this is made once more
 _BUSY = 150_000  # cycles for which the GPU is kept busy while a launch is prepared
-_spin = cupy.RawKernel(
-    'extern "C" __global__ void spin(long long n) { for (long long s = clock64(); clock64() - s < n;); }', "spin"
-)
+_SPIN = 'extern "C" __global__ void spin(long long n) { for (long long s = clock64(); clock64() - s < n;); }'
 
 
 @dataclass(frozen=True)
@@ -74,11 +72,12 @@ def _milliseconds(call: Callable[[], Any], count: int) -> float:
 @contextmanager
 def _watched() -> Iterator[list[tuple[Any, Any]]]:
     spans: list[tuple[Any, Any]] = []
+    spin = cupy.RawKernel(_SPIN, "spin")
 
     def watch(run: Any) -> Any:
         def watched(*arguments: Any, **named: Any) -> None:
             start, end = cupy.cuda.Event(), cupy.cuda.Event()
-            _spin((1,), (1,), (np.int64(_BUSY),))
+            spin((1,), (1,), (np.int64(_BUSY),))
             start.record()
             run(*arguments, **named)
             end.record()

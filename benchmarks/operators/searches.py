@@ -15,7 +15,7 @@ from benchmarks.one_gpu.timing import random_sources
 from benchmarks.operators.clock import Times, call_times
 from benchmarks.operators.energy import Meter
 from benchmarks.operators.handwritten import search
-from benchmarks.operators.tables import OperatorRow
+from benchmarks.operators.tables import OperatorRow, attempt
 from examples.paths import bellman_ford as all_arcs
 from examples.paths.bellman_ford_partial import bellman_ford_partial
 from examples.paths.delta_stepping import delta_stepping
@@ -37,21 +37,22 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     rows = graph.num_vertices
 
     def of(what: str, call: Callable[[Graph, int], Array], expected: Array, num_bytes: float | None) -> OperatorRow:
-        if not bool((call(graph, source) == expected).all()):
-            raise AssertionError(f"{name}: {what} is wrong")
-        return OperatorRow(12, name, what, call_times(lambda: call(graph, source)), num_bytes)
+        def measure() -> OperatorRow:
+            if not bool((call(graph, source) == expected).all()):
+                raise AssertionError(f"{name}: {what} is wrong")
+            return OperatorRow(12, name, what, call_times(lambda: call(graph, source)), num_bytes)
+
+        return attempt(12, name, what, measure)
 
     levels_bytes, meter = 12.0 * reached + 8 * rows, Meter()
     by_hand = of("levels, hand-written, top-down", lambda g, s: search(g, s, False), levels, levels_bytes)
     yield by_hand
-    of_python = of("levels, top_down", top_down, levels, levels_bytes)
-    yield beside(of_python, by_hand.times.median, "hand-written")
-    own = call_times(lambda: bfs(graph, source)).median
+    yield beside(of("levels, top_down", top_down, levels, levels_bytes), by_hand.times, "hand-written")
     optimised = of("levels, direction_optimising", direction_optimising, levels, None)
-    yield beside(optimised, own, "kernels.bfs, which also finds predecessors,")
+    yield beside(optimised, call_times(lambda: bfs(graph, source)), "kernels.bfs, which also finds predecessors,")
     by_hand = of("lengths, hand-written, changed rows", lambda g, s: search(g, s, True), lengths, None)
     yield by_hand
-    yield beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand.times.median, "hand-written")
+    yield beside(of("lengths, bellman_ford_partial", bellman_ford_partial, lengths, None), by_hand.times, "hand-written")
     if graph.out.weights is not None:
         most = float(graph.out.weights.max())
         for parts in (2, 8):
@@ -61,7 +62,7 @@ def of_graph(graph: Graph, name: str) -> Iterator[OperatorRow]:
     if rounds * graph.num_arcs < 1 << 36:  # the method reads all arcs in each round
         num_bytes = rounds * (16.0 * graph.num_arcs + 16 * rows)
         swept = of("lengths, bellman_ford", all_arcs.bellman_ford, lengths, num_bytes)
-        own = call_times(lambda: sssp(graph, source)).median
+        own = call_times(lambda: sssp(graph, source))
         yield beside(swept, own, f"{rounds} rounds; kernels.sssp, which also finds predecessors,")
     yield from _of_cugraph(graph, name, source)
     if meter.works:
@@ -85,9 +86,9 @@ def idle(meter: Meter) -> Iterator[OperatorRow]:
         yield OperatorRow(13, "none", "idle", None, note=f"{joules / seconds:.0f} W{cpus}")
 
 
-def beside(row: OperatorRow, milliseconds: float, name: str) -> OperatorRow:
-    """The row, beside another way of doing the same."""
-    return replace(row, beside=milliseconds, beside_name=name)
+def beside(row: OperatorRow, other: Times | None, name: str) -> OperatorRow:
+    """The row, beside another way of doing the same, if that was measured."""
+    return replace(row, beside=other.median, beside_name=name) if other else row
 
 
 def _rounds(graph: Graph, source: int) -> int:

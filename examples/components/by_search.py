@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kernels.graph import NO_ROW, Array, Graph
-from kernels.library.operators import Frontier, advance, compute, reduce
+from graphmill import Array, Frontier, Graph, advance, compute, reduce
+from kernels.graph import NO_ROW
 
 
 def by_search(graph: Graph) -> Array:

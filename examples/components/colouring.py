@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, compute
+from graphmill import Array, Frontier, Graph, advance, compute
 
 
 def colouring(graph: Graph) -> Array:

@@ -7,8 +7,7 @@ their labels. A row whose label is among the most frequent keeps it, so that the
 
 import numpy as np
 
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, compute
+from graphmill import Array, Frontier, Graph, advance, compute
 
 
 def communities(graph: Graph, most_rounds: int = 100) -> Array:

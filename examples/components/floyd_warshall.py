@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_or, compute
+from graphmill import Array, Frontier, Graph, advance, atomic_or, compute
 
 
 def floyd_warshall(graph: Graph) -> Array:

@@ -5,8 +5,8 @@ Fleischer, Hendrickson, Pinar: On Identifying Strongly Connected Components in P
 
 import numpy as np
 
-from kernels.graph import NO_ROW, Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_or, compute, filter, reduce
+from graphmill import Array, Frontier, Graph, advance, atomic_or, compute, filter, reduce
+from kernels.graph import NO_ROW
 
 
 def forward_backward(graph: Graph) -> Array:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute
 
 
 def label_propagation(graph: Graph) -> Array:

@@ -6,8 +6,7 @@ answer is the same on every run. All bits of a row's number take part: roots who
 
 import numpy as np
 
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute
 
 
 def random_neighbour(graph: Graph) -> Array:

@@ -2,9 +2,8 @@
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute
 from kernels.arrays import require_row
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute
 
 
 def bellman_ford(graph: Graph, source: int) -> Array:

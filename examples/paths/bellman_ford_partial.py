@@ -2,9 +2,8 @@
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, atomic_min, compute, repeat_advance
 from kernels.arrays import require_row
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, atomic_min, compute, repeat_advance
 
 
 def bellman_ford_partial(graph: Graph, source: int) -> Array:

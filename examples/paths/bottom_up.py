@@ -5,9 +5,9 @@ Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search (2012).
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, advance, compute
 from kernels.arrays import require_row
-from kernels.graph import UNREACHED, Array, Graph
-from kernels.library.operators import Frontier, advance, compute
+from kernels.graph import UNREACHED
 
 
 def bottom_up(graph: Graph, source: int) -> Array:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, advance, compute, filter, reduce
 from kernels.arrays import require_row
-from kernels.graph import UNREACHED, Array, Graph
-from kernels.library.operators import Frontier, advance, compute, filter, reduce
+from kernels.graph import UNREACHED
 
 
 def brandes(graph: Graph, sources: Iterable[int]) -> Array:

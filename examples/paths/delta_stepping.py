@@ -5,9 +5,8 @@ Meyer, Sanders: Delta-Stepping: A Parallelizable Shortest Path Algorithm (2003).
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute, filter, reduce, repeat_advance
 from kernels.arrays import require_row
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute, filter, reduce, repeat_advance
 
 # A graph has hubs if a row has this number of arcs or more. Then each round of light arcs is an `advance`; otherwise all rounds
 # of a bucket are one `repeat_advance`, which takes longer where degrees are very different (docs/decisions/0052-marked-rows.md).

@@ -6,9 +6,8 @@ Crauser, Mehlhorn, Meyer, Sanders: A Parallelization of Dijkstra's Shortest Path
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute, filter, reduce
 from kernels.arrays import require_row
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute, filter, reduce
 
 
 def dijkstra(graph: Graph, source: int) -> Array:

@@ -5,9 +5,9 @@ Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search (2012).
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, advance, compute, filter, reduce, repeat_advance
 from kernels.arrays import is_cupy, require_row
-from kernels.graph import UNREACHED, Array, Graph
-from kernels.library.operators import Frontier, advance, compute, filter, reduce, repeat_advance
+from kernels.graph import UNREACHED
 
 # A frontier is expanded top-down if it has at most these shares of the arcs of rows that are not reached, and of all rows; on a
 # GPU also if its arcs take less time than the calls for a level bottom-up. Levels of more than _FEW of the rows stay bottom-up.

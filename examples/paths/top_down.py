@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from graphmill import Array, Frontier, Graph, compute, repeat_advance
 from kernels.arrays import require_row
-from kernels.graph import UNREACHED, Array, Graph
-from kernels.library.operators import Frontier, compute, repeat_advance
+from kernels.graph import UNREACHED
 
 
 def top_down(graph: Graph, source: int) -> Array:

@@ -3,8 +3,7 @@
 import numpy as np
 
 from examples.weights.edges import edges_of
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute
 
 
 def boruvka(graph: Graph) -> tuple[Array, Array]:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from graphmill import Array, Csr, Graph
 from kernels.arrays import require_row
-from kernels.graph import Array, Csr, Graph
 
 
 def edges_of(graph: Graph) -> tuple[Array, Array, Array]:

@@ -7,8 +7,7 @@ arcs have the smallest positions is taken.
 import numpy as np
 
 from examples.weights.edges import ends_of, network_of
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_min, compute, filter, reduce
+from graphmill import Array, Frontier, Graph, advance, atomic_min, compute, filter, reduce
 
 
 def flow_by_search(graph: Graph, source: int, target: int) -> tuple[int, Array]:

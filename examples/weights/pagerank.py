@@ -6,8 +6,7 @@ Accelerated PageRank Computation (2005).
 
 import numpy as np
 
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, compute, filter, reduce
+from graphmill import Array, Frontier, Graph, advance, compute, filter, reduce
 
 
 def pagerank(graph: Graph, damping: float = 0.85, tolerance: float = 1e-12) -> Array:

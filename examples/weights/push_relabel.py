@@ -7,8 +7,7 @@ and how far it is lifted is decided from what does not change meanwhile, so the 
 import numpy as np
 
 from examples.weights.edges import ends_of, network_of
-from kernels.graph import Array, Graph
-from kernels.library.operators import Frontier, advance, atomic_add, compute, filter
+from graphmill import Array, Frontier, Graph, advance, atomic_add, compute, filter
 
 
 def push_relabel(graph: Graph, source: int, target: int) -> tuple[int, Array]:

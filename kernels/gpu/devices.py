@@ -50,11 +50,17 @@ def cuda_version() -> str:
 
 
 @cache
-def _unsupported(device: int) -> str | None:
+def compute_capability(device: int) -> str:
+    """The version of a GPU's instructions, such as "9.0"."""
     from cuda.bindings.driver import CUdevice_attribute as Attribute
 
     parts = (Attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, Attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
-    capability = ".".join(str(_ask("cuDeviceGetAttribute", part, device)) for part in parts)
+    return ".".join(str(_ask("cuDeviceGetAttribute", part, device)) for part in parts)
+
+
+@cache
+def _unsupported(device: int) -> str | None:
+    capability = compute_capability(device)
     if capability in SUPPORTED:
         return None
     return f"GPU {device}, {name_of(device)}, has compute capability {capability}, and the kernels run on {', '.join(SUPPORTED)}"

@@ -116,9 +116,15 @@ def load(source: str, cooperative: bool = True, generated: str = "", **macros: M
 
     require_supported()
     prepare_compiler()
-    code = f"// headers {_headers()}\n" + generated + (ROOT / source).read_text(encoding="utf-8")
+    code = code_of(source, generated)
     chosen = (*options(source, **macros), *(["--fmad=false"] if generated else []))
     return cupy.RawModule(code=code, options=chosen, backend="nvrtc", enable_cooperative_groups=cooperative)
+
+
+def code_of(source: str, generated: str = "") -> str:
+    """What the compiler gets for `kernels/SOURCE`. Its first line has the digest of the headers, and what the source is."""
+    kind = "generated" if generated else source
+    return f"// headers {_headers()} {kind}\n" + generated + (ROOT / source).read_text(encoding="utf-8")
 
 
 @cache

@@ -16,18 +16,9 @@ from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.fields import Field
 from pipeline.ingest.formats.delimited import header_names
 from pipeline.ingest.formats.format import check_count
-from pipeline.ingest.formats.parquet import (
-    NAME,
-    begins_parquet,
-    column_as,
-    id_type,
-    in_range,
-    read_columns,
-    reading,
-    require_ratio,
-    weight_type,
-)
+from pipeline.ingest.formats.parquet import begins_parquet, read_columns, reading, require_ratio
 from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.rows import NAME, column_as, id_type, in_range, weight_type
 from pipeline.ingest.formats.parquet.types import is_text
 from pipeline.ingest.formats.rows import LineLayout
 from pipeline.ingest.formats.text import Block, Text, line_of, parse
@@ -128,7 +119,7 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
 
 
 def _text(text: Text, kinds: Mapping[str, pa.DataType], delimiter: str, limits: Limits) -> tuple[pa.Table, Line]:
-    names = header_names(text.header(), delimiter)
+    names = header_names(text.file, text.header(), delimiter, text.line)
     check_count(text.file, len(names), limits, text.line)
     _require_columns(text.file, names)
     rows = LineLayout(
@@ -203,8 +194,8 @@ def _parsed(listed: ChangeRows, texts: pa.Array, field: Field) -> pa.Array:
     rows, lines = LineLayout((field,)), [text.encode() for text in texts.to_pylist()]
     read = rows.read(b"".join(line.strip() + b"\n" for line in lines))
     if read is None:
-        row, reason = next((row, reason) for row, line in enumerate(lines) if (reason := rows.explain(line.strip())))
-        raise listed.bad(row, reason)
+        row, fault = next((row, fault) for row, line in enumerate(lines) if (fault := rows.explain(line.strip())))
+        raise listed.bad(row, fault.reason)
     return _whole(read[field.name])
 
 

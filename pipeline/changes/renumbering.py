@@ -23,6 +23,7 @@ from pipeline.store.deltas import EDGES, in_turn
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, WrittenStep, link_or_copy, make
 from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, VertexNames, merge, names_of, open_names
+from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES
 
 NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any
@@ -104,6 +105,8 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
                 numbers = pa.array(numbering.numbers(table["vertex"].to_numpy()))
                 table = table.set_column(table.schema.get_field_index("vertex"), table.schema.field("vertex"), numbers)
                 pq.write_table(table, folder / name, compression="zstd", write_page_checksum=True)
+        if REJECTED in edges.manifest.files:
+            link_or_copy(edges.path / REJECTED, folder / REJECTED)
         names = VertexNames(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))
         replace(numbering, names=names).require_right()
         counts = {"declared_vertices": len(names), "name_bytes": len(names.content)}

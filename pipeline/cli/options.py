@@ -55,13 +55,21 @@ class RunOptions:
         dst: Column of the vertex at which an edge ends. Default: dst, or 2.
         weight: Column of the weights. Default: weight, if there is such a column. SNAP's third column is read only with
             `--weight 3`.
+        oneway: Column that says in which directions a row is open: yes, -1, no, FT, B, ...; `[graph.oneway]` states other values.
+        reverse_weight: Column of the weights from `dst` to `src`; a negative or empty one closes that direction.
         no_weight: Ignore weights, in any format: every arc weighs 1.
         no_header: The CSV or TSV file has no header line.
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.
+        encoding: Encoding of a text file, such as latin-1, cp1252 or utf-16. Default: UTF-8.
+        decimal: Decimal sign of the weights in a CSV or TSV file: a point (default) or a comma.
+        thousands: Character between groups of three digits of the weights in a CSV or TSV file. Default: none.
+        null: Text that stands for "no value" in a CSV or TSV file. Repeat the option for more texts.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
         named: Add a column of names after each column of ids in every table, if the source's ids are strings.
+        arcs: Publish table `arcs`, the arcs of the stored graph, or leave it out. Default: publish it for a graph of at most
+            1,000,000 arcs.
         name: Name of the graph in the manifest and the report. Default: the file's name up to its first dot.
         publish_as: Name of the link to the run in the output folder. Default: latest; or the name of the run's file, or manual,
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
@@ -98,11 +106,18 @@ class RunOptions:
     src: str | None = None
     dst: str | None = None
     weight: str | None = None
+    oneway: str | None = None
+    reverse_weight: str | None = None
     no_weight: Annotated[bool, Parameter(negative="")] = False
     no_header: Annotated[bool, Parameter(negative="")] = False
     delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    null: Annotated[list[str] | None, Parameter(negative="", allow_leading_hyphen=True)] = None
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
+    arcs: bool | None = None
     directed: Annotated[bool | None, Parameter(negative="--undirected")] = None
     format: Annotated[str | None, Parameter(help=f"{', '.join(FORMATS)}. Default: by content and name.")] = None
     name: str | None = None
@@ -129,16 +144,20 @@ class RunOptions:
         for one, other in (("weight", "no_weight"), ("source", "sources")):
             if getattr(self, one) and getattr(self, other):
                 raise BadConfig(f"--{one} and --{other.replace('_', '-')} exclude each other")
-        columns = _given({"src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight})
+        columns = _given({
+            "src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight, "oneway": self.oneway,
+            "reverse_weight": self.reverse_weight,
+        })  # fmt: skip
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
-            "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes,
+            "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes, "encoding": self.encoding,
+            "decimal": self.decimal, "thousands": self.thousands, "null": self.null,
         })  # fmt: skip
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
         top = _given({
             "output": self.out, "stages": stages, "sources": str(self.sources) if self.sources else self.source,
-            "oracle": self.oracle, "named": self.named, "backend": self.backend, "keep": self.keep,
+            "oracle": self.oracle, "named": self.named, "arcs": self.arcs, "backend": self.backend, "keep": self.keep,
             "publish_as": self.publish_as, "snap_limit": self.snap_limit, "snap_to": self.snap_to,
         })  # fmt: skip
         tables = {

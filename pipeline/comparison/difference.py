@@ -23,6 +23,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import changes
+from pipeline.tables.changes import ROW
 
 Item = TypeVar("Item")
 
@@ -128,7 +129,8 @@ class Comparison:
         named = numbers is not None
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
         shared = [column for column in present[0] if column in present[1]]
-        keys = changes.keys(name)
+        both = [changes.keys(name, columns) for columns in present]
+        keys = both[0] if both[0] == both[1] else [ROW]  # only one graph has parallel arcs, which a column of their own numbers
         self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name, new.schema))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
         self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]

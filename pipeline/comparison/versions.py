@@ -12,6 +12,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, digest_of
 from pipeline.tables import files as tables
 from pipeline.tables.changes import SUFFIX
+from pipeline.tables.definitions import REJECTED
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,15 @@ class Version:
 
 
 def of_run(run: Folder) -> dict[str, Version]:
-    """The tables of a published run by their names, without change tables. Raises Damaged."""
+    """The tables of a published run by their names, without change tables and the rows of its source that were refused.
+
+    Raises Damaged.
+    """
     facts = RunFacts.of(run)
     return {
         name: Version({run.path / file: run.manifest.files[file].blake3 for file in of.files})
         for name, of in facts.tables.items()
-        if not name.endswith(SUFFIX)
+        if not name.endswith(SUFFIX) and f"{name}.parquet" != REJECTED
     }
 
 

@@ -1,10 +1,33 @@
-"""The table `[expect]` of a run's configuration."""
+"""The tables `[expect]` and `[reject]` of a run's configuration."""
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pipeline.config.model import Finite, Model, Natural, Switch
+
+MOST_REJECTED = 1_000_000  # rows of table `rejected`
+
+
+def _few(value: object) -> object:
+    share = isinstance(value, float)
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (0 < value < 1 if share else 0 <= value <= MOST_REJECTED)
+    ):
+        raise ValueError(f"must be a number of rows, at most {MOST_REJECTED:,}, or a share of all rows, above 0 and below 1")
+    return value
+
+
+class RejectConfig(Model):
+    """Bad rows of the source that do not fail a run, but are written to table `rejected`."""
+
+    # How many rows of a CSV, TSV, SNAP, KONECT or Parquet source may be refused: a number, or a share of all rows such as 0.001.
+    # Above it the run fails; with 0 it fails at the first bad row.
+    limit: Annotated[Natural | Finite, Field(union_mode="left_to_right"), BeforeValidator(_few)] = Field(
+        default=0, examples=[100]
+    )
 
 
 class ExpectConfig(Model):

@@ -1,12 +1,13 @@
 """The table `[graph]` of a run's configuration, or the file that a run's `graph` names."""
 
+import codecs
 import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.config.formats import FORMATS
-from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch, is_utf8
+from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch, is_utf8, once
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -24,8 +25,33 @@ def _single(value: str) -> str:
     return value
 
 
+def _separator(value: str) -> str:
+    if len(value) != 1 or value.isalnum() or value in '+-"':
+        raise ValueError("must be one character that is not a letter, a digit, a sign or a quote")
+    return value
+
+
+def _of_text(value: str) -> str:
+    try:
+        known = codecs.lookup(value).name not in _NOT_OF_TEXT and "1\n".encode(value)
+    except LookupError:
+        known = False
+    if not known:
+        raise ValueError("is not an encoding of texts that Python knows, such as latin-1, cp1252 or utf-16")
+    return value
+
+
 Delimiter = Annotated[str, AfterValidator(_single)]
+Decimal = Literal[".", ","]
+Separator = Annotated[str, AfterValidator(_separator)]
+Encoding = Annotated[str, AfterValidator(_of_text)]
+_NOT_OF_TEXT = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}  # codecs of Python's own forms
 _USER = re.compile(r"://([^/?#]*)@")  # in any link of a chained URL, too
+
+
+def _different_signs(decimal: str, thousands: str | None) -> None:
+    if decimal == thousands:
+        raise ValueError(f"decimal and thousands must be different characters; both are {decimal!r}")
 
 
 class Limits(Model):
@@ -57,6 +83,12 @@ class Columns(Model):
     # The column of the weights; by default `weight`, if the header line has it. With `false` weights are ignored, in any format:
     # every arc weighs 1.
     weight: ColumnName | Literal[False] | None = Field(default=None, examples=["minutes"])
+    # The column that says in which directions a row of a CSV, TSV or Parquet file is open, as OpenStreetMap, pgRouting and HERE
+    # write it: `yes`, `-1`, `no`, `FT`, `F`, `B`, ...; `[graph.oneway]` states other values. By default `directed` decides.
+    oneway: ColumnName | None = Field(default=None, examples=["oneway"])
+    # The column of the weights from `dst` to `src` in such a file; a direction whose weight is negative is closed, and so is the
+    # reverse one if its weight is absent.
+    reverse_weight: ColumnName | None = Field(default=None, examples=["reverse_cost"])
 
     @field_validator("weight", mode="before")
     @classmethod
@@ -68,10 +100,32 @@ class Columns(Model):
     @model_validator(mode="after")
     def _differ(self) -> "Columns":
         """Refuse one column for two purposes, such as a weight that is an id."""
+        if self.reverse_weight and self.weight is False:
+            raise ValueError("reverse_weight needs weights, and `weight = false` ignores them; leave one of both out")
         names = [self.src or "src", self.dst or "dst", "weight" if self.weight is None else self.weight]
+        names += [name for name in (self.oneway, self.reverse_weight) if name]
         for name in names:
             if names.count(name) > 1:
-                raise ValueError(f"src, dst and weight must be different columns; {name!r} is given twice")
+                raise ValueError(f"{', '.join(Columns.model_fields)} must be different columns; {name!r} is given twice")
+        return self
+
+    @property
+    def have_directions(self) -> bool:
+        """Whether each row says in which directions it is open."""
+        return bool(self.oneway or self.reverse_weight)
+
+
+class OnewayValues(Model):
+    """What values of the column `oneway` mean; a value that is not listed has its usual meaning, or is refused."""
+
+    forward: tuple[str, ...] = Field(default=(), examples=[["Y"]])  # values of rows that are open from `src` to `dst` only
+    reverse: tuple[str, ...] = Field(default=(), examples=[["R"]])  # values of rows that are open from `dst` to `src` only
+    both: tuple[str, ...] = Field(default=(), examples=[["N"]])  # values of rows that are open in both directions
+    closed: tuple[str, ...] = Field(default=(), examples=[["reversible"]])  # values of rows that are closed in both directions
+
+    @model_validator(mode="after")
+    def _once(self) -> "OnewayValues":
+        once((*self.forward, *self.reverse, *self.both, *self.closed))
         return self
 
 
@@ -93,8 +147,21 @@ class NodeColumns(Model):
     vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
     x: str = Field(default="x", examples=["longitude"])  # degrees, east
     y: str = Field(default="y", examples=["latitude"])  # degrees, north
+    # Whether each row of `nodes` is a vertex, also if no edge has its id. Otherwise such rows are left out and counted.
+    declare: Switch = False
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
+    encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV or TSV file; by default UTF-8
+    decimal: Decimal = "."  # the decimal sign in a CSV or TSV file
+    # The character between groups of three digits in a CSV or TSV file; by default there is none.
+    thousands: Separator | None = Field(default=None, examples=["."])
+    # Texts that stand for "no value" in a CSV or TSV file, as an empty field does.
+    null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
+
+    @model_validator(mode="after")
+    def _has_different_signs(self) -> "NodeColumns":
+        _different_signs(self.decimal, self.thousands)
+        return self
 
 
 class GraphConfig(Model):
@@ -109,8 +176,14 @@ class GraphConfig(Model):
     header: Switch = True  # whether the first line of a CSV or TSV file has the names of the columns
     # The character between fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
+    encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV, TSV, SNAP or KONECT file; by default UTF-8
+    decimal: Decimal = "."  # the decimal sign of the weights in a CSV or TSV file
+    # The character between groups of three digits of the weights in a CSV or TSV file; by default there is none.
+    thousands: Separator | None = Field(default=None, examples=["."])
+    # Texts that stand for "no value" in a CSV or TSV file, as an empty field does.
+    null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
-    directed: Switch | None = Field(default=None, examples=[False])
+    directed: Switch | None = Field(default=None, examples=[True])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, or CSV, TSV or Parquet file
     # Type of the ids in CSV, TSV, SNAP, KONECT and Parquet files. `auto` decides by the column types of Parquet, and by the first
     # row of CSV and TSV, where also another form of an integer in any row, such as 007, makes ids strings.
@@ -119,6 +192,7 @@ class GraphConfig(Model):
     nodes: str | None = Field(default=None, examples=["people-nodes.csv"])
     node_columns: NodeColumns = NodeColumns()
     columns: Columns = Columns()
+    oneway: OnewayValues = OnewayValues()
     weight: MeasureConfig = MeasureConfig()  # name and unit of the weights
     limits: Limits = Limits()
 
@@ -140,6 +214,17 @@ class GraphConfig(Model):
         if value and any(":" in user for user in _USER.findall(value)):
             raise ValueError("contains a password, which manifests and logs would show; configure it in fsspec instead")
         return value
+
+    @model_validator(mode="after")
+    def _has_one_direction(self) -> "GraphConfig":
+        if self.directed is False and self.columns.have_directions:
+            raise ValueError("directed is false, but a column says in which directions each row is open; leave one of both out")
+        return self
+
+    @model_validator(mode="after")
+    def _has_different_signs(self) -> "GraphConfig":
+        _different_signs(self.decimal, self.thousands)
+        return self
 
     @property
     def title(self) -> str:

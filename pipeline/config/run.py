@@ -14,7 +14,7 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.changes import ChangesConfig
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.custom import CustomConfig, each_once
-from pipeline.config.expect import ExpectConfig
+from pipeline.config.expect import ExpectConfig, RejectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.model import (
@@ -125,6 +125,9 @@ class RunConfig(_TaskWithTables):
     # Stages that the user wrote in Python; docs/custom-stages.md.
     custom: Annotated[tuple[CustomConfig, ...], AfterValidator(each_once)] = ()
     named: Switch = False  # add a column of names after each column of external ids, if the source's ids are strings
+    # Publish table `arcs`, the arcs of the stored graph with their weights, names and lines. By default for a graph of at most
+    # 1,000,000 arcs.
+    arcs: Switch | None = Field(default=None, examples=[True])
     oracle: Switch = False  # also compare every answer with a second solver, for the stages that have one
     # Where layout, stages and proofs run: `cpu`, `gpu`, or `auto`: the GPU if there is one. The tables do not depend on it.
     backend: Choice = "auto"
@@ -135,6 +138,7 @@ class RunConfig(_TaskWithTables):
     # takes the place of this key, and the run works in a folder below the user's cache.
     publish_to: str | None = Field(default=None, examples=["s3://analytics/people"])
     changes: ChangesConfig = ChangesConfig()  # change tables
+    reject: RejectConfig = RejectConfig()  # bad rows of the source
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for at least an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,16 @@ import pyarrow as pa
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.coordinates import write_coordinates, write_own
+from pipeline.ingest.declared import loops, with_vertices
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
-from pipeline.ingest.nodes import read_nodes, write_nodes
+from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
+from pipeline.store.facts import CoordinateFacts, DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
@@ -41,6 +43,7 @@ def ingest(
     held: HeldEdges | None = None,
     copy: bool = False,
     before_reading: Callable[[], object] = bool,
+    reject: float = 0,
 ) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
@@ -49,6 +52,7 @@ def ingest(
         work: The folder of the run's steps.
         held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
+        reject: How many bad rows, or which share of all rows, are written to table `rejected` instead of refusing the source.
         before_reading: Called before the source is read, unless the folder already holds its content.
 
     Returns:
@@ -73,7 +77,9 @@ def ingest(
             sums.begin(inputs[name], source.local, source.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, source in sources.items() if source.local}
-    reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy)
+    reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy, reject)
+    if "nodes" in sources and graph.node_columns.declare:
+        reading.declared = partial(_declared, graph, sources["nodes"], expected.get("nodes"))
 
     def write_all(folder: Path) -> dict[str, Any]:
         before_reading()
@@ -86,7 +92,8 @@ def ingest(
             facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in sources:
             with _checked(sources["nodes"], expected.get("nodes")) as content:
-                table = read_nodes(content, graph.limits, names, graph.node_columns)
+                table, rows = read_nodes(content, graph.limits, names, graph.node_columns)
+                facts_of_files["node_rows"] = rows
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
                 write_nodes(content.source.url, table, folder / NODES)
@@ -94,7 +101,7 @@ def ingest(
         return facts.model_copy(update=facts_of_files).stored()
 
     shown = {name: source.location for name, source in sources.items()}  # what else identifies a source is among the inputs
-    parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy}
+    parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy} | ({"reject": reject} if reject else {})
     edges = make(work / "edges", "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = sources["source"].unwritten
@@ -113,6 +120,8 @@ class _EdgeReader:
     held: HeldEdges | None
     sums: Sums
     copy: bool
+    reject: float
+    declared: Callable[[bool], pa.Array] | None = None  # the ids of vertices that need no edge; strings, if the argument says so
     arrays: EdgeArrays | None = None
 
     def write(self, folder: Path) -> EdgeFacts:
@@ -128,10 +137,11 @@ class _EdgeReader:
                 written = self._store(read, None if refers_to else folder)
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
             else:
-                names = collect(self._watched(read))
+                alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
+                names = collect(chain(self._watched(read), alone))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
-            return self._facts(read, written, refers_to=refers_to, placed=placed)
+            return self._facts(read, written, folder, refers_to=refers_to, placed=placed)
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
         first = read.content.digest
@@ -142,13 +152,17 @@ class _EdgeReader:
             written = self._store(read, folder)
         if read.content.digest != first:  # of a remote file, which has no other digest
             raise Changed(self.source.url, "changed while it was read")
-        return self._facts(read, written).model_copy(update={"name_bytes": len(names.content)})
+        return self._facts(read, written, folder).model_copy(update={"name_bytes": len(names.content)})
 
     @contextmanager
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
-        with opened(self.source, graph, weight, folder) as read:
+        with opened(self.source, graph, weight, folder, self.reject) as read:
+            if self.declared and not read.edges.named:
+                read.edges = with_vertices(self.source.url, read.edges, self.declared(False))
             yield read
+            if self.reject and read.edges.rejects:
+                read.edges.rejects.check(self.source.url)
             read.content.check(self.digest, graph.sha256)
 
     def _reference(self, read: Opened) -> ReferenceFacts | None:
@@ -159,9 +173,13 @@ class _EdgeReader:
         return None
 
     def _facts(
-        self, read: Opened, written: StoredEdges, refers_to: ReferenceFacts | None = None, placed: int | None = None
+        self, read: Opened, written: StoredEdges, folder: Path, refers_to: ReferenceFacts | None = None, placed: int | None = None
     ) -> EdgeFacts:
-        graph, edges = self.graph, read.edges
+        """The facts of a source that was read; writes the rows that were refused."""
+        graph, edges, rejected = self.graph, read.edges, None
+        if self.reject and edges.rejects:
+            edges.rejects.write(folder, self.source.url, edges.columns.names if edges.columns else {})
+            rejected = RejectFacts(rows=len(edges.rejects.rows), read=edges.rejects.read)
         source = _source_facts(read.content, self.sums)
         facts = EdgeFacts(
             format=read.format,
@@ -179,7 +197,9 @@ class _EdgeReader:
         )
         measure = graph.weight.text if edges.weight is not None else "arcs"
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
-        optional = {"refers_to": refers_to, "measure": measure, "coordinates": own}
+        directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
+        optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
+        optional |= {"rejected": rejected, "alone": edges.alone or None}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
     def _store(self, read: Opened, folder: Path | None) -> StoredEdges:
@@ -204,6 +224,12 @@ def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
             f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
             f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
         )
+
+
+def _declared(graph: GraphConfig, source: Source, digest: str | None, named: bool) -> pa.Array:
+    """The ids in the table of nodes."""
+    with _checked(source, digest) as content:
+        return read_ids(content, graph.limits, graph.node_columns, named)
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, c
 
     Raises BadInput as `read_nodes`, and for what is not a number of degrees.
     """
-    table = read_nodes(content, limits, names, columns, (columns.x, columns.y))
+    table, _ = read_nodes(content, limits, names, columns, (columns.x, columns.y))
     _require_degrees(content.source.url, table, columns.x, columns.y)
     degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (columns.x, columns.y), strict=True)}
     return pa.table({"vertex": table["vertex"], **degrees}).drop_null()

@@ -9,12 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.config.model import LARGEST
-from pipeline.texts import other_form_of, shown, why_not_an_id, why_not_utf8
+from pipeline.ingest.values.numbers import USUAL, NumberForm
+from pipeline.ingest.values.oneway import Meanings
+from pipeline.texts import is_integer_id, other_form_of, shown, why_not_an_id, why_not_utf8
 
+NO_VALUE = "stands for no value (graph.null)"
+_COMMA = "; if ',' is the decimal sign or separates thousands, say so in graph.decimal or graph.thousands"
 STRINGS = "; if ids are strings, say so in graph.ids or with --ids string"
 # Possessive, so that a value costs time in proportion to its length.
 _INTEGER = re.compile(rb"-?[0-9]++")
 _DECIMAL = re.compile(rb"[-+]?([0-9]++\.?[0-9]*+|\.[0-9]++)(e[-+]?[0-9]++)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
+_WITH_COMMA = re.compile(rb"-?[0-9.]*+(,[0-9.]*+)++")
 
 
 class Decimals(Exception):
@@ -23,6 +28,16 @@ class Decimals(Exception):
 
 class OtherForm(Exception):
     """An id is an integer in another form than ids have, such as 007, so that ids are strings: the file must be read again."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a line or a row: the reason, and the column and the value that it names, if it names one."""
+
+    reason: str
+    column: str = ""
+    value: bytes = b""
+    structural: bool = False  # whether the file is not what its header says, so that no other line can be trusted
 
 
 @dataclass(frozen=True)
@@ -38,6 +53,9 @@ class Field:
         optional: Whether a string may be empty.
         is_id: Whether the values are ids; an integer among them has one form only.
         may_be_text: Whether another form of an integer id raises OtherForm; otherwise it is an error.
+        form: How numbers are written, and which texts are no value.
+        nullable: Whether a number may be absent, and is then null.
+        meanings: Of the texts that the numbers stand for, if they are directions.
     """
 
     name: str
@@ -50,11 +68,20 @@ class Field:
     optional: bool = False
     is_id: bool = False
     may_be_text: bool = False
+    form: NumberForm = USUAL
+    nullable: bool = False
+    meanings: Meanings | None = None
 
     @property
     def is_text(self) -> bool:
         """Whether the values are strings."""
         return bool(self.type == pa.large_string())
+
+    @property
+    def is_converted(self) -> bool:
+        """Whether Arrow reads the values as texts, which `converted` turns into numbers."""
+        stated = self.meanings or self.nullable or self.form.nulls or not self.form.is_usual
+        return bool(stated) and not (self.is_text or self.is_id)
 
 
 def ends(named: bool = False, low: int = 0, high: int = LARGEST, hint: str = "", auto: bool = False) -> tuple[Field, Field]:
@@ -62,6 +89,24 @@ def ends(named: bool = False, low: int = 0, high: int = LARGEST, hint: str = "",
     kind = pa.large_string() if named else pa.int64()
     src, dst = (Field(name, kind, low, high, hint=hint, is_id=True, may_be_text=auto) for name in ("src", "dst"))
     return src, dst
+
+
+def converted(texts: pa.ChunkedArray, field: Field) -> pa.ChunkedArray:
+    """The numbers in a column of texts. Raises ArrowInvalid for a text that is not one as the field has them."""
+    known = field.form.without_nulls(texts)
+    if field.meanings:
+        return field.meanings.codes(known)
+    if known.null_count and not field.nullable:
+        raise pa.ArrowInvalid("a value is absent")
+    return field.form.plain_column(known).cast(field.type)
+
+
+def has_null_text(column: pa.ChunkedArray, field: Field) -> bool:
+    """Whether an id is a text that stands for no value."""
+    if not (field.is_id and field.form.nulls):
+        return False
+    nulls = sorted(field.form.nulls) if field.is_text else [int(text) for text in field.form.nulls if _is_int64(text)]
+    return bool(pc.any(pc.is_in(column, pa.array(nulls, field.type))).as_py())
 
 
 def small_integer(value: bytes) -> int | None:
@@ -74,44 +119,69 @@ def small_integer(value: bytes) -> int | None:
 
 def beyond_int64(column: pa.ChunkedArray, field: Field) -> bool:
     """Whether a column of floats has a value that as an integer would be refused."""
-    return field.decimals and pa.types.is_floating(column.type) and len(column) > 0 and not pc.max(column).as_py() < 2**63
+    known = field.decimals and pa.types.is_floating(column.type) and column.null_count < len(column)
+    return known and not pc.max(column).as_py() < 2**63
 
 
 def in_range(column: pa.ChunkedArray, field: Field) -> bool:
     """Whether all values of a column are within the bounds of the field."""
-    if not len(column):
+    if column.null_count == len(column):
         return True
     if field.is_text:
         return field.optional or bool(pc.min(pc.binary_length(column)).as_py() > 0)
     if pa.types.is_floating(column.type):
-        values = column.to_numpy()
+        values = column.drop_null().to_numpy()
         return bool(np.isfinite(values).all()) and bool((values >= field.low).all())
     extremes = pc.min_max(column).as_py()
     return bool(extremes["min"] >= field.low and extremes["max"] <= field.high)
 
 
-def explain(value: bytes, field: Field) -> str | None:
+def explain(value: bytes, field: Field) -> Fault | None:
     """Return what is wrong with a value, None if nothing is. Raises Decimals or OtherForm if the file must be read again."""
-    if field.is_text:
-        if not value and not field.optional:
-            return f"{field.name} is empty"
-        reason = why_not_utf8(value)
-        return reason and f"{field.name} {shown(value)} {reason}"
-    value = value.strip(b" \t")
-    if field.is_id and (reason := why_not_an_id(text := value.decode(errors="replace"))):
+    reason = _why_no_text(value, field) if field.is_text else _why_not(value.strip(b" \t"), field)
+    return Fault(reason, field.name, value) if reason else None
+
+
+def _why_no_text(value: bytes, field: Field) -> str | None:
+    if not value and not field.optional:
+        return f"{field.name} is empty"
+    if reason := why_not_utf8(value):
+        return f"{field.name} {shown(value)} {reason}{', or graph.encoding states its encoding' if field.is_id else ''}"
+    return f"{field.name} {shown(value)} {NO_VALUE}" if value.decode() in field.form.nulls else None
+
+
+def _why_not(value: bytes, field: Field) -> str | None:
+    """What is wrong with a direction or a number."""
+    text = value.decode(errors="replace")
+    if field.form.is_null(text) and (field.nullable or text):
+        return None if field.nullable else f"{field.name} {shown(value)} {NO_VALUE}"
+    if field.meanings:
+        return field.meanings.why_unknown(value) if field.meanings.code(text) is None else None
+    if field.is_id or field.form.is_usual:
+        return _why_no_number(value, value, field)
+    if (plain := field.form.plain(text)) is None:
+        return f"{field.name} {shown(value)} is not a number {field.form}{field.hint}"
+    return _why_no_number(plain.encode(), value, field)
+
+
+def _why_no_number(number: bytes, value: bytes, field: Field) -> str | None:
+    """What is wrong with a number as programs write it; the file has it as `value`."""
+    text = number.decode(errors="replace")
+    if field.is_id and (reason := why_not_an_id(text)):
         if field.may_be_text and other_form_of(text):
             raise OtherForm(f"{field.name} {shown(value)} {reason}")
         return f"{field.name} {shown(value)} {reason}{field.hint}"
-    integer = _INTEGER.fullmatch(value)
     decimals = field.decimals or pa.types.is_floating(field.type)
-    if not integer and not (decimals and _DECIMAL.fullmatch(value)):
-        return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}{field.hint}"
+    integer = _INTEGER.fullmatch(number)
+    if not integer and not (decimals and _DECIMAL.fullmatch(number)):
+        hint = field.hint or (_COMMA if decimals and _WITH_COMMA.fullmatch(number) else "")
+        return f"{field.name} {shown(value)} is not {'a number' if decimals else 'an integer'}{hint}"
     if pa.types.is_floating(field.type) and not (field.decimals and integer):
-        fits = field.low <= float(value) < math.inf
+        fits = field.low <= float(number) < math.inf
     elif integer:
-        number = small_integer(value)
-        fits = number is not None and field.low <= number <= field.high
-    elif fits := field.low <= float(value) < math.inf:
+        whole = small_integer(number)
+        fits = whole is not None and field.low <= whole <= field.high
+    elif fits := field.low <= float(number) < math.inf:
         raise Decimals
     if fits:
         return None
@@ -123,3 +193,7 @@ def _range(field: Field, integer: bool) -> str:
     if integer and (field.decimals or pa.types.is_integer(field.type)):
         return f"{field.low}..{field.high}"
     return f"{field.low} or more, and finite"
+
+
+def _is_int64(text: str) -> bool:
+    return is_integer_id(text) and small_integer(text.encode()) is not None

@@ -2,7 +2,9 @@
 
 import io
 import logging
+import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
@@ -18,19 +20,14 @@ from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats.detect import by_name
-from pipeline.ingest.formats.parquet import (
-    begins_parquet,
-    read_columns,
-    reading,
-    require_no_null,
-    require_ratio,
-    require_utf8,
-    width_of,
-)
+from pipeline.ingest.formats.parquet import begins_parquet, read_columns, reading, require_ratio, width_of
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
+from pipeline.ingest.formats.parquet.rows import column_as, require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
 from pipeline.ingest.source import Stored
+from pipeline.ingest.values.encodings import as_utf8
+from pipeline.ingest.values.numbers import NumberForm
 from pipeline.store.names import UNKNOWN, VertexNames
 from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
@@ -39,13 +36,14 @@ from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 log = logging.getLogger(__name__)
 _TAKEN = "the name of a column of table vertices"
+_LIST = re.compile(r"\.v(\.(gz|xz|zst|bz2))?$")  # names of LDBC's files of vertices, one id on each line
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
 
 
 def read_nodes(
     content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns, wanted: Sequence[str] | None = None
-) -> pa.Table:
+) -> tuple[pa.Table, int]:
     """Read a table of nodes.
 
     Args:
@@ -55,7 +53,7 @@ def read_nodes(
 
     Returns:
         Column `vertex` int64, ascending, and the others as they are in the file, texts as large_string. A row whose id no vertex
-            has is left out, if ids are strings.
+            has is left out, if ids are strings. And how many rows the file has.
 
     Raises:
         BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
@@ -74,7 +72,19 @@ def read_nodes(
     if len(again := np.flatnonzero(ordered[1:] == ordered[:-1])):
         number = int(ordered[again[0]])
         raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} occurs twice")
-    return joined
+    return joined, len(table)
+
+
+def read_ids(content: Stored, limits: Limits, columns: NodeColumns, named: bool) -> pa.Array:
+    """The ids in a table of nodes: large_string if `named`, otherwise int64. Raises BadInput as `read_nodes`."""
+    file, vertex = content.source.url, columns.vertex
+    ids = plain(_table(content, limits, columns, ())[vertex].combine_chunks())
+    if not named:
+        return _numbers(file, vertex, ids, None)
+    if not is_id(ids.type):
+        raise BadInput(file, f"column {vertex!r} is {ids.type}, {_wanted(named)}; write it as these")
+    texts: pa.Array = column_as(file, ids.cast(TEXT), vertex, TEXT)
+    return texts
 
 
 def write_nodes(file: str, table: pa.Table, path: Path) -> None:
@@ -97,18 +107,41 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
             names = _names(file, schema, columns.vertex, wanted, geometries_of(schema))
             _require_size(file, path.stat().st_size, parquet, names, limits)
             return read_columns(path, parquet, names, limits)
-    options = csv.ConvertOptions(column_types={columns.vertex: pa.string()}, null_values=[""], strings_can_be_null=True)
-    parse, text = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file)), b"".join([head, *stream])
+    options = csv.ConvertOptions(
+        column_types={columns.vertex: pa.string()},
+        null_values=["", *columns.null],
+        strings_can_be_null=True,
+        decimal_point=columns.decimal,
+    )
+    stream = chain([head], stream)
+    text = b"".join(as_utf8(file, stream, columns.encoding) if columns.encoding else stream)
+    names_of = csv.ReadOptions(column_names=[columns.vertex] if _LIST.search(file.lower()) else None)
+    parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
     try:
         with reading(file):
-            table = csv.read_csv(io.BytesIO(text), parse_options=parse, convert_options=options)
+            table = csv.read_csv(io.BytesIO(text), names_of, parse, options)
             names = table.schema.names if wanted is None else [columns.vertex, *wanted]
     except BadInput as error:
         _require_utf8(file, text)
         raise BadInput(file, str(error.__cause__)) from None
     if any(pa.types.is_binary(field.type) and field.name in names for field in table.schema):
         _require_utf8(file, text)
+    table = _numeric(table, columns)
     return table.select(_names(file, table.schema, columns.vertex, wanted))
+
+
+def _numeric(table: pa.Table, columns: NodeColumns) -> pa.Table:
+    """The table with numbers in the place of texts that are all numbers with separators of thousands."""
+    form = NumberForm.of(columns)
+    for place, name in enumerate(table.schema.names if form.thousands else ()):
+        column = table[name]
+        if name == columns.vertex or not is_text(column.type) or column.null_count == len(column):
+            continue
+        with suppress(pa.ArrowInvalid):
+            plain_texts = form.plain_column(form.without_nulls(column))
+            whole = pc.all(pc.match_substring_regex(plain_texts, "^-?[0-9]+$")).as_py()
+            table = table.set_column(place, name, plain_texts.cast(pa.int64() if whole else pa.float64()))
+    return table
 
 
 def _require_utf8(file: str, content: bytes) -> None:
@@ -132,9 +165,10 @@ def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | No
             raise BadInput(file, f"no column {name!r}, or several, among {present}{did_you_mean(name, schema.names)}")
     if attribute_type(schema.field(vertex).type) is None:
         raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
+    how = "write it as one; graph.node_columns.decimal states the decimal sign of CSV"
     for name in wanted or ():
         if not is_number(schema.field(name).type):
-            raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; write it as one")
+            raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; {how}")
     if wanted is not None:
         return [vertex, *wanted]
     read = [field for field in schema if field.name == vertex or field.name not in ignored]
@@ -187,10 +221,13 @@ def delimiter_of(file: str) -> str:
     return "\t" if by_name(file) == "tsv" else ","
 
 
+def _wanted(named: bool) -> str:
+    return f"but the ids of the graph are {'strings' if named else 'integers'}"
+
+
 def _numbers(file: str, vertex: str, ids: pa.Array | pa.ChunkedArray, names: VertexNames | None) -> pa.Array:
     """The numbers of the ids in column `vertex`; UNKNOWN for a string that is not a name."""
-    ids = plain(ids)
-    wanted = f"but the ids of the graph are {'integers' if names is None else 'strings'}"
+    ids, wanted = plain(ids), _wanted(names is not None)
     if pa.types.is_null(ids.type) or not (is_id(ids.type) or names is not None):
         raise BadInput(file, f"column {vertex!r} is {ids.type}, {wanted}; write it as these")
     require_no_null(file, ids, "the id")

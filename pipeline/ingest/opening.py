@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, Stored, stored
+from pipeline.ingest.values.encodings import as_utf8
 from pipeline.runtime.threads import ahead
 
 AHEAD = 1  # chunks
@@ -36,10 +37,13 @@ class Opened:
 
 
 @contextmanager
-def opened(source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None) -> Iterator[Opened]:
+def opened(
+    source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0
+) -> Iterator[Opened]:
     """Begin to read a source.
 
     Args:
+        reject: How many bad rows, or which share, are left out.
         weight: Type of the weights of a text: int64, or float64.
         folder: For the copy of a binary file that is compressed or remote; the folder of temporary files by default.
 
@@ -56,25 +60,39 @@ def opened(source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path
         if isinstance(entry, FileFormat) and name and first.strip():
             _require_options(url, name, graph, entry.options)
             with saved(on_disk, stream, folder) as path:
-                yield Opened(name, content, entry.read(path, url, graph), None, on_disk)
+                yield Opened(name, content, _rejecting(url, name, entry.read(path, url, graph), reject), None, on_disk)
             return
-        text = Text(url, stream, graph.limits)
+        text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)
         entry = FORMATS[name]
         assert not isinstance(entry, FileFormat)
         _require_options(url, name, graph, entry.options)
         with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
-            yield Opened(name, content, entry.read(text, graph, weight), text, on_disk)
+            yield Opened(name, content, _rejecting(url, name, entry.read(text, graph, weight), reject), text, on_disk)
+
+
+def _rejecting(file: str, name: str, edges: EdgeList, reject: float) -> EdgeList:
+    """The edges without bad rows, if `reject` allows some. Raises BadInput for a format of which none can be left out."""
+    if not reject:
+        return edges
+    if edges.rejects is None:
+        raise BadInput(file, f"reject.limit is given, but no row of format {name} can be left out")
+    edges.rejects.limit = reject
+    return replace(edges, rows=None, rereadable=False)
 
 
 def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
-    """Raise BadInput if the configuration names columns, a header or a delimiter for a format without them."""
+    """Raise BadInput if the configuration states keys of columns and texts for a format that does not have them."""
     columns = graph.columns
     given = {
-        "columns": bool(columns.src or columns.dst or columns.weight),
+        "columns": bool(columns.src or columns.dst or columns.weight or columns.have_directions),
         "header": not graph.header,
         "delimiter": graph.delimiter is not None,
         "ids": graph.ids != "auto",
+        "encoding": graph.encoding is not None,
+        "decimal": graph.decimal != ".",
+        "thousands": graph.thousands is not None,
+        "null": bool(graph.null),
     }
     for option, is_given in given.items():
         if is_given and option not in options:

@@ -68,7 +68,7 @@ def check(config: RunConfig) -> Checked:
     with scratch(around) as work, showing() as shown:
         runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
         with shown.step("edges"):
-            edges = ingest(config.graph, work, runtime.held_edges)
+            edges = ingest(config.graph, work, runtime.held_edges, reject=config.reject.limit)
         target = target_of(config)
         require_columns(edges, config.expect, target)
         named = numbers_of(edges, config.sources)

@@ -67,7 +67,7 @@ def estimate(config: RunConfig) -> Estimate:
         BadInput: As `sizes_of` and `trees_of`.
         BadConfig: As `pipeline.runtime.backend.choose`.
     """
-    sizes, backend = sizes_of(config.graph), choose(config.backend)
+    sizes, backend = sizes_of(config.graph, config.reject.limit), choose(config.backend)
     shape = shape_of(config, sizes)
     million = (1, shape.vertices / 1e6, shape.arcs / 1e6)
     seconds = {step: _seconds(step, config, backend, million) for step in ("edges", "graph", *config.stages)}
@@ -109,7 +109,7 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
         if source.local is None or config.cluster.shards:
             return
         if _SMALL * source.local.stat().st_size > min(free_memory(), free_memory(backend), free_disk(config.output)):
-            sizes = sizes_of(config.graph)
+            sizes = sizes_of(config.graph, config.reject.limit)
             require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
 
 

@@ -14,6 +14,7 @@ from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, locate, stored
+from pipeline.ingest.values.encodings import beginning
 
 _BINARY_EDGE = 10  # bytes of an edge in a binary file that does not say how many it has, or is compressed or remote, so not read
 _STATED, _COUNTED, _ESTIMATED = "as the file states", "counted", "estimated from the beginning of the file"
@@ -37,17 +38,20 @@ class GraphSizes:
         return self.origin != _ESTIMATED
 
 
-def sizes_of(graph: GraphConfig) -> GraphSizes:
+def sizes_of(graph: GraphConfig, reject: float = 0) -> GraphSizes:
     """The sizes of a graph; if a text file does not state its edges, the first block is read.
+
+    Args:
+        reject: How many bad rows, or which share, the run leaves out.
 
     Raises:
         BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.
     """
     source = locate(graph.source)
-    return in_the_right_way(graph, source.url, partial(_sizes, source))
+    return in_the_right_way(graph, source.url, partial(_sizes, source, reject))
 
 
-def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
+def _sizes(source: Source, reject: float, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
     with stored(source) as content:
         on_disk = source.local if is_plain(content) else None
         first = next(chunks(content, graph.limits), b"")
@@ -56,10 +60,13 @@ def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> GraphSize
             read = entry.read(on_disk, source.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
             return _of_binary(graph, read, content.total or 0)
         whole = content.total is not None and content.bytes >= content.total
+        first = beginning(first, graph.encoding)
         text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
         entry = FORMATS[name or detect(text.head, source.url, graph)]
         assert not isinstance(entry, FileFormat)
         read = entry.read(text, graph, weight)
+        if read.rejects:
+            read.rejects.limit = reject
         if read.rows is not None and read.declared_vertices:
             return _sized(graph, read, read.rows, read.declared_vertices, _STATED)
         if content.total is None:

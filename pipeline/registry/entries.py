@@ -27,7 +27,7 @@ class Table(_Entry):
     name: str
     columns: tuple[Column, ...]
     step: str = ""  # "module:function"
-    geometry: str = "Point"  # what a column `geometry` has, as GeoParquet calls it
+    geometry: tuple[str, ...] = ("Point",)  # what a column `geometry` has, as GeoParquet calls it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,23 @@ class DerivedTable(Table):
     checked: bool = False  # whether they are checked
     always: bool = False  # whether each run has it, also if the stage is not asked for
     slow: bool = False  # whether it takes long, so that its stage begins first
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphTable(Table):
+    """A table of the stored graph itself: `step(edges, graph, runtime)`, whose ids have names if they are strings.
+
+    The key of its name in a run's configuration, true or false, says whether a run has it.
+    """
+
+    proof: str  # how its rows are checked
+    report: str  # `report(graph, reported)` returns its `pipeline.report.results.Result`
+    by_default: int  # the most arcs of a graph whose runs have it where the configuration says nothing
+
+    def is_wanted(self, configuration: object, arcs: int) -> bool:
+        """Whether a run with this configuration has it, for a graph of so many arcs."""
+        stated = getattr(configuration, self.name)
+        return arcs <= self.by_default if stated is None else bool(stated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +86,8 @@ class Product(_Entry):
     require: str = ""  # `require(edges, graph, configuration)` raises what the steps would, before the stages run
     # command, options: the function of its command, and the class of what this one takes, a `ProductOptions`. Its table's step is
     # `step(graph, vertices, options, runtime, places)`, with the vertices of the files that the options name, int64 [n] or None
-    # for each, and the places among them. Empty: there is no command.
+    # for each, and the places among them; that of a table with a switch, which takes the place of the others, is
+    # `step(edges, graph, vertices, options, runtime)`. Empty: there is no command.
     command: str = ""
     options: str = ""
     # Seconds of a core, or of a GPU, per million vertices: a tree from the hierarchy with its proof and its part of the product.

@@ -6,6 +6,9 @@ from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
 
 _NO_FACILITY = "no further facility is connected with the vertex"
 _NO_AREA = "no triangle of vertices is within the threshold"
+_NO_ZONE, _NO_PAIR = "the zone of vertices without one", "none has a distance"
+_NO_WEIGHT = "none that has a distance has a weight"
+_NO_DEMAND = "no demand is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
     Product(
@@ -21,6 +24,20 @@ _ALL = (
                     SOURCE,
                     Column("target", "int64", "external id", key=True),
                     Column("distance", "distance", "sum of weights", "the source does not reach the target"),
+                ),
+            ),
+            ProductTable(
+                name="matrix_zones",
+                switch="zone",
+                step="pipeline.steps.products.zones.matrix:tabulate_matrix_zones",
+                columns=(
+                    Column("source_zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("target_zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("pairs", "int64", "pairs of a source and a target"),
+                    Column("unreached", "int64", "pairs without a distance"),
+                    Column("min", "distance", "sum of weights", _NO_PAIR),
+                    Column("mean", "float64", "sum of weights", _NO_PAIR),
+                    Column("weighted_mean", "float64", "sum of weights", _NO_WEIGHT),
                 ),
             ),
         ),
@@ -43,6 +60,7 @@ _ALL = (
         help="nearest of given facilities, such as hospitals, for every vertex",
         configuration="pipeline.config.products.nearest:NearestConfig",
         gpu_memory="pipeline.steps.products.nearest:gpu_memory",
+        require="pipeline.steps.products.zones.nearest:require_zones",
         cpu=0.018,
         tables=(
             ProductTable(
@@ -56,6 +74,22 @@ _ALL = (
                     Column("rank", "int64", "1 for the nearest", key=True),
                     Column("facility", "int64", "external id", _NO_FACILITY),
                     Column("distance", "distance", "sum of weights", _NO_FACILITY),
+                ),
+            ),
+            ProductTable(
+                name="nearest_zones",
+                title="Nearest facilities by zones",
+                switch="zone",
+                step="pipeline.steps.products.zones.nearest:tabulate_nearest_zones",
+                report="pipeline.report.products.nearest_zones:show",
+                columns=(
+                    Column("zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("rank", "int64", "1 for the nearest"),
+                    Column("vertices", "int64", "vertices of the zone"),
+                    Column("unreached", "int64", "vertices without such a facility"),
+                    Column("min", "distance", "sum of weights", _NO_PAIR),
+                    Column("mean", "float64", "sum of weights", _NO_PAIR),
+                    Column("weighted_mean", "float64", "sum of weights", _NO_WEIGHT),
                 ),
             ),
         ),
@@ -73,7 +107,20 @@ _ALL = (
                 step="pipeline.steps.products.isochrones:tabulate_isochrones",
                 report="pipeline.report.products.isochrones:show",
                 values=lambda config, trees, *_: trees * len(config.thresholds) * (2 + len(config.sums)),
-                columns=(SOURCE, _THRESHOLD, Column("vertices", "int64", "vertices within the threshold, the source included")),
+                columns=(
+                    SOURCE,
+                    _THRESHOLD,
+                    Column("vertices", "int64", "vertices within the threshold, the source included"),
+                    Column("supply_ratio", "float64", "supply for each unit of demand within the threshold", _NO_DEMAND),
+                ),
+            ),
+            ProductTable(
+                name="isochrone_access",
+                title="Access to what sources supply",
+                switch="supply",
+                step="pipeline.steps.products.isochrones.access:tabulate_access",
+                values=lambda config, trees, vertices, _: 3 * vertices * len(config.thresholds),
+                columns=(VERTEX, _THRESHOLD, Column("access", "float64", "supply for each unit of demand")),
             ),
             ProductTable(
                 name="isochrone_vertices",
@@ -86,13 +133,13 @@ _ALL = (
                 name="isochrone_polygons",
                 title="Areas of isochrones",
                 switch="polygons",
-                step="pipeline.steps.products.polygons:tabulate_polygons",
+                step="pipeline.steps.products.isochrones.polygons:tabulate_polygons",
                 columns=(
                     SOURCE,
                     _THRESHOLD,
                     Column("geometry", "binary", "the area within the threshold, as WKB", _NO_AREA),
                 ),
-                geometry="MultiPolygon",
+                geometry=("MultiPolygon",),
             ),
         ),
     ),
@@ -122,6 +169,7 @@ _ALL = (
         name="flows",
         help="number of shortest paths that use each arc",
         configuration="pipeline.config.products.flows:FlowsConfig",
+        require="pipeline.steps.products.flows:require_flows",
         cpu=0.028,
         tables=(
             ProductTable(
@@ -129,12 +177,14 @@ _ALL = (
                 title="Flows",
                 step="pipeline.steps.products.flows:tabulate_flows",
                 report="pipeline.report.products.flows:show",
-                values=lambda _, trees, vertices, arcs: 2 * arcs,
+                values=lambda config, trees, vertices, arcs: (8 if config.lines else 2) * arcs,
                 columns=(
                     Column("src", "int64", "external id", key=True),
                     Column("dst", "int64", "external id", key=True),
-                    Column("flow", "int64", "paths"),
+                    Column("flow", "flow", "paths"),
+                    Column("geometry", "binary", "the line from src to dst, as WKB", "one of both has no coordinates"),
                 ),
+                geometry=("LineString", "MultiLineString"),  # the second of arcs across the 180th meridian
             ),
         ),
     ),

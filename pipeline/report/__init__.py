@@ -7,6 +7,7 @@ the page's own script is `templates/maps.js`.
 from pathlib import Path
 from typing import Any
 
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import TABLES
 from pipeline.runtime.backend import Backend
 from pipeline.steps.publication.facts import described_machine
@@ -51,5 +52,6 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         return {"bytes": len(files["report.html"].encode()), **facts}
 
     parameters = {"name": results.name, "machine": where, **listing(results.places)}
-    parts = {table.report.partition(":")[0] for table in TABLES.values() if table.report}
+    reported = [table.report for table in TABLES.values()] + [table.report for table in GRAPH_TABLES.values()]
+    parts = {report.partition(":")[0] for report in reported if report}
     return make(runtime.work / "report", "report", inputs, parameters, write, Code((__name__, *sorted(parts))))

@@ -27,6 +27,9 @@ IN_FULL = 4  # maps whose longer side has `maps.LONG_SIDE` pixels; more are smal
 MOST_NAMED = 12_000  # vertices that the maps name under the pointer
 TICKS = 8  # of a colour bar with steps
 SMALL = 420  # pixels of the longer side of a picture for Prefect
+LABELLED = 60  # vertices at most, where coordinates are made, that have their names beside them
+FEW_DOTS, MANY_DOTS = 9, 6  # fine pixels: radii of the dots of LABELLED vertices or fewer, and of more
+MADE = "The graph has no coordinates: distances on the plane come near the numbers of arcs between vertices; places mean nothing."
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Map:
     height: int
     scale: ScaleBar | None
     markers: Sequence[Marker] = ()
+    labels: Sequence[Marker] = ()  # names beside vertices without a marker
     bar: ColourBar | None = None
     values: Sequence[Any] = ()
     words: tuple[str, str] = ("distance", "not reached")  # before a value under the pointer, and in the place of None
@@ -88,9 +92,11 @@ class Atlas:
     ) -> None:
         """`ids` are those of all vertices [V]; `shown` gives the text by which a reader knows a vertex."""
         self._line = "arc" if GraphFacts.of(graph).directed else "edge"
-        side = max(maps.LEAST_SIDE, min(maps.LONG_SIDE, round(maps.LONG_SIDE * math.sqrt(IN_FULL / max(count, 1)))))
+        most, few = maps.SIDE_OF_MADE if coordinates.made else maps.LONG_SIDE, len(ids) <= LABELLED
+        side = max(maps.LEAST_SIDE, min(most, round(maps.LONG_SIDE * math.sqrt(IN_FULL / max(count, 1)))))
+        self._made, self._dots = coordinates.made, (FEW_DOTS if few else MANY_DOTS) if coordinates.made else 0
         self._projection = maps.project(coordinates, side)
-        self._network = maps.plane(self._projection, arcs(graph))
+        self._network = maps.plane(self._projection, arcs(graph), self._dots)
         self._faint = self._network.levels(np.full(len(self._projection.ids), maps.FAINT, np.uint8))
         self._entry, self._known = self._projection.find(ids)
         self._scale = _scale(self._projection)
@@ -100,11 +106,13 @@ class Atlas:
             "id": [*map(shown, where.ids[self._named].tolist())],
             "x": where.x[self._named].round(1).tolist(),
             "y": where.y[self._named].round(1).tolist(),
-            "corner": where.corner,
+            "corner": None if coordinates.made else where.corner,
             "step": where.step,
             "width": where.width,
             "km": (where.km_per_pixel or 0) * where.width,
         }
+
+        self._labels = self.markers({int(one): shown(int(one)) for one in ids}) if coordinates.made and few else []
 
     def _spread(self) -> Array:
         """Entries of at most `MOST_NAMED` vertices: all, or one of each square of the map that has a line."""
@@ -122,11 +130,9 @@ class Atlas:
     def note(self) -> str:
         """How coordinates were mapped to pixels, and what could not be drawn."""
         middle, drawn = self._projection.middle, self._network
-        how = (
-            "Coordinates are those of a plane, in the source's unit."
-            if middle is None
-            else f"Longitude is scaled by cos({middle:.2f}°), so that the middle of the map has one scale."
-        )
+        how = MADE if self._made else "Coordinates are those of a plane, in the source's unit."
+        if middle is not None:
+            how = f"Longitude is scaled by cos({middle:.2f}°), so that the middle of the map has one scale."
         left_out = (
             f" Not drawn: {counted(drawn.left_out, self._line)} with a vertex without coordinates." if drawn.left_out else ""
         )
@@ -135,11 +141,16 @@ class Atlas:
             f"of {self._projection.width} by {self._projection.height} pixels are one line. {how}{left_out}"
         )
 
+    def network(self) -> Map:
+        """All vertices and arcs, in one colour."""
+        levels = self._network.levels(np.zeros(len(self._projection.ids), np.uint8))
+        return self._map("The graph", f"All vertices and {self._line}s.", levels, maps.forest_colours)
+
     def forest(self, answer: Folder) -> Map:
         """The minimum spanning forest over the faint network."""
         table = tables.read(answer.path, columns=["src", "dst"])
         batches = ((batch["src"].to_numpy(), batch["dst"].to_numpy()) for batch in table.to_batches())
-        chosen = maps.plane(self._projection, batches)
+        chosen = maps.plane(self._projection, batches, self._dots)
         sentence = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
         levels = chosen.levels(np.zeros(len(self._projection.ids), np.uint8))
         return self._map("The minimum spanning forest", sentence, levels, maps.forest_colours)
@@ -228,6 +239,8 @@ class Atlas:
         picture, where = maps.picture(fine), self._projection
         images = {theme: _data_uri(png) for theme, png in maps.pngs(picture, {theme: colours(theme) for theme in THEMES}).items()}
         small = _data_uri(maps.reduced(picture, colours("light"), SMALL))
+        marked = {(marker.left, marker.top) for marker in parts.get("markers", ()) if marker.text}
+        parts["labels"] = [label for label in self._labels if (label.left, label.top) not in marked]
         return Map(title, sentence, images, small, where.width, where.height, self._scale, **parts)
 
     def markers(self, texts: Mapping[int, str]) -> list[Marker]:

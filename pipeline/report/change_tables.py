@@ -18,7 +18,7 @@ from pipeline.report.charts import Caption, Chart, histogram
 from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import changed_values, counted, in_unit, number, with_unit
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.facts import ChangesFacts
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames
 from pipeline.tables import changes
@@ -95,7 +95,7 @@ def moved_vertices(tabulated: Folder, vertices: VertexColumns, names: VertexName
             by = _largest([folder], ["old_distance", "new_distance"], vertices, names)
             unit = "hops" if hops else measure or "sum of weights"
             return Moved(by, algorithm.name, unit, integer) if not np.isnan(by).all() else None
-    keyed = [tabulated.path / f"{name}{changes.SUFFIX}" for name in tables_of_changes if changes.keys(name) == ["vertex"]]
+    keyed = [tabulated.path / f"{name}{changes.SUFFIX}" for name in tables_of_changes if tables.keys(name) == ["vertex"]]
     by = _largest(keyed, [], vertices, names)
     return None if np.isnan(by).all() else Moved(by)
 

@@ -10,7 +10,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib import colormaps
@@ -27,6 +27,7 @@ from pipeline.tables.points import cut_of
 LONG_SIDE = 1400  # pixels
 LEAST_SIDE = 240
 MARGIN = 14
+SIDE_OF_MADE = 760  # pixels across the page, where coordinates are made; as wide as a map is shown
 FINE = 2  # fine pixels per pixel, each way: lines cover them, and the number covered in a pixel is its opacity
 NOTHING = 255
 FAINT = 62  # the level of the network's faint lines; levels 0 to 61 are colours, the lowest on top
@@ -81,16 +82,17 @@ def project(coordinates: Coordinates, side: int = LONG_SIDE) -> Projection:
     There is at least one vertex.
     """
     x, y = coordinates.x, coordinates.y
-    geographic = bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
+    geographic = not coordinates.made and bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
     middle, cut = float(y.min() / 2 + y.max() / 2), cut_of(x) if geographic else -180.0
     x = x + 360.0 * (x < cut) if cut != -180 else x
     # On a plane the largest coordinate becomes 1, so that no extent overflows.
-    unit = 1.0 if geographic else max(float(np.abs(x).max()), float(np.abs(y).max()))
+    unit = 1.0 if geographic else max(float(np.abs(x).max()), float(np.abs(y).max())) or 1.0
     east, north = x / unit * (math.cos(math.radians(middle)) if geographic else 1.0), y / unit
     across, down = float(np.ptp(east)), float(np.ptp(north))
     extended = max(across, down) >= LEAST_EXTENT
     scale = (side - 2 * MARGIN) / (max(across, down) if extended else 1.0)
     width, height = (max(LEAST_SIDE, math.ceil(extent * scale) + 2 * MARGIN) for extent in (across, down))
+    width = side if coordinates.made else width  # so that a graph of few vertices is not a square as wide as the page
     left, top = (width - across * scale) / 2, (height - down * scale) / 2
     step = unit / scale / (math.cos(math.radians(middle)) if geographic else 1.0), -unit / scale
     return Projection(
@@ -129,8 +131,11 @@ class Plane:
         return np.append(of_entries, np.uint8(NOTHING))[clipped]
 
 
-def plane(projection: Projection, batches: Iterable[tuple[Array, Array]]) -> Plane:
-    """Draw edges as lines one fine pixel wide, batch by batch on all cores; each batch has arrays `src` and `dst` [n]."""
+def plane(projection: Projection, batches: Iterable[tuple[Array, Array]], dots: int = 0) -> Plane:
+    """Draw edges as lines one fine pixel wide, batch by batch on all cores; each batch has arrays `src` and `dst` [n].
+
+    With `dots`, lines are two fine pixels wide, and the vertices are dots over them, of a radius of so many fine pixels.
+    """
     x, y = (np.rint(axis * FINE).astype(np.int64) for axis in (projection.x, projection.y))
     shape = FINE * projection.height, FINE * projection.width
     dtype = np.int32 if len(x) < np.iinfo(np.int32).max else np.int64
@@ -147,6 +152,11 @@ def plane(projection: Projection, batches: Iterable[tuple[Array, Array]]) -> Pla
     for part in map_in_order(draw, batches, cores()):
         np.minimum(drawn.entries, part.entries, out=drawn.entries)
         drawn = Plane(drawn.entries, drawn.edges + part.edges, drawn.left_out + part.left_out)
+    if dots:
+        drawn = replace(drawn, entries=_wider(drawn.entries))
+        reach = np.arange(-dots, dots + 1)
+        down, across = (axis - dots for axis in np.nonzero(reach[:, None] ** 2 + reach**2 <= dots**2))
+        drawn.entries[y[:, None] + down, x[:, None] + across] = np.arange(len(x))[:, None]
     return drawn
 
 
@@ -173,12 +183,16 @@ def by_value(values: Array, highest: float) -> Array:
 
 def bold(levels: Array) -> Array:
     """Widen lines by a fine pixel to the right and down, the lowest level on top; faint lines stay as they are."""
-    lines = np.where(levels < FAINT, levels, NOTHING)
+    return np.minimum(_wider(np.where(levels < FAINT, levels, NOTHING)), levels)
+
+
+def _wider(lines: Array) -> Array:
+    """The lowest of each fine pixel and those above, to the left, and above and to the left."""
     wide = lines.copy()
     np.minimum(wide[1:], lines[:-1], out=wide[1:])
     lines = wide.copy()
     np.minimum(wide[:, 1:], lines[:, :-1], out=wide[:, 1:])
-    return np.minimum(wide, levels)
+    return wide
 
 
 def picture(fine: Array) -> Array:

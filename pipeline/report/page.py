@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline import markdown
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.report import change_tables, charts, reading, wording
 from pipeline.report.findings import Findings, read_and_draw
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
@@ -21,7 +22,8 @@ from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.proved import counted_proofs
 from pipeline.steps.publication.results import Results, custom_facts_of, proof_of_custom, proofs_of
-from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
+from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.products import CustomFacts, ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
@@ -46,7 +48,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
     findings = read_and_draw(edges, graph, ordered, [*results.products, *results.custom], results.changes)
     facts = GraphFacts.of(graph)
-    listed = [*findings.results.values(), *findings.products, *map(findings.graph.named, _queries(results))]
+    of_graph = {table.manifest.step: findings.graph.named(_of_graph(table, findings)) for table in results.of_graph}
+    listed = [*findings.results.values(), *of_graph.values(), *findings.products, *map(findings.graph.named, _queries(results))]
     read_from = input_of(edges, graph, answers, results.sha256)
     heads = list(_heads(results, ordered, findings.graph.coordinates))
     custom = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
@@ -89,7 +92,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     }
     files = {name: template.render(content) for name, template in compiled_templates().items()}
-    files["tops.json"] = _tops(findings)
+    files["tops.json"] = _tops(findings.tops | {table: result.tops for table, result in of_graph.items()})
     figures: Figures = {"vertices": facts.vertices, "arcs": facts.arcs}
     for result in listed:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
@@ -100,9 +103,15 @@ def _listed(top: Top) -> dict[str, Any]:
     return {"title": top.title, "columns": top.columns, "rows": top.rows}
 
 
-def _tops(findings: Findings) -> str:
+def _of_graph(table: Folder, findings: Findings) -> Result:
+    """What a table of the stored graph shows."""
+    result: Result = GRAPH_TABLES[table.manifest.step].resolve("report")(table, findings.graph)
+    return result
+
+
+def _tops(by_table: Mapping[str, list[Top]]) -> str:
     """The first rows of each table in a stated order, for pages that are not ours; without `<`, so also without a mark."""
-    tops = {table: [_listed(top) for top in of] for table, of in findings.tops.items() if of}
+    tops = {table: [_listed(top) for top in of] for table, of in by_table.items() if of}
     return written(tops, ensure_ascii=False, indent=1).replace("<", "\\u003c") + "\n"
 
 
@@ -185,7 +194,7 @@ def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading
     for stage, answer in answers.items():
         facts = facts_of_answer(answer)
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
-    for table in results.derived:
+    for table in (*results.derived, *results.of_graph):
         yield first.of(table, table.manifest.step, table.facts["rows"])
     for product in results.products:
         yield first.of(product, product.manifest.step, ProductFacts.of(product).rows)

@@ -21,6 +21,7 @@ from pipeline.tables.points import sorted_coordinates
 from pipeline.tables.readable import readable
 
 BLOCK = 1 << 20  # arcs that are drawn at a time, by one thread
+MOST_MADE = 400  # vertices for whose map coordinates are made; `pipeline.report.spread`, which makes them, takes as many
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Coordinates:
     # x, y: float64 [P]: degrees of longitude and latitude, or the unit of the source's plane.
     x: Array
     y: Array
+    made: bool = False  # for the maps only: they have no meaning
 
     def head(self, rows: int) -> list[tuple[int, float, float]]:
         """The first vertices with their coordinates."""
@@ -86,6 +88,21 @@ def coordinates(edges: Folder) -> Coordinates | None:
     """Coordinates, or None if the graph has none."""
     table = sorted_coordinates(edges)
     return None if table is None else Coordinates(*(table[name].to_numpy() for name in ("vertex", "x", "y")))
+
+
+def made_coordinates(graph: Folder, ids: Array) -> Coordinates | None:
+    """Coordinates on a plane for the maps of a graph that has none; None if it has no vertex, or too many to be drawn so.
+
+    `pipeline.report.spread` needs SciPy only: for a few hundred vertices, igraph or Graphviz would be a dependency too many.
+    """
+    if not 0 < len(ids) <= MOST_MADE:
+        return None
+    from pipeline.report.spread import spread  # with SciPy's graphs, which take long to import
+
+    blocks = [(ids[:0], ids[:0]), *arcs(graph)]
+    tails, heads = (np.searchsorted(ids, np.concatenate(ends)) for ends in zip(*blocks, strict=True))
+    x, y = spread(len(ids), tails, heads).T
+    return Coordinates(ids, x, -y, made=True)  # the largest component, which is the first, is at the top
 
 
 def distances(answer: Folder, num_vertices: int) -> Iterator[pa.ChunkedArray]:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
-from pipeline.store.facts import PathFacts, QueryFacts, StateFacts
+from pipeline.store.facts import DirectionCounts, PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
 
+_ROLES = "src", "dst", "weight", "oneway", "reverse_weight"  # of the columns of a source
 _BRACKETS = set("()[]{}")
 
 
@@ -72,24 +73,33 @@ def witnessed(paths: PathFacts) -> str:
 def read_as(facts: InputFacts) -> dict[str, str]:
     """Describe how a source was read: a label and a sentence for each fact."""
     columns, kind = facts.columns or {}, "directed" if facts.directed else "undirected"
-    names = ", ".join(f"{role} {name!r}" for role in ("src", "dst", "weight") if (name := columns.get(role)))
+    names = ", ".join(f"{role} {name!r}" for role in _ROLES if (name := columns.get(role)))
     ignored = f"; not read: {', '.join(map(repr, facts.ignored_columns))}"[:200] if facts.ignored_columns else ""
     each = "an arc" if facts.directed else "two arcs, one in each direction"
     by = {"configuration": "stated by the configuration", "file": "stated by the file", "format": "by default for this format"}
     weight = f"{facts.weight}, column {columns['weight']!r}" if "weight" in columns else facts.weight
     said = {
         "Format": f"{facts.format}{f'; columns {names}{ignored}' if columns else ''}",
-        "Direction": f"{kind}, an edge is {each} ({by[facts.directed_by]})",
+        "Direction": _opened(rows) if (rows := facts.directions) else f"{kind}, an edge is {each} ({by[facts.directed_by]})",
         "Weights": (weight and f"{weight}, in {facts.measure}" if facts.measure else weight) or "none; every arc weighs 1",
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
+    if facts.rejected:
+        said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
+    if facts.node_rows is not None:
+        said["Nodes"] = f"{counted(facts.node_rows, 'row')}, {facts.unmatched_node_rows or 0:,} of which match no vertex"
     if facts.sources is not None:
         listed = ", ".join(map(str, (facts.source_names or facts.sources)[:12])) + (
             f" and {len(facts.sources) - 12:,} more" if facts.sources[12:] else ""
         )
         said["Sources"] = f"{listed or 'none'} ({f'by default: {facts.default_source}' if facts.default_source else 'as given'})"
     return said
+
+
+def _opened(rows: DirectionCounts) -> str:
+    counts = f"{rows.both:,} in both directions, {rows.forward:,} forward only, {rows.reverse:,} in reverse only"
+    return f"directed, as the rows of the file say: {counts}, {rows.closed:,} closed"
 
 
 def _handled(count: int, kept: bool, dropped: str) -> str:

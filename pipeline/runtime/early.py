@@ -6,6 +6,8 @@ from importlib import import_module
 from importlib.abc import MetaPathFinder
 
 from kernels.cpu.numba_internals import load_compiler
+from kernels.gpu.ahead.begin import begin as begin_to_compile
+from kernels.gpu.cupy_internals import prepare_compiler
 from kernels.gpu.devices import create_context, device_count, obstacle
 from pipeline.config.run import RunConfig
 from pipeline.runtime.backend import Backend
@@ -35,6 +37,7 @@ def _load_searching() -> None:
 
 def _begin(most: int) -> None:
     if not obstacle() and most:
+        begin_to_compile()
         for device in range(min(most, device_count())):  # ranks that are threads have one each
             beside(partial(create_context, device))
 
@@ -63,6 +66,8 @@ def hide_pandas() -> None:
 def load_kernels(backend: Backend) -> None:
     """Import the compiler of kernels: CuPy, or Numba with all that it would import at the first call of a function."""
     if backend == "gpu":
+        begin_to_compile()
         import_module("cupy")
+        prepare_compiler()
     else:
         load_compiler()

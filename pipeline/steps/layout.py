@@ -24,7 +24,7 @@ from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
-from pipeline.errors import BadInput
+from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space
 from pipeline.steps.layout_proof import DifferentWeights, prove_layout
@@ -61,6 +61,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
+        BadConfig: Self-loops are kept, but vertices without edges are declared by them.
         BadSource: No edge has one of the sources. Nothing is written.
         Damaged: The edge list cannot be read.
         BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices, or
@@ -68,6 +69,9 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
         ClusterLost: As `cluster.map`.
     """
+    if EdgeFacts.of(edges).alone and layout.self_loops == "keep":
+        reason = "the nodes declare vertices by self-loops (graph.node_columns.declare), which would be arcs"
+        raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     if cluster.shards:
         layout, held = layout.model_copy(update={"shards": cluster.shards}), None

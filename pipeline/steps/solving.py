@@ -1,4 +1,7 @@
-"""The stages of a run: their answers, each followed by its proof, and the tables of vertices that are made from answers."""
+"""The stages of a run: their answers, each followed by its proof, and the tables of vertices that are made from answers.
+
+Tables of the stored graph, which need no answer, are made beside them.
+"""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -8,6 +11,7 @@ from typing import NamedTuple
 
 from pipeline.config.run import RunConfig, StageName
 from pipeline.progress.shown import Steps
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import ALWAYS, STAGES
 from pipeline.runtime.memory import return_unused
 from pipeline.runtime.threads import concurrently
@@ -16,6 +20,7 @@ from pipeline.steps.publication.results import Results
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
 
@@ -49,11 +54,20 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
 
     in_turn = sorted(needed, key=lambda stage: not any(table.slow for table in STAGES[stage].tables))
     with ThreadPoolExecutor() as threads:
+        of_graph = [threads.submit(partial(copy_context().run, make)) for make in _tables_of_graph(config, given, runtime, steps)]
         solved = dict(zip(in_turn, concurrently(answer_and_prove, in_turn, at_once), strict=True))
     of_needed = [solved[stage] for stage in needed]
     derived = [table.result() for *_, tables in of_needed for table in tables]
     answers, proofs = [solved[stage][0] for stage in config.stages], [proof for _, proof, _ in of_needed]
-    return Results(config.graph.title, edges, graph, answers, proofs, derived=[*filter(None, derived)])
+    of_answers, tables = [*filter(None, derived)], [table.result() for table in of_graph]
+    return Results(config.graph.title, edges, graph, answers, proofs, derived=of_answers, of_graph=tables)
+
+
+def _tables_of_graph(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> list[Callable[[], Folder]]:
+    """The steps that make the tables of the stored graph which the configuration wants."""
+    arcs = GraphFacts.of(given.graph).arcs
+    wanted = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, arcs)]
+    return [partial(steps, table.name, table.resolve("step"), given.edges, given.graph, runtime) for table in wanted]
 
 
 def _tables_of(

@@ -25,6 +25,7 @@ from threading import Lock
 
 from kernels.algorithm import Algorithm
 from pipeline.registry import products
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,7 @@ class Code:
     @classmethod
     def of_step(cls, step: str, *modules: str) -> "Code":
         """Of modules that write the table of a step, or anything else."""
-        table = products.TABLES.get(step) or DERIVED.get(step)
+        table = products.TABLES.get(step) or DERIVED.get(step) or GRAPH_TABLES.get(step)
         return cls(modules, repr((table.columns, table.geometry)) if table else "")
 
     def version(self, root: Path = ROOT) -> str:

@@ -4,6 +4,7 @@ Their columns are the keys of the table, `old_X` and `new_X` for each other colu
 """
 
 import json
+from collections.abc import Container
 
 import pyarrow as pa
 
@@ -20,9 +21,9 @@ NUMBER = Column(ROW, "int64", "row of the table, from 0")
 _NAMED = "the vertex in the source, whose ids are strings"
 
 
-def keys(table: str) -> list[str]:
-    """The columns that identify a row of a table."""
-    return tables.keys(table) or [ROW]
+def keys(table: str, present: Container[str]) -> list[str]:
+    """The columns that identify a row of a table that has the columns `present`."""
+    return [key for key in tables.keys(table) if key in present] or [ROW]
 
 
 def ids(table: str, schema: pa.Schema) -> set[str]:
@@ -51,8 +52,9 @@ def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema
         return text if pa.types.is_list(side.field(name).type) else pa.string()
 
     columns = compared(table, new, named)
-    fields = [pa.field(key, pa.int64() if key == ROW else type_of(key, new), nullable=False) for key in keys(table)]
-    values = [name for name in columns if name not in keys(table)]
+    own = keys(table, columns)
+    fields = [pa.field(key, pa.int64() if key == ROW else type_of(key, new), nullable=False) for key in own]
+    values = [name for name in columns if name not in own]
     fields += [pa.field(mark + name, type_of(name, side)) for name in values for mark, side in ((OLD, old), (NEW, new))]
     units = {
         mark + name: unit

@@ -7,18 +7,20 @@ import pyarrow as pa
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.registry import products
-from pipeline.registry.entries import VERTEX
+from pipeline.registry.entries import VERTEX, Table
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
+REJECTED = "rejected.parquet"  # of an edge list: the table of this name
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
 UNIT = b"unit"  # in the metadata of a column of such a table
 TABLES: dict[str, tuple[Column, ...]] = {
     **{algorithm.table_name: algorithm.columns for algorithm in ALGORITHMS},
-    **{name: table.columns for name, table in DERIVED.items()},
+    **{name: table.columns for name, table in (*DERIVED.items(), *GRAPH_TABLES.items())},
     "reached": (
         Column("src", "int64", "external id"),
         Column("dst", "int64", "external id"),
@@ -33,6 +35,13 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("path", LIST, "external ids, from src to dst"),
     ),
     **{name: table.columns for name, table in products.TABLES.items()},
+    "rejected": (
+        Column("file", "string", "as in messages", key=True),
+        Column("line", "int64", "line of a text, from 1; row of Parquet, from 0", key=True),
+        Column("column", "string", "its name in the file", "the whole line is at fault"),
+        Column("value", "string", "its first characters, or those of the line"),
+        Column("reason", "string", "as in messages"),
+    ),
     "coordinates": (
         VERTEX,
         *(replace(column, nulls="never") for column in POINT),
@@ -52,6 +61,7 @@ def _described(field: pa.Field) -> Column:
     return Column(field.name, str(field.type), unit, "it has none" if field.nullable else "never")
 
 
-def geometry_of(table: str) -> str:
-    """The type of the geometries in a table, as GeoParquet calls it."""
-    return products.TABLES[table].geometry if table in products.TABLES else "Point"
+def geometry_of(table: str) -> tuple[str, ...]:
+    """The types of the geometries in a table, as GeoParquet calls them."""
+    entry: Table | None = products.TABLES.get(table) or GRAPH_TABLES.get(table)
+    return entry.geometry if entry else Table.geometry

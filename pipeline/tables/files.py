@@ -1,7 +1,7 @@
 """The published tables: how a table is written, and how it is read back."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
@@ -38,39 +38,64 @@ def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None) ->
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
-def schema(table: str, weight: str | None, dimensions: int = 0, measure: str | None = None) -> pa.Schema:
-    """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`."""
+def schema(
+    table: str, weight: str | None, dimensions: int = 0, measure: str | None = None, without: Container[str] = ()
+) -> pa.Schema:
+    """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`.
+
+    Columns `without` are not in it.
+    """
+    described = [column for column in columns(table, dimensions) if column.name not in without]
     weight_type = pa.type_for_alias(weight or "int64")
     followed = {
         "weight": weight_type,
         "distance": pa.int64() if pa.types.is_integer(weight_type) else pa.float64(),
+        "flow": pa.int64(),  # of weights that are floats, float64
+        "zone": pa.string(),  # or the type of the column that names zones
         LIST: pa.list_(pa.field("element", pa.int64(), nullable=False)),
     }
     fields = (
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
-        for column in columns(table, dimensions)
+        for column in described
     )
     arrow_schema = of_fields(fields, geometry_of(table))
-    units = {column.name: measure for column in columns(table, dimensions) if measure and column.type in MEASURED}
-    stated = {UNITS: json.dumps(units, ensure_ascii=False).encode()} if units else {}
-    return arrow_schema.with_metadata({**(arrow_schema.metadata or {}), **stated}) if stated else arrow_schema
+    return stating(arrow_schema, {column.name: measure for column in described if measure and column.type in MEASURED})
 
 
-def of_fields(fields: Iterable[pa.Field], geometry: str = "Point") -> pa.Schema:
-    """The schema of a table with these columns; with a geometry, of type `geometry`, it has the metadata of GeoParquet."""
+def stating(arrow: pa.Schema, units: Mapping[str, str]) -> pa.Schema:
+    """A schema that also states the units of some columns."""
+    if not units:
+        return arrow
+    metadata = arrow.metadata or {}
+    stated = {**units_of(arrow), **units}
+    return arrow.with_metadata({**metadata, UNITS: json.dumps(stated, ensure_ascii=False).encode()})
+
+
+def units_of(arrow: pa.Schema) -> dict[str, str]:
+    """The units that a schema states, by columns."""
+    units: dict[str, str] = json.loads((arrow.metadata or {}).get(UNITS, b"{}"))
+    return units
+
+
+def of_fields(fields: Iterable[pa.Field], geometry: Sequence[str] = ("Point",)) -> pa.Schema:
+    """The schema of a table with these columns; with a geometry, of types `geometry`, it has the metadata of GeoParquet."""
     columns = pa.schema(fields)
     return columns.with_metadata(metadata(geometry)) if GEOMETRY in columns.names else columns
 
 
 def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | None = None) -> list[dict[str, str]]:
-    """The columns of a table for a manifest: name, Arrow type, unit (of weights and sums `measure`, if known), and nulls."""
+    """The columns of a table for a manifest: name, Arrow type, unit and nulls.
+
+    The unit is the one that `types` states; of weights and sums it is `measure`, if known.
+    """
     known = {
         column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
         for column in columns(table, dimensions, types)
     }
     known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
+    units = units_of(types)
     return [
-        {"name": field.name, "type": str(field.type), "unit": column.unit, "nulls": column.nulls}
+        {"name": field.name, "type": str(field.type), "unit": units.get(field.name, column.unit), "nulls": column.nulls}
         for field in types
         for column in [known.get(field.name, ATTRIBUTE if field.nullable else SUMMED)]
     ]

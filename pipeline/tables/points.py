@@ -1,6 +1,7 @@
 """Coordinates of vertices: sorted, and as GeoParquet 1.1 (https://geoparquet.org/releases/v1.1.0/), points encoded as WKB."""
 
 import json
+from collections.abc import Sequence
 from struct import unpack, unpack_from
 
 import numpy as np
@@ -18,12 +19,12 @@ GEOMETRY = "geometry"
 _POINT = np.dtype([("order", "u1"), ("type", "<u4"), ("x", "<f8"), ("y", "<f8")])  # little-endian, a point
 
 
-def metadata(geometry: str) -> dict[bytes, bytes]:
-    """GeoParquet's metadata of a file whose geometries have type `geometry`, `Point` or `MultiPolygon`.
+def metadata(geometry: Sequence[str]) -> dict[bytes, bytes]:
+    """GeoParquet's metadata of a file whose geometries have these types, such as `Point`.
 
     Without `crs` coordinates are degrees of longitude and latitude (OGC:CRS84).
     """
-    column = {"encoding": "WKB", "geometry_types": [geometry]}
+    column = {"encoding": "WKB", "geometry_types": [*geometry]}
     return {b"geo": json.dumps({"version": "1.1.0", "primary_column": GEOMETRY, "columns": {GEOMETRY: column}}).encode()}
 
 
@@ -58,10 +59,16 @@ def points(x: Array, y: Array, known: Array | None = None) -> pa.Array:
 
 
 def as_text(geometry: bytes) -> str:
-    """A geometry that a table has in WKB, for readers: a point as WKT, areas by their number."""
+    """A geometry that a table has in WKB, for readers: a point or a line as WKT, several lines or areas by their number."""
     if geometry[1] == 1:
-        return f"POINT ({' '.join(f'{axis:.15g}' for axis in unpack('<dd', geometry[5:]))})"
-    return f"MULTIPOLYGON of {unpack_from('<I', geometry, 5)[0]:,}"
+        return f"POINT ({_as_text(geometry[5:])})"
+    if geometry[1] == 2:
+        return f"LINESTRING ({_as_text(geometry[9:25])}, {_as_text(geometry[25:])})"
+    return f"{'MULTILINESTRING' if geometry[1] == 5 else 'MULTIPOLYGON'} of {unpack_from('<I', geometry, 5)[0]:,}"
+
+
+def _as_text(point: bytes) -> str:
+    return " ".join(f"{axis:.15g}" for axis in unpack("<dd", point))
 
 
 def on_sphere(longitude: Array, latitude: Array) -> Array:

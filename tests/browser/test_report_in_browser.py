@@ -5,6 +5,7 @@ import json
 import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +143,24 @@ def test_a_query_is_copied(report, browser):
     shown = browser.value("document.querySelector('.query pre').textContent")
     assert shown.startswith("SELECT vertex, distance") and str(report.parents[2] / "latest" / "bfs") in shown
     assert browser.value("getSelection().toString()").strip() == shown.strip()
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_a_graph_without_coordinates_is_drawn_with_names(browser, tmp_path, width):
+    names = ["<b>bold</b>", '<img src=x onerror="document.title=1">', "a long name with many words, of a vertex", "x", "y"]
+    rows = "".join(f"{json.dumps(one)},{json.dumps(other)}\n".replace('\\"', '""') for one, other in pairwise(names))
+    (tmp_path / "names.csv").write_text("src,dst\n" + rows)
+    options = {"graph": {"source": str(tmp_path / "names.csv")}, "output": tmp_path / "out", "backend": "cpu"}
+    made = run_all(RunConfig.model_validate(options | {"stages": ["bfs"], "sources": ["x"]}))
+    browser.open((made.path / "report.html").as_uri(), width)
+    assert browser.value("[...document.querySelectorAll('.label')].map(one => one.textContent)") == sorted(set(names) - {"x"})
+    assert browser.value("document.title") != "1" and browser.value("document.querySelectorAll('.sheet b').length") == 0
+    assert browser.value("document.documentElement.scrollWidth") == width
+    assert browser.value(CUT_OFF.replace("LONG", "false")) == []
+    browser.value("document.querySelector('.plate').scrollIntoView()")
+    box = browser.value("document.querySelector('.marker').getBoundingClientRect().toJSON()")
+    browser.point(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    browser.until(f"{READOUT} === 'vertex x: distance 0'")  # without coordinates
 
 
 @pytest.mark.parametrize("width", [420, 1400])

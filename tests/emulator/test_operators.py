@@ -11,10 +11,14 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
+import graphmill
+from examples.paths.top_down import top_down
 from kernels.gpu.loader import ROOT
 from kernels.gpu.transfer import to_device
 from kernels.library.operators import Frontier, UserFunctionError, advance, compute, filter, reduce
 from kernels.library.operators.gpu import arcs, compiled, groups, search
+from pipeline.config.loading import run_config
+from pipeline.run import run
 from tests.gpu.inputs import with_wide_rows
 from tests.operators import cases
 from tests.operators.algorithms import ROWS, algorithm, answers, graphs_of, require_row_of_the_table, require_true, traced
@@ -182,6 +186,30 @@ def test_kernels_around_user_functions_compile_without_spills(monkeypatch):
         check=True, cwd=ROOT.parent, env=os.environ | {"PYTHONPATH": str(ROOT.parent)},
     )  # fmt: skip
     assert not done.stdout
+
+
+def test_a_graph_is_opened_on_the_gpu(tmp_path, monkeypatch):
+    """Of a file, which is laid out there, and of a run: its rows are those of the CPU, and ids come back to the host."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "people.csv"
+    file.write_text("src,dst\nana,bob\nbob,cyd\nana,eve\neve,bob\nfay,ana\n")
+    run(run_config("test", graph={"source": str(file)}, output=tmp_path / "out", stages=["wcc"], backend="gpu"))
+    for target in (file, tmp_path / "out"):
+        there, here = (graphmill.open(target, backend=backend) for backend in ("gpu", "cpu"))
+        there.graph.validate()
+        assert isinstance(there.graph.out.indices, cupy.ndarray) and repr(there).endswith("ids are strings, on the GPU>")
+        rows = there.rows(["eve", "ana"])
+        assert isinstance(rows, cupy.ndarray) and rows.tolist() == here.rows(["eve", "ana"]).tolist()
+        hops = top_down(there.graph, there.row("ana"))
+        assert dict(zip(there.ids().tolist(), hops.tolist(), strict=True)) == {"ana": 0, "bob": 1, "eve": 1, "cyd": 2, "fay": -1}
+
+        def is_far(row):
+            return hops[row] == 2  # noqa: B023
+
+        assert there.ids(filter(Frontier.everything(there.graph), is_far).rows()).tolist() == ["cyd"]
+        assert there.rows(here.ids()).tolist() == [*range(5)]
+        with pytest.raises(graphmill.GraphmillError, match="vertex 'dan' is not among the 5 ids"):
+            there.rows(["ana", "dan"])
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -66,7 +66,7 @@ def bytes_of_another_column(footer):
 
 def nodes_of(path, vertex):
     with stored(locate(str(path))) as content:
-        return read_nodes(content, Limits(), None, NodeColumns(vertex=vertex))
+        return read_nodes(content, Limits(), None, NodeColumns(vertex=vertex))[0]
 
 
 def put(find, number, value):

@@ -6,7 +6,9 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="CuPy is not installed")
 
-from kernels.gpu.cupy_internals import KEEPS_SMALL_FLOATS, Versions, prepare_compiler
+from kernels.gpu.ahead.requests import compile_one, requests
+from kernels.gpu.cupy_internals import KEEPS_SMALL_FLOATS, Versions, WaitingCode, prepare_compiler
+from kernels.gpu.loader import load
 
 pytestmark = pytest.mark.real_gpu(reason="the emulated CuPy has no compiler")
 TWICE = 'extern "C" __global__ void twice(const float* given, float* result) { *result = 2 * *given; }'
@@ -28,3 +30,21 @@ def test_the_compiler_is_asked_once_for_its_version():
     versions = cupy.cuda.compiler._empty_file_preprocess_cache
     assert isinstance(versions, Versions)
     assert len(versions) == 1
+
+
+def test_code_that_was_compiled_ahead_is_what_a_launch_loads(tmp_path, monkeypatch):
+    from cupy.cuda._compiler_cache import DiskKernelCacheBackend
+
+    compiler = cupy.cuda.compiler
+    prepare_compiler()
+    monkeypatch.setattr(compiler, "_kernel_cache_backend", WaitingCode(DiskKernelCacheBackend(str(tmp_path))))
+    kernel = next(request for request in requests() if "kernel" in request)
+    text = next(request for request in requests() if "text" in request)
+    for request in (kernel, text):
+        before = len([*tmp_path.glob("*.cubin")])
+        compile_one(request)
+        assert len([*tmp_path.glob("*.cubin")]) == before + 1
+    monkeypatch.setattr(compiler, "_compile_using_nvrtc_no_warning", lambda *given, **named: pytest.fail("compiled again"))
+    load.cache_clear()
+    load(kernel["kernel"], **{name: np.dtype(kind) if isinstance(kind, str) else kind for name, kind in kernel["macros"].items()})
+    load.cache_clear()

@@ -289,5 +289,5 @@ def test_latin_1_is_named_with_its_byte_and_a_remedy(name, tmp_path):
 
 def test_utf_16_is_called_that(tmp_path):
     (tmp_path / "g.csv").write_text("src,dst\n1,2\n", encoding="utf-16")
-    with pytest.raises(BadInput, match="is UTF-16; `iconv -f utf-16"):
+    with pytest.raises(BadInput, match="is UTF-16; state encoding"):
         ingest(GraphConfig(source=str(tmp_path / "g.csv")), tmp_path / "work")

@@ -64,7 +64,7 @@ def test_every_step_and_the_run_record_their_backend(tmp_path):
     facts = published.facts
     assert facts["backend"] == "cpu"
     for name, step in facts["steps"].items():
-        assert step.get("backend") == (None if name in ("edges", "forest", "report", "vertices") else "cpu"), name
+        assert step.get("backend") == (None if name in ("edges", "forest", "report", "vertices", "arcs") else "cpu"), name
     assert all(proof["backend"] == "cpu" for proof in facts["proofs"].values())
     assert "Backend: cpu." in (published.path / "report.html").read_text(encoding="utf-8")
     assert not {"gpu"} & set(facts["machine"]) and not {"cupy", "cuda", "driver"} & set(facts["versions"])

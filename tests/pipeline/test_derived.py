@@ -27,7 +27,7 @@ from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.pipeline.test_pipeline import stored
 from tests.steps import path_steps
 
-MEASURED = {"sssp": "distance", "mst": "weight", "forest": "weight"}
+MEASURED = {"sssp": "distance", "mst": "weight", "forest": "weight", "arcs": "weight"}
 GRAPHS = {graph.name: graph for graph in NAMED_GRAPHS}
 POINTS = "p aux sp co 3\nv 3 -74000000 40000000\nv 1 -73000000 41000000\nv 2 -73500000 40500000\n"
 
@@ -79,7 +79,7 @@ def test_the_tables_of_vertices_are_those_of_the_definitions(tmp_path, name):
         }
         for vertex in graph.ids
     ]
-    assert set(RunFacts.of(published).tables) == {"mst", "forest", "vertices"}  # not wcc, which was not asked for
+    assert set(RunFacts.of(published).tables) == {"mst", "forest", "vertices", "arcs"}  # not wcc, which was not asked for
 
 
 def test_the_tables_of_vertices_are_the_same_over_ranks(tmp_path):
@@ -162,7 +162,7 @@ def test_a_forest_table_that_is_not_that_of_the_edges_is_not_kept(tmp_path, monk
 def test_a_forest_that_does_not_fit_is_left_out(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(forest_step, "free_memory", lambda: 10)
     published = derived(GRAPHS["path"], tmp_path, ("mst", "wcc"))
-    assert set(RunFacts.of(published).tables) == {"mst", "wcc", "vertices"}
+    assert set(RunFacts.of(published).tables) == {"mst", "wcc", "vertices", "arcs"}
     assert "forest: left out" in caplog.text
 
 

@@ -18,7 +18,12 @@ from tests.steps import path_ids, path_table
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "tables.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-FOLLOWED = {"distance": "int64, or float64 where weights are floats", "weight": "the source's, or int64"}
+FOLLOWED = {
+    "distance": "int64, or float64 where weights are floats",
+    "weight": "the source's, or int64",
+    "flow": "int64, or float64 where the weights of pairs are floats",
+    "zone": "that of the column",
+}
 
 
 def test_the_docs_describe_every_table():

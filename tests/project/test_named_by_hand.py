@@ -95,5 +95,8 @@ def test_every_exception_is_needed(module, name):
 
 
 def test_an_entry_may_be_said_by_the_modules_that_it_names():
-    assert owners()["isochrone_polygons"] >= {"pipeline.steps.products.polygons", "pipeline.config.products.isochrones"}
+    assert owners()["isochrone_polygons"] >= {
+        "pipeline.steps.products.isochrones.polygons",
+        "pipeline.config.products.isochrones",
+    }
     assert owners()["sssp"] >= {"kernels.sssp", "pipeline.steps.products.trees"}

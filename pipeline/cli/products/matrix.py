@@ -16,6 +16,8 @@ def matrix(
     targets: str | None = None,
     cutoff: Number | None = None,
     proof: str = "every",
+    zone: str | None = None,
+    zone_weight: str | None = None,
     backend: str = "auto",
     cluster: str = "none",
     snap: SnapOptions = SNAP,
@@ -43,4 +45,5 @@ def matrix(
             with a table `[cluster]`.
     """
     options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "backend": backend}
+    options |= {"zone": zone, "zone_weight": zone_weight}
     write("matrix", graph, out, cluster, **options, **snap.given)

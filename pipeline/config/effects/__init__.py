@@ -54,9 +54,12 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
 
 def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
     for name in set_keys(graph.node_columns):
-        if not graph.coordinates and (name in ("x", "y") or not graph.nodes):
-            needed = "coordinates" if name in ("x", "y") else "nodes or coordinates"
+        if not (graph.coordinates and name != "declare") and (name in ("x", "y") or not graph.nodes):
+            needed = {"x": "coordinates", "y": "coordinates", "declare": "nodes"}.get(name, "nodes or coordinates")
             yield f"graph.node_columns.{name}", f"no file of {needed} is named; name it below [graph], or leave the key out"
+    if not graph.columns.oneway:
+        for name in set_keys(graph.oneway):
+            yield f"graph.oneway.{name}", "no column has such values; name it in graph.columns.oneway, or leave the key out"
     if graph.columns.weight is False:
         for name in set_keys(graph.weight):
             yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"

@@ -6,7 +6,14 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo
 
 
-class ProductOptions(Model):
+class GraphOptions(Model):
+    """Where a command or a program computes on a graph that a user names, as in `RunConfig`."""
+
+    backend: Choice = "auto"
+    cluster: ClusterConfig = ClusterConfig()
+
+
+class ProductOptions(GraphOptions):
     """Options of a command that writes a product, as in `RunConfig`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
@@ -14,8 +21,6 @@ class ProductOptions(Model):
     sources: File | None = None
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
-    backend: Choice = "auto"
-    cluster: ClusterConfig = ClusterConfig()
 
     @property
     def snap(self) -> Snap:

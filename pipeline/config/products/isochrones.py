@@ -1,11 +1,15 @@
 """The table `[isochrones]` of a run's configuration."""
 
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.config.model import File, Length, Model, Switch, once
+from pipeline.config.model import File, Finite, Length, Metres, Model, Switch, once, set_keys
+
+_SHORT = 1e-100  # of `least`: the powers of what is shorter are no floats
+_PARAMETERS = {"cumulative": (), "exponential": ("beta",), "gravity": ("alpha", "least")}  # of each decay
 
 
 def _ascending(values: tuple[float, ...]) -> tuple[float, ...]:
@@ -25,5 +29,42 @@ class IsochronesConfig(Model):
     sources: File | None = Field(default=None, examples=["schools.csv"])  # file of vertices like `facilities`; none: all
     # Columns of numbers in the graph's `nodes` to sum over the vertices within each threshold; a missing value counts as 0.
     sums: Annotated[tuple[str, ...], AfterValidator(once)] = Field(default=(), examples=[["people", "jobs"]])
+    # Whether paths lead `from` the sources, or `to` them, as of the people who reach a hospital; it matters in directed graphs.
+    direction: Literal["from", "to"] = "from"
+    # How much a vertex within a threshold at distance t counts in sums: `cumulative`, 1; `exponential`, exp(-beta t); or
+    # `gravity`, max(t, least)^-alpha.
+    decay: Literal["cumulative", "exponential", "gravity"] = "cumulative"
+    beta: Annotated[Finite, Field(ge=0)] | None = Field(default=None, examples=[0.002])  # of `exponential`
+    alpha: Annotated[Finite, Field(ge=0, le=100)] | None = Field(default=None, examples=[1.5])  # the exponent of `gravity`
+    # Distance, in the unit of the weights, up to which all vertices count alike: t^-alpha is infinite at distance 0.
+    least: Annotated[Finite, Field(ge=_SHORT)] | None = Field(default=None, examples=[300.0])
+    # Column of `nodes` with what each source supplies, such as beds, for two-step floating catchment areas (2SFCA) with the same
+    # decay: column `supply_ratio` has it for each unit of the demand within a threshold, and table `isochrone_access` sums these
+    # ratios for each vertex.
+    supply: str | None = Field(default=None, min_length=1, examples=["beds"])
+    demand: str | None = Field(default=None, min_length=1, examples=["people"])  # column of `nodes` with what each vertex demands
     vertices: Switch = False  # also write table `isochrone_vertices`: the vertices within the largest threshold
     polygons: Switch = False  # also write table `isochrone_polygons`: the area of each isochrone; needs coordinates
+    # Metres around the edges within a threshold that are its area where no triangle of vertices is, such as on a single straight
+    # road. 0: such areas are null.
+    buffer: Metres = Field(default=0.0, examples=[50])
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if missing := [key for key in _PARAMETERS[self.decay] if getattr(self, key) is None]:
+            raise ValueError(f"decay {self.decay} needs {' and '.join(missing)}")
+        if (self.supply is None) != (self.demand is None):
+            raise ValueError("supply and demand need each other")
+        return self
+
+    def idle_keys(self) -> Iterator[tuple[str, str]]:
+        """See `Model.idle_keys`."""
+        given = set_keys(self)
+        for decay, keys in _PARAMETERS.items():
+            for key in keys:
+                if key in given and decay != self.decay:
+                    yield key, f'the decay is {self.decay}; set decay = "{decay}", or leave the key out'
+        if "decay" in given and not (self.sums or self.supply):
+            yield "decay", "no column is summed; name some in sums, or supply and demand, or leave the key out"
+        if "buffer" in given and not self.polygons:
+            yield "buffer", "no areas are drawn; set polygons = true, or leave the key out"

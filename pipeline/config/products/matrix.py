@@ -1,6 +1,8 @@
 """The options of the command `matrix`."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from pipeline.config.model import File, Length
 from pipeline.config.products import ProductOptions
@@ -13,3 +15,11 @@ class MatrixOptions(ProductOptions):
     targets: File | None = None
     cutoff: Length | None = None
     proof: Literal["every", "sample"] = "every"  # which trees are proved
+    zone: str | None = Field(default=None, min_length=1)  # a column of `nodes` by which sources and targets are grouped
+    zone_weight: str | None = Field(default=None, min_length=1)  # a column of `nodes` for weighted means
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.zone_weight and not self.zone:
+            raise ValueError("zone_weight needs zone, a column of zones")
+        return self

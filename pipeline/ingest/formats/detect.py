@@ -38,7 +38,7 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
     if format_name := binary_format(head):
         return format_name
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise BadInput(file, "is UTF-16; `iconv -f utf-16 -t utf-8` converts such a file")
+        raise BadInput(file, 'is UTF-16; state encoding = "utf-16" (graph.encoding)')
     if b"\0" in head:
         begins_parquet(head, file)  # says so if it is encrypted
         raise BadInput(file, f"is a binary file, not a graph; {_known()}")

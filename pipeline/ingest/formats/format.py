@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,18 +13,23 @@ from pipeline.config.graph import Columns, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Decimals, OtherForm
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.values.oneway import Directions, arcs_of
+from pipeline.ingest.values.rejects import Rejects
 from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 HEAD = 2**12  # bytes of a file from which a binary format is known; a shorter file is known from all of its bytes
 TABLES = ("csv", "tsv", "parquet")  # formats whose columns have names; nodes and coordinates may have them, too
-_DEFAULTS = {"src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", "")}  # with a header line, and without
+# With a header line, and without; None: there is no such column unless it is named.
+_DEFAULTS = {
+    "src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", ""), "oneway": (None, None), "reverse_weight": (None, None),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """`names` of `src`, `dst` and, if there are weights, `weight` in the file; `ignored` are the file's other columns."""
+    """`names` in the file of `src`, `dst` and, if they are read, `weight`, `oneway`, `reverse_weight`; `ignored`: the others."""
 
     names: Mapping[str, str]
     ignored: Sequence[str]
@@ -33,6 +38,11 @@ class ReadColumns:
     def weighted(self) -> bool:
         """Whether there are weights."""
         return "weight" in self.names
+
+    @property
+    def have_directions(self) -> bool:
+        """Whether a row is the arcs that its values say."""
+        return not self.names.keys().isdisjoint(("oneway", "reverse_weight"))
 
 
 @dataclass(frozen=True)
@@ -52,11 +62,23 @@ class EdgeList:
     # The largest values of columns of integers, as far as the file states them; they may be wrong.
     largest: Mapping[str, int] = field(default_factory=dict)
     columns: ReadColumns | None = None  # those of a file that has columns
+    directions: Directions | None = None  # how many rows are open in which directions, if they say it; complete with `tables`
+    alone: int = 0  # how many rows at the end are self-loops that are there for their vertices only
+    rejects: Rejects | None = None  # gets bad rows, if the format can leave them out and the run allows some
     named: bool = False  # whether `src` and `dst` are strings
     rereadable: bool = False  # whether the file can be read again in the place of a copy
     # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of
     # longitude and latitude. Iterated after `tables`. Raises BadInput.
     coordinates: Iterator[pa.Table] | None = None
+
+
+def as_arcs(edges: EdgeList) -> EdgeList:
+    """The same edges as directed arcs, if the columns of their rows say in which directions they are open."""
+    if not (edges.columns and edges.columns.have_directions):
+        return edges
+    seen = Directions()
+    arcs = replace(edges, tables=arcs_of(edges.tables, seen), rows=None, largest={}, rereadable=False)
+    return replace(arcs, directed=True, states_direction=True, directions=seen)
 
 
 def in_the_right_way(graph: GraphConfig, file: str, read: Callable[[GraphConfig, pa.DataType], T]) -> T:
@@ -102,7 +124,8 @@ class TextFormat:
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
-    # Of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply.
+    # Of "columns", "header", "delimiter", "ids", "encoding", "decimal", "thousands" and "null" of a graph's configuration, those
+    # that apply.
     options: frozenset[str] = frozenset()
 
 
@@ -132,17 +155,21 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
     for role, default in _DEFAULTS.items():
         stated = getattr(columns, role)
         name = default[numbered] if stated is None else stated
-        if name is False or (role == "weight" and stated is None and name not in present):
+        if name is None or name is False or (role == "weight" and stated is None and name not in present):
             continue
         if present.count(name) > 1:
             raise BadInput(file, f"{present.count(name)} columns are named {name!r}", line)
         if name not in present:
             existing = ", ".join(map(repr, present))[:200] + (": they have no names, but numbers" if numbered else "")
-            how = did_you_mean(name, present) or f"; name the column in graph.columns.{role} or with --{role}"
+            how = did_you_mean(name, present) or f"; name the column in graph.columns.{role} or with --{role.replace('_', '-')}"
             if len(present) == 1 and (between := next((mark for mark in ";\t|" if mark in present[0]), None)):
                 how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
             raise BadInput(file, f"no column {name!r} among {existing}{how}", line)
         names[role] = name
+    if "reverse_weight" in names and "weight" not in names:
+        raise BadInput(
+            file, "graph.columns.reverse_weight is given, but no column of weights; name it in graph.columns.weight", line
+        )
     return ReadColumns(names, [name for name in present if name not in names.values()])
 
 

@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from pipeline.config.graph import GraphConfig
 from pipeline.config.sources import BOM
-from pipeline.ingest.fields import small_integer
+from pipeline.ingest.fields import Fault, small_integer
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Declared, check_count, too_many
 from pipeline.ingest.formats.text import Text, has_leading_zero, line_of, parse, problem, tidied
@@ -81,14 +81,14 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
     return pa.table({"src": np.repeat(tokens[starts], ends - starts - 2), "dst": tokens[is_child]}), lines
 
 
-def _explain(line: bytes, vertices: int) -> str | None:
+def _explain(line: bytes, vertices: int) -> Fault | None:
     if not _LINE.fullmatch(line):
-        return f'expected "VERTEX: CHILDREN #", found {shown(line)}'
+        return Fault(f'expected "VERTEX: CHILDREN #", found {shown(line)}')
     for vertex in _ID.finditer(line):
         if reason := why_not_an_id(vertex[0].decode()):
-            return f"vertex {shown(vertex[0])} {reason}"
+            return Fault(f"vertex {shown(vertex[0])} {reason}")
         if (value := small_integer(vertex[0])) is None or value >= vertices:
-            return f"vertex {shown(vertex[0])} is not in 0..{vertices - 1}"
+            return Fault(f"vertex {shown(vertex[0])} is not in 0..{vertices - 1}")
     return None
 
 

@@ -13,8 +13,10 @@ from kernels.cpu.parallel import cores
 from pipeline.config.model import MIB
 from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
-from pipeline.ingest.fields import Field, beyond_int64, explain, in_range, small_integer
+from pipeline.ingest.fields import Fault, Field, beyond_int64, converted, explain, has_null_text, in_range, small_integer
 from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, has_leading_zero, line_of, parse, tidied, without
+from pipeline.ingest.values.rejects import Rejected, Rejects
+from pipeline.ingest.values.sifting import sift
 from pipeline.runtime.threads import map_in_order
 from pipeline.texts import shown
 
@@ -45,7 +47,10 @@ class LineLayout:
         if _has_long_line(data):
             return None
         try:
-            table = self._columns(data, [field.type for field in self.named])
+            table = self._columns(data, [pa.string() if field.is_converted else field.type for field in self.named])
+            for place, field in enumerate(self.named):
+                if field.is_converted:
+                    table = table.set_column(place, field.name, converted(table[field.name], field))
         except pa.ArrowInvalid:
             return None
         return table if self._is_right(data, table) else None
@@ -60,6 +65,7 @@ class LineLayout:
             and not ((b"x" in data or b"X" in data) and self._has_hexadecimals(data))
             and not (any(beyond_int64(table[field.name], field) for field in self.named) and self._has_long_integers(data))
             and all(in_range(table[field.name], field) for field in self.named)
+            and not any(has_null_text(table[field.name], field) for field in self.named)
             and not self._has_other_forms(data, table)
         )
 
@@ -78,21 +84,21 @@ class LineLayout:
         """Drop comments and blank lines; see `text.parse`."""
         return without(data) if self.delimiter else tidied(data, self.comment)
 
-    def explain(self, line: bytes) -> str | None:
+    def explain(self, line: bytes) -> Fault | None:
         """Return the fault of a line, None if there is none. Raises Decimals or OtherForm if the file must be read again."""
         if len(line) > LONGEST_LINE:
-            return f"is longer than {LONGEST_LINE} bytes, the limit for a line of fields"
+            return Fault(f"is longer than {LONGEST_LINE} bytes, the limit for a line of fields", value=line)
         if self.delimiter and line.count(b'"') % 2:
-            return f"unterminated quote: {shown(line)}"
+            return Fault(f"unterminated quote: {shown(line)}", value=line)
         values = split_quoted(line, self.delimiter) if self.delimiter else line.split(b" ")
         if self.header and values[0] == self.header:
-            return f"a second header: {shown(line)}"
+            return Fault(f"a second header: {shown(line)}", value=line, structural=True)
         if self.tag:
             if values[0] != self.tag:
-                return f"starts with {shown(values[0])}, expected {shown(self.tag)}"
+                return Fault(f"starts with {shown(values[0])}, expected {shown(self.tag)}", value=line)
             values = values[1:]
         if len(values) != len(self.fields):
-            return f"{len(values)} fields, expected {len(self.fields)}: {shown(line)}"
+            return Fault(f"{len(values)} fields, expected {len(self.fields)}: {shown(line)}", value=line)
         reasons = (explain(value, field) for value, field in zip(values, self.fields, strict=True) if field.type)
         return next(filter(None, reasons), None)
 
@@ -111,7 +117,7 @@ class LineLayout:
         """Whether a column that is read contains an x: Arrow would accept 0x10 as an integer."""
         types = [pa.binary()] * len(self.named)
         read = self._columns(data, types).columns
-        columns = [column for column, field in zip(read, self.named, strict=True) if not field.is_text]
+        columns = [column for column, field in zip(read, self.named, strict=True) if not (field.is_text or field.is_converted)]
         return any(pc.any(pc.match_substring(column, "x", ignore_case=True)).as_py() for column in columns)
 
     def _has_other_forms(self, data: bytes, table: pa.Table) -> bool:
@@ -128,9 +134,14 @@ class LineLayout:
     def _has_long_integers(self, data: bytes) -> bool:
         """Whether a column that may have integers has one beyond int64, which is refused before and after the first decimal."""
         columns = self._columns(data, [pa.string() if field.decimals else pa.binary() for field in self.named])
-        texts = [columns[field.name] for field in self.named if field.decimals]
+        texts = [_plain(columns[field.name], field) for field in self.named if field.decimals]
         long = [text.filter(pc.match_substring_regex(text, "^-?[0-9]{19,}$")).to_pylist() for text in texts]
         return any(small_integer(value.encode()) is None for values in long for value in values)
+
+
+def _plain(texts: pa.ChunkedArray, field: Field) -> pa.ChunkedArray:
+    """The numbers as programs write them, without those that are absent."""
+    return field.form.plain_column(field.form.without_nulls(texts)).drop_null() if field.is_converted else texts
 
 
 def split_quoted(line: bytes, delimiter: str) -> list[bytes]:
@@ -150,19 +161,30 @@ class Declared:
     line: int
 
 
-def tables(text: Text, rows: LineLayout, limit: int, declared: Declared | None = None) -> Iterator[pa.Table]:
-    """Yield the remaining rows of a text block by block, parsed on all cores; check their number against limit and header."""
+def tables(
+    text: Text, rows: LineLayout, limit: int, declared: Declared | None = None, rejects: Rejects | None = None
+) -> Iterator[pa.Table]:
+    """Yield the remaining rows of a text block by block, parsed on all cores; check their number against limit and header.
 
-    def read(block: Block) -> tuple[Block, pa.Table]:
-        return block, parse(text.file, block, rows.tidy, rows.read, rows.explain)
+    Where `rejects` allows bad rows, it gets them, and the tables lack them.
+    """
+
+    def read(block: Block) -> tuple[Block, pa.Table, list[Rejected]]:
+        how = text.file, block, rows.tidy, rows.read, rows.explain
+        if not rejects or not rejects.limit:
+            return block, parse(*how), []
+        parts, rejected = sift(*how)
+        return block, pa.concat_tables(parts), rejected
 
     seen = 0
-    for block, table in map_in_order(read, text.blocks(), cores()):
-        due = min(limit, declared.arcs) if declared else limit
-        if seen + len(table) > due:
+    for block, table, rejected in map_in_order(read, text.blocks(), cores()):
+        due, lines = min(limit, declared.arcs) if declared else limit, len(table) + len(rejected)
+        if seen + lines > due:
             line = line_of(block, rows.tidy, lambda _line: 1, due - seen)
             raise too_many(text.file, line, limit, declared)
-        seen += len(table)
+        seen += lines
+        if rejects and rejects.limit:
+            rejects.add(text.file, rejected, lines)
         yield table
     check_count(text.file, seen, declared)
 

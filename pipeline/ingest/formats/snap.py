@@ -24,6 +24,7 @@ from pipeline.ingest.fields import STRINGS, Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, choose, first_line
 from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.values.rejects import Rejects
 from pipeline.texts import shown
 
 log = logging.getLogger(__name__)
@@ -97,6 +98,8 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     first = (text.peek_line() or b"").split()[:columns]
     names = [str(number) for number in range(1, (max(len(first), 2) if first else columns) + 1)]
     configured, line = graph.columns, text.line + 1
+    if configured.have_directions:
+        raise BadInput(text.file, "graph.columns.oneway and reverse_weight apply to CSV, TSV and Parquet files only")
     if stated.weighted and configured.weight is None and "3" in names:
         configured = configured.model_copy(update={"weight": "3"})
         log.info("%s: its header states weights, which are read from the third column", text.file)
@@ -109,16 +112,20 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
         chosen.names.get("weight"): Field("weight", weight, decimals=True),
     }
     rows = LineLayout(tuple(fields.get(name, Field(f"column {name}")) for name in names), comment=comment)
-    edges = tables(text, rows, graph.limits.edges, stated.lines)
+    rejects = Rejects()
+    edges = tables(text, rows, graph.limits.edges, stated.lines, rejects)
     if graph.format == "auto" and not named:
-        edges = _without_header(text.file, "snap" if comment == b"#" else "konect", line, first, edges)
+        edges = _without_header(text.file, "snap" if comment == b"#" else "konect", line, first, edges, rejects)
     return EdgeList(
         edges, weight if chosen.weighted else None, stated.directed is not False, stated.directed is not None,
-        rows=stated.lines.arcs if stated.lines else None, columns=chosen, declared_vertices=stated.vertices, named=named,
+        rows=stated.lines.arcs if stated.lines else None, columns=chosen, declared_vertices=stated.vertices, rejects=rejects,
+        named=named,
     )  # fmt: skip
 
 
-def _without_header(file: str, name: str, line: int, first: list[bytes], edges: Iterator[pa.Table]) -> Iterator[pa.Table]:
+def _without_header(
+    file: str, name: str, line: int, first: list[bytes], edges: Iterator[pa.Table], rejects: Rejects
+) -> Iterator[pa.Table]:
     """The same edges. Raises BadInput at their end if the first line, `first`, has the form of a header and their number."""
     sizes = [int(word) for word in first if word.isdigit() and len(word) <= len(str(2**63))]
     further, largest = -1, 0
@@ -128,6 +135,7 @@ def _without_header(file: str, name: str, line: int, first: list[bytes], edges: 
         further += len(table)
         if len(others) and len(sizes) == len(first):
             largest = max(largest, pc.max(others["src"]).as_py(), pc.max(others["dst"]).as_py())
+    further += len(rejects.rows)
     if len(sizes) == len(first) and (form := _header_form(sizes, further, largest)):
         remedy = f'{form[1]}, or, if it is an edge, state format = "{name}" (--format {name})'
         raise BadInput(file, f"looks like a header, {form[0]}, which {further} lines follow: {remedy}", line)
@@ -147,6 +155,6 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
 
 
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")
-_OPTIONS = frozenset({"columns", "header", "ids"})
+_OPTIONS = frozenset({"columns", "header", "ids", "encoding"})
 FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS)
 KONECT = TextFormat(read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)

@@ -14,10 +14,12 @@ from kernels.cpu.parallel import cores
 from pipeline.config.graph import Limits
 from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
+from pipeline.ingest.fields import Fault
 from pipeline.runtime.threads import map_in_order
 from pipeline.texts import shown
 
 CARRIAGE_RETURN = "a carriage return within the line"
+_SPACE = b" \t\r\n\v\f"
 _BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
 FEW_LINES = 1000  # few enough to check one by one in Python
 _NEWLINE = ord("\n")
@@ -67,8 +69,8 @@ class Text:
         if not self.head.strip():
             raise BadInput(file, "is empty" if len(content) <= limits.header else self._too_long())
 
-    def peek_line(self) -> bytes | None:
-        """Return the next line of the header, stripped, without consuming it; None at the end."""
+    def peek_line(self, delimiter: str = "") -> bytes | None:
+        """Return the next line of the header, without blanks at its ends that are not the delimiter; None at the end."""
         while (end := self._data.find(b"\n", self._at)) < 0:
             if len(self._data) - self._at > self._limits.header:
                 raise BadInput(self.file, self._too_long(), self.line + 1)
@@ -79,11 +81,11 @@ class Text:
         line = self._data[self._at : end].removesuffix(b"\r")
         if b"\r" in line:
             raise BadInput(self.file, CARRIAGE_RETURN, self.line + 1)
-        return line.strip()
+        return line.strip(_SPACE.replace(delimiter.encode(), b""))
 
-    def readline(self) -> bytes | None:
-        """Return the next line, stripped; None at the end."""
-        line = self.peek_line()
+    def readline(self, delimiter: str = "") -> bytes | None:
+        """Return and consume the line that `peek_line` returns."""
+        line = self.peek_line(delimiter)
         if line is not None:
             end = self._data.index(b"\n", self._at) + 1
             self._in_header += end - self._at
@@ -91,10 +93,10 @@ class Text:
             self.line += 1
         return line
 
-    def header(self, comment: bytes = b"") -> bytes:
+    def header(self, comment: bytes = b"", delimiter: str = "") -> bytes:
         """Return the next line that is neither blank nor starts with `comment`; empty at the end."""
-        while (line := self.readline()) is not None:
-            if line and not (comment and line.startswith(comment)):
+        while (line := self.readline(delimiter)) is not None:
+            if line.strip() and not (comment and line.startswith(comment)):
                 return line
         return b""
 
@@ -179,7 +181,7 @@ def parse(
     block: Block,
     tidy: Callable[[bytes], Tidied],
     read: Callable[[bytes], T | None],
-    explain: Callable[[bytes], str | None],
+    explain: Callable[[bytes], Fault | None],
 ) -> T:
     """Parse a block unchanged; if that fails, tidied; if that fails too, raise BadInput for the first bad line.
 
@@ -203,23 +205,27 @@ def parse(
         return content
     lines, numbers = _narrow(lines, numbers, read_as_it_is)
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
-        reason = CARRIAGE_RETURN if b"\r" in line else explain(line)
-        if reason:
-            raise BadInput(file, reason, block.line + int(number))
+        if fault := Fault(CARRIAGE_RETURN, value=line) if b"\r" in line else explain(line):
+            raise BadInput(file, fault.reason, block.line + int(number))
     raise BadInput(file, "cannot be read", block.line + int(numbers[0]))
 
 
 def _narrow(lines: bytes, numbers: npt.NDArray[np.int64], read: Callable[[bytes], T | None]) -> Tidied:
     """Bisect to at most FEW_LINES lines that contain the first bad one."""
     while len(numbers) > FEW_LINES:
-        half = len(numbers) // 2
-        cut = int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1
+        cut, half = halved_at(lines, numbers)
         first = lines[:cut]
         if read(first) is None:
             lines, numbers = first, numbers[:half]
         else:
             lines, numbers = lines[cut:], numbers[half:]
     return lines, numbers
+
+
+def halved_at(lines: bytes, numbers: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Where the second half of the lines begins: the byte, and the line."""
+    half = len(numbers) // 2
+    return int(np.flatnonzero(np.frombuffer(lines, np.uint8) == _NEWLINE)[half - 1]) + 1, half
 
 
 def tidied(data: bytes, comment: bytes = b"") -> Tidied:

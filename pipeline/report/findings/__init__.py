@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernels.cpu.parallel import over_items
 from kernels.graph import Array
+from pipeline.report import reading
 from pipeline.report.change_tables import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import degree_chart
@@ -60,7 +61,7 @@ def read_and_draw(
     degrees = TableFindings(Result("Degrees"))
     degrees.add(degree_chart(reported.vertices), "No vertex has an arc: there is no degree to draw.")
     by_step = {product.manifest.step: product for product in products}
-    context = ReportContext(reported.vertices, reported.unit, by_step, reported.coordinates is not None)
+    context = ReportContext(reported.vertices, reported.unit, by_step, reported.drawn_at is not None)
     parts = {step: _part(product, context) for step, product in by_step.items()}
     drawn = [part.drawn for part in parts.values() if part.drawn]
     stages = mapped(answers)
@@ -76,6 +77,7 @@ def read_and_draw(
     if atlas:
         degrees.maps += [of.on(atlas, _markers(atlas, reported, of.marked, of.what)) for of in drawn]
         degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
+        degrees.maps += [] if any(of.maps for of in (degrees, *by_stage.values())) else [atlas.network()]
     return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
 
 
@@ -90,13 +92,14 @@ def _part(table: Folder, context: ReportContext) -> ProductPart:
 
 def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int]) -> "tuple[Atlas | None, list[str]]":
     """The atlas of `count()` maps, or None and the reason why there is none."""
-    if reported.coordinates is None or not len(reported.coordinates.ids):
-        return None, ["No map: the graph has no coordinates."]
-    if not (maps := count()):
+    if reported.drawn_at is None:
+        many = f"no coordinates, and more than {reading.MOST_MADE} vertices"
+        return None, [f"No map: the graph has {many if len(reported.vertices.ids) else 'no vertex'}."]
+    if not (maps := count() or reported.drawn_at.made):
         return None, ["No map: no stage with a map ran."]
     from pipeline.report.atlas import Atlas  # with matplotlib's colours, which take long to import
 
-    return Atlas(graph, reported.coordinates, reported.vertices.ids, maps, reported.text), []
+    return Atlas(graph, reported.drawn_at, reported.vertices.ids, maps, reported.text), []
 
 
 def _markers(atlas: "Atlas", graph: ReportedGraph, vertices: Array | None, what: str) -> Sequence["Marker"]:

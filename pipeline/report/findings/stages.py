@@ -33,17 +33,26 @@ COMPARED_SOURCES = 12
 
 @dataclass(frozen=True)
 class ReportedGraph:
-    """The graph of a report: its vertices, where they are, and how they and the weights are called."""
+    """The graph of a report: its vertices, where they are, and how they and the weights are called.
+
+    Attributes:
+        drawn_at: Where the maps show the vertices: at their coordinates or, if a small graph has none, on a plane.
+        measure: The quantity and the unit of weights.
+    """
 
     vertices: reading.VertexColumns
     coordinates: reading.Coordinates | None
+    drawn_at: reading.Coordinates | None
     names: VertexNames | None
-    measure: str | None  # the quantity and the unit of weights
+    measure: str | None
 
     @classmethod
     def of(cls, edges: Folder, graph: Folder) -> "ReportedGraph":
         """Read the vertices of a stored graph, and what its edge list knows of them."""
-        return cls(reading.vertices(graph), reading.coordinates(edges), open_names(edges), EdgeFacts.of(edges).measure)
+        vertices, coordinates = reading.vertices(graph), reading.coordinates(edges)
+        has_some = coordinates is not None and len(coordinates.ids)
+        drawn_at = coordinates if has_some else reading.made_coordinates(graph, vertices.ids)
+        return cls(vertices, coordinates, drawn_at, open_names(edges), EdgeFacts.of(edges).measure)
 
     @property
     def unit(self) -> str:

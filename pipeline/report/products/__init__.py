@@ -70,7 +70,7 @@ class ReportContext:
         unit: Of the distances.
         title: Heading of the part.
         products: All tables of products of the run, by their names.
-        has_map: Whether vertices have coordinates.
+        has_map: Whether maps are drawn.
     """
 
     vertices: VertexColumns

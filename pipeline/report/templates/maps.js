@@ -71,7 +71,7 @@ function interactive(plate) {
     const value = shown.length ? shown[nearest] : undefined;
     const said = typeof value === "number" ? `${plate.dataset.value} ${value.toLocaleString("en")}` : value ?? plate.dataset.none;
     const distance = value === undefined ? "" : `: ${said}`;
-    readout.textContent = `vertex ${vertices.id[nearest]}${distance} (${place(nearest)})`;
+    readout.textContent = `vertex ${vertices.id[nearest]}${distance}${vertices.corner ? ` (${place(nearest)})` : ""}`;
   }
 
   const inside = event => {

@@ -1,6 +1,6 @@
 """Tables with names: a published table whose columns of external ids are each followed by the ids that the source has."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,8 @@ def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
     def write(folder: Path) -> dict[str, Any]:
         def write_file(path: Path) -> int:
             with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                schema = _with_names(file.schema_arrow.empty_table(), ids, names).schema
-                batches = (batch for rows in _groups(file) for batch in _batches(_with_names(rows, ids, names)))
+                schema = with_names(file.schema_arrow.empty_table(), ids, names).schema
+                batches = (batch for rows in _groups(file) for batch in _batches(with_names(rows, ids, names)))
                 rows = tables.write_rows(folder / path.name, schema, keys, batches)
             _check(path, folder / path.name, ids, names)
             return rows
@@ -69,7 +69,8 @@ def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
     return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
-def _with_names(rows: pa.Table, ids: list[str], names: VertexNames) -> pa.Table:
+def with_names(rows: pa.Table, ids: Sequence[str], names: VertexNames) -> pa.Table:
+    """The rows with a column `X_name` after each column `X` of `ids`."""
     of_all = names.array()
     for column in ids:
         field, position = rows.schema.field(column), rows.schema.get_field_index(column)
@@ -95,9 +96,14 @@ def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> N
         for rows, named_rows in zip(_groups(due), _groups(file), strict=True):
             if not all(same(whole(named_rows[name]), whole(rows[name])) for name in rows.schema.names):
                 raise ProofFailed(f"{named}: a column of {original} has changed")
-            for column in ids:
-                numbers, text = (named_rows[name].combine_chunks() for name in (column, f"{column}_name"))
-                if pa.types.is_list(numbers.type):
-                    numbers, text = numbers.flatten(), text.flatten()
-                if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):
-                    raise ProofFailed(f"{named}: a name does not belong to its {column}")
+            require_names(str(named), named_rows, ids, names)
+
+
+def require_names(file: str, rows: pa.Table, ids: Sequence[str], names: VertexNames) -> None:
+    """Raise ProofFailed unless each column `X_name` of rows that were read from a file has the names of column `X` of `ids`."""
+    for column in ids:
+        numbers, text = (rows[name].combine_chunks() for name in (column, f"{column}_name"))
+        if pa.types.is_list(numbers.type):
+            numbers, text = numbers.flatten(), text.flatten()
+        if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):
+            raise ProofFailed(f"{file}: a name does not belong to its {column}")

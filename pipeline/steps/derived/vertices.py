@@ -68,7 +68,7 @@ class _VertexRows:
         self._nodes = (
             pq.read_table(edges.path / NODES, page_checksum_verification=True) if NODES in edges.manifest.files else None
         )
-        fields = [field for field in tables.schema(STEP, None) if field.name not in absent]
+        fields = [*tables.schema(STEP, None, without=absent)]
         if self._nodes is not None:
             fields += [field.with_type(_published(field.type)).with_nullable(True) for field in self._nodes.schema.remove(0)]
         self.schema = tables.of_fields(fields)

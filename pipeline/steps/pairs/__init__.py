@@ -11,8 +11,9 @@ import pyarrow as pa
 from kernels.graph import ID
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput, not_in_graph
-from pipeline.ingest.formats.parquet import reading, require_no_null, require_utf8
+from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.footer import Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.rows import require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import is_id, is_text, plain
 from pipeline.store.manifest import Folder
 from pipeline.store.names import UNKNOWN, VertexNames, names_beside

@@ -1,30 +1,18 @@
 """The commands on products: a product of a graph, or of a run's graph, in any folder."""
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipeline.cluster.start import started
-from pipeline.config.loading import checked, load_run, run_config
+from pipeline.config.loading import checked
 from pipeline.config.products import ProductOptions
-from pipeline.config.run import workplace
-from pipeline.errors import BadConfig
-from pipeline.ingest import ingest
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
-from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
-from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.publication.places import places_in
-from pipeline.steps.runtime import Runtime
-from pipeline.store.deltas import EDGES, GRAPHS
-from pipeline.store.edges import HeldEdges
-from pipeline.store.manifest import Folder, find
-from pipeline.store.workspace import find_run, shared_workspace
+from pipeline.steps.stored_graph import stored_graph
+from pipeline.store.manifest import Folder
 
 
 def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
@@ -37,62 +25,19 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     product = PRODUCTS[name]
     options: ProductOptions = checked(product.resolve("options"), "options", output=out, **given)
     files = options.vertex_files
+    *_, table = product.tables_for(options)
 
     def tabulate() -> Folder:
-        with _opened(target, options, name) as (edges, graph, runtime):
+        prepare(options.output, table.name if table.switch else name)
+        for file in files.values():  # before the graph is read
+            locate(file).require_local()
+        with stored_graph(target, options, options.snap) as ((edges, graph), runtime):
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = places_in(files, edges, graph, runtime)
             vertices = [named.get(key) for key in options.VERTICES]
-            return flushed(product.tables[0].resolve("step")(graph, vertices, options, runtime, places))
+            step = table.resolve("step")
+            if table.switch:
+                return flushed(step(edges, graph, vertices, options, runtime))
+            return flushed(step(graph, vertices, options, runtime, places))
 
     return steadily([target, *files.values()], tabulate)
-
-
-@contextmanager
-def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[Folder, Folder, Runtime]]:
-    """The edge list and the stored graph of a run's folder, of the TOML file of a run or a graph, or of a graph file."""
-    prepare(options.output, step)
-    for file in options.vertex_files.values():  # before the graph is read
-        locate(file).require_local()
-    backend = choose(options.backend)
-    folder = workplace(str(Path(target).absolute()))
-    _require_writable(folder.parent)
-    with started(options.cluster, backend) as cluster:
-        if Path(target).is_dir():
-            edges, graph = _of_run(Path(target))
-            with shared_workspace(folder) as work:
-                yield edges, graph, Runtime(work, backend, cluster, snap=options.snap)
-            return
-        if target.endswith(".toml"):
-            config = load_run(Path(target), default_output=folder)
-        else:
-            config = run_config("options", graph={"source": target}, output=folder)
-        with shared_workspace(folder) as work:
-            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=options.snap)
-            edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
-            yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
-
-
-def _require_writable(home: Path) -> None:
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        writable = os.access(home, os.W_OK | os.X_OK)
-    except OSError:
-        writable = False
-    if not writable:
-        kept = "this command keeps there what it derives from graphs"
-        raise BadConfig(f"{home}: is not writable, and {kept}; name another folder in the environment variable XDG_CACHE_HOME")
-
-
-def _of_run(path: Path) -> tuple[Folder, Folder]:
-    """The edge list and the stored graph of the run that a path names. Raises BadConfig if they are no longer there."""
-    run = find_run(path)
-    steps = run.path.parents[1] / "steps"
-    edges = find((steps / name for name in EDGES), run.manifest.inputs["edges"])
-    graph = find((steps / name for name in GRAPHS), run.manifest.inputs["graph"])
-    if edges is None or graph is None:
-        lost = steps / ("edges" if edges is None else "graph")
-        raise BadConfig(
-            f"{lost}: is not there, or a later run has replaced it; name the graph's file, or run the configuration again"
-        )
-    return edges, graph

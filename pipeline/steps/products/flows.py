@@ -1,4 +1,4 @@
-"""Table `flows`: how many shortest paths lead over each arc."""
+"""Table `flows`: how many shortest paths lead over each arc, or how much their weights are, and the arcs' lines."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,126 +12,156 @@ import pyarrow as pa
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, index_dtype
 from kernels.reductions import ArcLoads
+from kernels.trees import Trees
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products.flows import FlowsConfig
-from pipeline.ingest.source import identify, locate, require_same
+from pipeline.errors import BadConfig
 from pipeline.runtime.backend import bring
-from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.sweeping import Sweeps, Swept
+from pipeline.steps.products.trips import Trips, read_trips
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph
-from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside, new_attempt
-from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.row_lookup import positions_in, require_pairs_known
+from pipeline.tables.lines import lines
+from pipeline.tables.points import COORDINATES, GEOMETRY, sorted_coordinates
+from pipeline.tables.row_lookup import positions_in
 
 STEP = "flows"  # and the table
 _ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes each
 _TASKS = 64  # at most, each of which writes the loads of all arcs
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """The pairs that paths are counted for, in the order of their sources."""
-
-    sources: Array  # int64 [S]: external ids, ascending
-    first: Array  # int64 [S + 1]: where the pairs of each source begin
-    heads: Array  # index width: the row of each pair's other vertex
-
-    def counts(self, part: range, vertices: int) -> Array:
-        """How many paths lead from each of some sources to each row, int64 [k, V]."""
-        counts = np.zeros((len(part), vertices), np.int64)
-        cut = slice(self.first[part.start], self.first[part.stop])
-        sources = np.repeat(np.arange(len(part)), np.diff(self.first[part.start : part.stop + 1]))
-        np.add.at(counts, (sources, self.heads[cut]), 1)
-        return counts
+def require_flows(edges: Folder, graph: Folder, config: FlowsConfig) -> None:
+    """Raise BadInput for weights that pairs cannot have, and BadConfig for lines without coordinates, before the stages run."""
+    if config.weight:
+        read_trips(config, graph)
+    if config.lines and COORDINATES not in edges.manifest.files:
+        raise BadConfig("flows.lines: the graph has no coordinates; name them by `coordinates` below [graph]")
 
 
-def tabulate_flows(_: Folder, graph: Folder, config: FlowsConfig, runtime: Runtime) -> Folder:
+def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: Runtime) -> Folder:
     """Count the paths over each arc, along the predecessors of `sssp`, which make the path between two vertices unique.
 
     Args:
+        edges: The edge list, which has coordinates.
         runtime: The folder is `work / "flows"`.
 
     Returns:
-        The table: of arcs with a path. Facts: `ProductFacts`.
+        The table: of arcs with a path. Facts: `ProductFacts`; with a file of pairs `weight` is the sum of their weights, or their
+            number, and `unconnected` that of the pairs without a path.
 
     Raises:
         BadInput: The file of pairs is not there, is no such file, or has a vertex that is not in the graph.
-    Otherwise as `tabulate_closeness`.
+    Otherwise as `require_flows` and `tabulate_closeness`.
     """
-    pairs = read_trips(config.pairs, graph) if config.pairs else None
-    sweeps = Sweeps(graph, pairs.sources if pairs else None)
+    require_flows(edges, graph, config)
+    trips = read_trips(config, graph)
+    sweeps = Sweeps(graph, trips.sources if trips else None)
 
     def write(folder: Path) -> dict[str, Any]:
         tasks, total = sweeps.tasks(max(256, -(-sweeps.count // _TASKS))), Swept()
-        loads = np.zeros(GraphFacts.of(graph).arcs, np.int64)
-        run = partial(_count, sweeps.prepared(runtime), pairs, attempts_beside(folder))
-        for ((path, swept),) in progress.counted(
+        loads = np.zeros((len(trips.amounts) if trips else 1, GraphFacts.of(graph).arcs), np.int64)
+        unconnected = np.zeros(len(loads), np.int64)
+        run = partial(_count, sweeps.prepared(runtime), trips, attempts_beside(folder))
+        for ((path, swept, lost),) in progress.counted(
             runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "sources"
         ):
             loads += np.load(path)
+            unconnected += lost
             path.unlink()
             total.add(swept)
-        total.rows = _write(folder, graph, loads)
-        return total.facts(sweeps.count, runtime.backend).stored()
+        total.rows = _Written(edges, graph, config, trips).write(folder, loads)
+        facts = total.facts(sweeps.count, runtime.backend)
+        if trips:
+            sums = trips.sums_of(np.stack([trips.amounts.sum(axis=1), unconnected]))
+            facts = facts.model_copy(update=dict(zip(("weight", "unconnected"), sums.tolist(), strict=True)))
+        return facts.stored()
 
-    content = digest_of([array.tolist() for array in vars(pairs).values()]) if pairs else "all"
-    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"pairs": content}, write)
-
-
-def read_trips(file: str, graph: Folder) -> _Pairs:
-    """The pairs of a file, each of whose vertices is in the graph. Raises BadInput as `tabulate_flows`."""
-    source = locate(file)
-    path, digest = source.require_local(), identify(source, None)
-    read = [batch for block in blocks(path, file, tables.ROWS_PER_FILE) for batch in batches(path, file, block, graph)]
-    require_same(source, digest)
-    columns = [np.concatenate([np.empty(0, np.int64), *(batch[name].to_numpy() for batch in read)]) for name in ("src", "dst")]
-    ids, rows_by_id, _, _ = open_vertices(graph)
-    present = ids[rows_by_id]
-    positions, known = zip(*(positions_in(present, column) for column in columns), strict=True)
-    require_pairs_known(file, 0, columns, np.stack(known), len(present))
-    order = np.lexsort(positions[::-1])
-    sources, first = np.unique(columns[0][order], return_index=True)
-    return _Pairs(sources, np.append(first, len(order)).astype(np.int64), rows_by_id[positions[1][order]])
+    parameters = {"pairs": trips.content if trips else "all", "weight": config.weight, "lines": config.lines}
+    inputs = {"graph": graph.digest} | ({"edges": edges.digest} if config.lines else {})
+    return make(runtime.work / STEP, STEP, inputs, parameters, write)
 
 
-def _count(sweeps: Sweeps, pairs: _Pairs | None, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:
-    """Write the loads of all arcs by the paths from some sources."""
+def _count(sweeps: Sweeps, trips: Trips | None, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept, Array]:
+    """Write the loads of all arcs by the paths from some sources; return what has no path, too."""
     sweeps = sweeps.for_task()
     graph = sweeps.graph_at(context)
-    loads, first, at_once = ArcLoads(graph), part.start, max(1, _ENTRIES // max(1, graph.num_vertices))
+    kinds = len(trips.amounts) if trips else 1
+    loads, unconnected = [ArcLoads(graph) for _ in range(kinds)], np.zeros(kinds, np.int64)
+    first, at_once = part.start, max(1, _ENTRIES // max(1, graph.num_vertices))
     for ids, trees in sweeps.batches(context, part, predecessors=True):
+        if trips:
+            unconnected += _without_path(trips, range(first, first + len(ids)), trees)
         assert trees.predecessors is not None
         for begin in range(0, len(ids), at_once):
             some = trees.predecessors[begin : begin + at_once]
-            trips = pairs.counts(range(first, first + len(some)), graph.num_vertices) if pairs else None
-            loads.add(some, None if trips is None else bring(trips, context.backend))
-            first += len(some)
+            sources = range(first + begin, first + begin + len(some))
+            counts = trips.counts(sources, graph.num_vertices) if trips else [None]
+            for of_kind, count in zip(loads, counts, strict=True):
+                of_kind.add(some, None if count is None else bring(count, context.backend))
+        first += len(ids)
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")
-    np.save(attempt, to_host(loads.loads))
-    return attempt, sweeps.swept
+    np.save(attempt, np.stack([to_host(of_kind.loads) for of_kind in loads]))
+    return attempt, sweeps.swept, unconnected
 
 
-def _write(folder: Path, graph: Folder, loads: Array) -> int:
-    """Write the arcs that have a load, sorted by the ids of tail and head; return their number."""
-    opened = open_graph(graph)
-    arcs = np.flatnonzero(loads)
-    heads = (np.searchsorted(opened.into.offsets, arcs, side="right") - 1).astype(index_dtype(opened.num_vertices))
-    columns = [opened.ids[opened.into.indices[arcs]], opened.ids[heads], loads[arcs]]
-    order = np.lexsort(columns[1::-1])
-    schema = tables.schema(STEP, GraphFacts.of(graph).weight)
+def _without_path(trips: Trips, part: range, trees: Trees) -> Array:
+    """The amounts [n] of the pairs of some sources whose other vertex is not reached."""
+    numbers, heads, amounts = trips.of(part)
+    distances = to_host(trees.distances[tuple(np.asarray(ends, like=trees.distances) for ends in (numbers, heads))])
+    lost: Array = amounts[:, distances < 0].sum(axis=1)
+    return lost
 
-    def groups(first: int) -> Iterator[pa.RecordBatch]:
-        for begin in range(first, min(first + tables.ROWS_PER_FILE, len(order)), tables.ROWS_PER_GROUP):
-            some = order[begin : begin + tables.ROWS_PER_GROUP]
-            yield pa.RecordBatch.from_arrays([pa.array(column[some]) for column in columns], schema=schema)
 
-    for number in range(tables.files_of(len(order))):
-        rows = groups(number * tables.ROWS_PER_FILE)
-        tables.write_rows(folder / tables.file_name(number), schema, tables.keys(STEP), rows)
-    return len(order)
+@dataclass(frozen=True)
+class _Written:
+    """How the table is written."""
+
+    edges: Folder
+    graph: Folder
+    config: FlowsConfig
+    trips: Trips | None
+
+    def write(self, folder: Path, loads: Array) -> int:
+        """Write the arcs that have a load, int64 [n, A], sorted by the ids of tail and head; return their number."""
+        opened = open_graph(self.graph)
+        arcs = np.flatnonzero(loads.any(axis=0))
+        heads = (np.searchsorted(opened.into.offsets, arcs, side="right") - 1).astype(index_dtype(opened.num_vertices))
+        flow = self.trips.sums_of(loads[:, arcs].T) if self.trips else loads[0, arcs]
+        columns = [opened.ids[opened.into.indices[arcs]], opened.ids[heads], flow]
+        order = np.lexsort(columns[1::-1])
+        schema, coordinates = self._schema(flow), sorted_coordinates(self.edges) if self.config.lines else None
+
+        def groups(first: int) -> Iterator[pa.RecordBatch]:
+            for begin in range(first, min(first + tables.ROWS_PER_FILE, len(order)), tables.ROWS_PER_GROUP):
+                some = [column[order[begin : begin + tables.ROWS_PER_GROUP]] for column in columns]
+                arrays = [*map(pa.array, some), *([_lines(coordinates, *some[:2])] if coordinates else [])]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+        for number in range(tables.files_of(len(order))):
+            rows = groups(number * tables.ROWS_PER_FILE)
+            tables.write_rows(folder / tables.file_name(number), schema, tables.keys(STEP), rows)
+        return len(order)
+
+    def _schema(self, flow: Array) -> pa.Schema:
+        schema = tables.schema(STEP, GraphFacts.of(self.graph).weight)
+        if flow.dtype.kind == "f":
+            schema = schema.set(2, schema.field("flow").with_type(pa.float64()))
+        if not self.config.lines:
+            schema = pa.schema([field for field in schema if field.name != GEOMETRY])
+        return tables.stating(schema, {"flow": self.config.weight} if self.config.weight else {})
+
+
+def _lines(coordinates: pa.Table, tails: Array, heads: Array) -> pa.Array:
+    """The lines of arcs between external ids, null where one of both vertices has no coordinates."""
+    vertices, known, ends = coordinates["vertex"].to_numpy(), np.ones(len(tails), np.bool_), list[Array]()
+    for ids in (tails, heads):
+        at, present = positions_in(vertices, ids)
+        known &= present
+        ends += [coordinates[name].to_numpy()[at] if len(coordinates) else np.zeros(len(ids)) for name in ("x", "y")]
+    return lines(np.stack(ends, axis=1), known)

@@ -43,9 +43,9 @@ class _Matrix:
             yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _largest_within(cutoff: float, schema: pa.Schema) -> int | np.float64:
-    """The largest distance of a table's type that is at most a cutoff, which NumPy would round to the type of the distances."""
-    if pa.types.is_integer(schema.field("distance").type):
+def largest_within(cutoff: float, kind: pa.DataType) -> int | np.float64:
+    """The largest distance of a type that is at most a cutoff, which NumPy would round to the type of the distances."""
+    if pa.types.is_integer(kind):
         return math.floor(cutoff)
     rounded = float(cutoff)
     return np.float64(rounded if rounded <= cutoff else math.nextafter(rounded, 0))
@@ -73,7 +73,7 @@ def tabulate_matrix(
     heads = Sweeps(graph, targets).ids
     sweeps = Sweeps(graph, sources, targets=heads, every=options.proof == "every")
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Matrix(sweeps, schema, None if cutoff is None else _largest_within(cutoff, schema))
+    product = _Matrix(sweeps, schema, None if cutoff is None else largest_within(cutoff, schema.field("distance").type))
 
     def write(folder: Path) -> dict[str, Any]:
         per_file = max(1, tables.ROWS_PER_FILE // max(1, len(heads)))

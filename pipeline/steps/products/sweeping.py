@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
@@ -53,10 +53,10 @@ class Swept:
         self.checking += other.checking
         self.rows += other.rows
 
-    def facts(self, sources: int, backend: Backend, every: bool = True) -> ProductFacts:
-        """The facts of the product; `every` says whether all of its trees were proved."""
+    def facts(self, sources: int, backend: Backend, every: bool = True, more: Sequence[str] = ()) -> ProductFacts:
+        """The facts of the product; `every` says whether all of its trees were proved, `more` what else was checked."""
         again = f"the distances and predecessors of {self.sampled:,} of the {sources:,} trees are those of a second search"
-        rules = [ALL_PROVED if every else SOME_PROVED, *RULES, again]
+        rules = [ALL_PROVED if every else SOME_PROVED, *RULES, again, *more]
         return ProductFacts(
             backend=backend, seconds=round(self.seconds, 6), rows=self.rows, sources=sources,
             proof=CheckFacts(rules=rules, seconds=round(self.checking, 6)),

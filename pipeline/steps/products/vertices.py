@@ -12,8 +12,9 @@ from kernels.graph import Array
 from pipeline.config.graph import Limits
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
-from pipeline.ingest.formats.parquet import NAME, column_as, is_parquet, read_columns, reading
+from pipeline.ingest.formats.parquet import is_parquet, read_columns, reading
 from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.rows import NAME, column_as
 from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
 from pipeline.ingest.vertex_names import is_place, numbers_of

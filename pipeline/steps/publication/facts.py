@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
@@ -18,9 +19,11 @@ from pipeline.store.facts import EdgeFacts, GraphFacts, SourceFacts, facts_of_an
 from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
+from pipeline.store.vertices import ids_of
 from pipeline.tables import changes
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
+from pipeline.tables.points import NODES
 
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
 COMPUTING_OR_DRAWING = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
@@ -121,20 +124,36 @@ def input_of(
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}
-    shared = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges", "measure")
+    optional: dict[str, Any] = {
+        name: fact for name, fact in (("directions", read.directions), ("rejected", read.rejected)) if fact
+    }
+    optional |= _node_rows(edges, graph)
+    shared, alone = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "measure"), read.alone or 0
     return InputFacts(
         **{name: getattr(read, name) for name in shared},
         source=summed[read.source.path],
         coordinates=summed[read.coordinates.source.path] if read.coordinates else None,
         nodes=summed[read.nodes.path] if read.nodes else None,
-        self_loops=stored.self_loops,
+        edges=read.edges - alone,
+        self_loops=stored.self_loops - alone,
         self_loops_kept=stored.self_loops_dropped < stored.self_loops,
         parallel_arcs=stored.parallel_arcs,
         parallel_arcs_kept=stored.parallel_arcs_dropped < stored.parallel_arcs,
         sources=sources,
         source_names=names_of_sources(edges, sources),
         default_source=reason,
+        **optional,
     )
+
+
+def _node_rows(edges: Folder, graph: Folder) -> dict[str, int]:
+    """How many rows the table of nodes has, and how many of them match no vertex."""
+    rows = EdgeFacts.of(edges).node_rows
+    if rows is None:
+        return {}
+    known = pq.read_table(edges.path / NODES, columns=["vertex"], page_checksum_verification=True)["vertex"].to_numpy()
+    ids, _ = ids_of(graph)
+    return {"node_rows": rows, "unmatched_node_rows": rows - int(np.isin(known, ids).sum())}
 
 
 def names_of_sources(edges: Folder, sources: Sequence[int] | None) -> list[str] | None:

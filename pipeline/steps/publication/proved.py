@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED
 from pipeline.store.facts import ProofFacts
 from pipeline.store.facts.run import CustomStageFacts
@@ -13,6 +14,7 @@ _CHECKED = {
     "reached": "by the proved index, searches checked",
     "paths": "each arc checked",
     **{name: table.proof for name, table in DERIVED.items() if table.checked},
+    **{name: table.proof for name, table in GRAPH_TABLES.items()},
 }
 _COPIED = {
     "coordinates": "copied from the source's file",

@@ -34,6 +34,7 @@ from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import STAMP, linked_run, require_ours
 from pipeline.tables import files as tables
+from pipeline.tables.definitions import REJECTED
 
 log = logging.getLogger(__name__)
 
@@ -167,6 +168,8 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
         for file, name in tables.published_names(step).items()
     }
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
+    if REJECTED in results.edges.manifest.files:
+        origins[f"{REJECTED.removesuffix('.parquet')}/{tables.file_name(0)}"] = results.edges, REJECTED
     if HISTORY in results.graph.manifest.files:
         origins[HISTORY] = (results.graph, HISTORY)
     if results.changes:

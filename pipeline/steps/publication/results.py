@@ -25,6 +25,7 @@ class Results:
     proofs: Sequence[Folder]
     report: Folder | None = None
     derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
+    of_graph: Sequence[Folder] = ()  # tables of the stored graph, which each checked itself against it
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
@@ -43,7 +44,8 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        return [*self.answers, *self.derived, *self.products, *self.custom, *filter(None, (self.reached, self.paths))]
+        queried = filter(None, (self.reached, self.paths))
+        return [*self.answers, *self.derived, *self.of_graph, *self.products, *self.custom, *queried]
 
     @property
     def published(self) -> dict[str, Folder]:
@@ -83,7 +85,9 @@ def require_proofs(results: Results) -> None:
                 f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
             )
     if other := [
-        table for table in (*results.products, *results.custom) if table.manifest.inputs["graph"] != results.graph.digest
+        table
+        for table in (*results.of_graph, *results.products, *results.custom)
+        if table.manifest.inputs["graph"] != results.graph.digest
     ]:
         raise ProofFailed(f"{other[0].path}: was made from another graph; nothing is published")
     for step in results.tabled:

@@ -55,11 +55,27 @@ class ReferenceFacts(Facts):
     columns: dict[str, str]
 
 
+class DirectionCounts(Facts):
+    """How many rows of a source are open in which directions, as their columns say; each is up to two edges."""
+
+    forward: int  # from `src` to `dst` only
+    reverse: int
+    both: int
+    closed: int
+
+
+class RejectFacts(Facts):
+    """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
+
+    rows: int
+    read: int
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
     `directed_by` is "configuration", "file" or "format": what says so. `columns` are the names in the file of `src`, `dst` and
-    perhaps `weight`, numbers from 1 if it has no header line; null for a format without columns.
+    perhaps `weight`, `oneway` and `reverse_weight`, numbers from 1 if it has no header line; null for a format without columns.
     `declared_vertices` ids from `first_id` on exist also without an edge. `largest` has the largest value of each column of
     integers, 0 without edges.
     """
@@ -77,10 +93,14 @@ class EdgeFacts(Facts):
     source: SourceFacts
     text_bytes: int | None
     nodes: SourceFacts | None = None  # absent without a table of nodes
+    node_rows: int | None = None  # absent without a table of nodes: its rows
     measure: str | None = None  # what the weights measure, if the configuration says it, otherwise absent; arcs without weights
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
+    directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    rejected: RejectFacts | None = None  # absent unless the run allows bad rows
+    alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
 
 
 class ArrayLengths(Facts):
@@ -260,36 +280,19 @@ class PathFacts(ComputedFacts):
 
 
 class DerivedFacts(Facts):
-    """A table of vertices, see `pipeline.steps.derived`: its rows."""
+    """A table of vertices or arcs, see `pipeline.steps.derived`: its rows."""
 
     rows: int
 
 
-class RootedFacts(DerivedFacts):
-    """Table `forest`: its trees, the depth of the deepest vertex, and the rules that were checked."""
+class CheckedFacts(DerivedFacts):
+    """A table that was checked when it was made, by these rules."""
+
+    proof: CheckFacts
+
+
+class RootedFacts(CheckedFacts):
+    """Table `forest`: its trees, and the depth of the deepest vertex."""
 
     trees: int
     deepest: int
-    proof: CheckFacts
-
-
-class ChangedFacts(Facts):
-    """The change table of a table: the rows of the old and of the new table, and how many of them differ in what.
-
-    `columns` has how many values of each column changed, `largest` the largest change of columns of numbers.
-    """
-
-    rows: list[int]
-    added: int
-    removed: int
-    changed: int
-    columns: dict[str, int]
-    largest: dict[str, float]
-
-
-class ChangesFacts(Facts):
-    """Change tables by the names of their tables, see `pipeline.comparison.tabulate`; tables without one, and why."""
-
-    tables: dict[str, ChangedFacts]
-    not_compared: dict[str, str]
-    proof: CheckFacts

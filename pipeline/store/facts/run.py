@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts import DirectionCounts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, RejectFacts, SourceFacts
+from pipeline.store.facts.changes import ChangesFacts
 
 
 class TableFacts(Facts):
@@ -45,6 +46,11 @@ class InputFacts(Facts):
     directed_by: str
     weight: str | None
     edges: int
+    directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    rejected: RejectFacts | None = None  # absent unless the run allows bad rows
+    # node_rows, unmatched_node_rows: absent without a table of nodes: its rows, and how many of them have the id of no vertex.
+    node_rows: int | None = None
+    unmatched_node_rows: int | None = None
     measure: str | None = None
     # How many were found, and whether they are in the stored graph.
     self_loops: int

@@ -197,6 +197,15 @@ inline unsigned __float_as_uint(float value) {
 inline float __uint_as_float(unsigned value) {
     return emulated::as<float>(value);
 }
+inline double __dmul_rn(double left, double right) {
+    return left * right;
+}
+inline double __dadd_rn(double left, double right) {
+    return left + right;
+}
+inline double __ddiv_rn(double left, double right) {
+    return left / right;
+}
 inline double fabs(double value) {
     return __builtin_fabs(value);
 }

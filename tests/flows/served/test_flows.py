@@ -39,7 +39,17 @@ from tests.flows.processes import alive, clean_environment, eventually, flow_pro
 from tests.strangers import exposed
 
 pytestmark = pytest.mark.usefixtures("prefect")
-STEPS = {"edges", "graph", "report", "reachability_index", *STAGES, "forest", "vertices", *(f"proof-{table}" for table in STAGES)}
+STEPS = {
+    "edges",
+    "graph",
+    "report",
+    "reachability_index",
+    *STAGES,
+    "forest",
+    "vertices",
+    "arcs",
+    *(f"proof-{table}" for table in STAGES),
+}
 
 
 def task_runs(state):
@@ -74,6 +84,7 @@ def test_a_road_network_becomes_proved_tables(road):
     assert {name: table["rows"] for name, table in published.facts["tables"].items() if name != "coordinates"} == {
         "bfs": 2 * CROSSINGS, "sssp": 2 * CROSSINGS, "mst": CROSSINGS - 1, "wcc": CROSSINGS, "scc": CROSSINGS,
         "pagerank": CROSSINGS, "reachability_labels": CROSSINGS, "forest": CROSSINGS, "vertices": CROSSINGS,
+        "arcs": len(roads().splitlines()) - 1,
     }  # fmt: skip
     assert set(published.facts["proofs"]) == set(STAGES)
     assert tables.read(published.path / "coordinates").num_rows == CROSSINGS
@@ -81,7 +92,7 @@ def test_a_road_network_becomes_proved_tables(road):
 
 def test_tasks_are_named_after_their_steps(road):
     _, state = road
-    names = {"edges", "graph", "forest", "vertices", "report", "publish", "artifacts", *STAGES}
+    names = {"edges", "graph", "forest", "vertices", "arcs", "report", "publish", "artifacts", *STAGES}
     expected = dict.fromkeys(names | {f"proof-{stage}" for stage in STAGES}, 1)
     assert eventually(lambda: task_runs(state) == expected), task_runs(state)
 
@@ -202,12 +213,14 @@ def test_pairs_are_answered_from_a_proved_index(votes):
     _, state = votes
     published = state.result()
     assert set(published.facts["proofs"]) == {"wcc", "reachability"}
-    assert set(published.facts["tables"]) == {"wcc", "vertices", "reachability_labels", "reached"}
+    assert set(published.facts["tables"]) == {"wcc", "vertices", "arcs", "reachability_labels", "reached"}
     assert find_index(published.path).facts["components"] == 4
     assert [row["reachable"] for row in tables.read(published.path / "reached").to_pylist()] == [True, True, False, False]
     assert eventually(lambda: task_runs(state).get("reached") == 1)
     shown = artifacts("votes")
-    assert set(shown) == {f"votes-{what}" for what in ("summary", "report", "wcc", "vertices", "reachability-labels", "reached")}
+    assert set(shown) == {
+        f"votes-{what}" for what in ("summary", "report", "wcc", "vertices", "arcs", "reachability-labels", "reached")
+    }
     assert r"| reachability\_labels | 6 | certificate |" in shown["votes-summary"]["data"]
     assert "| reached | 4 | by the proved index, searches checked |" in shown["votes-summary"]["data"]
 

@@ -10,6 +10,9 @@ from kernels.gpu.loader import to_host
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from kernels.reductions import ArcLoads, Nearest, measure, within
+from kernels.reductions.decay import Access, decayed
+from kernels.reductions.decay.constants import EXPONENTIAL, GRAVITY
+from kernels.reductions.decay.factors import Decay
 from kernels.sssp import sssp
 from tests.gpu.inputs import poison, random_edges, shuffled
 
@@ -27,6 +30,15 @@ def check(graph: Graph, sources: range, dtype: type) -> None:
     columns = random.integers(-9, 9, (2, graph.num_vertices))
     thresholds = np.quantile(distances[distances >= 0], [0, 0.3, 1])
     np.testing.assert_array_equal(to_host(within(there, thresholds, columns)), within(distances, thresholds, columns))
+    values, amounts = random.normal(0, 9, (2, graph.num_vertices)), random.random((len(sources), len(thresholds)))
+    for decay in (Decay(), Decay(EXPONENTIAL, 0.013), Decay(GRAVITY, 1.7, 2.5)):
+        sums = zip(decayed(there, thresholds, values, decay), decayed(distances, thresholds, values, decay), strict=True)
+        for over, here in sums:
+            np.testing.assert_array_equal(over, here)
+        access = [Access(of, graph.num_vertices, thresholds, amounts.max(axis=0), decay) for of in (distances, there)]
+        for of, trees in zip(access, (distances, there), strict=True):
+            of.add(trees, amounts)
+        np.testing.assert_array_equal(to_host(access[1].totals), access[0].totals)
     wide = np.float64 if dtype is np.float64 else np.int64
     for most in (1, 3):
         both = [Nearest(of, most, graph.num_vertices, wide) for of in (distances, there)]

@@ -61,7 +61,7 @@ def _changes(named: bool) -> Callable[[Path], Rows]:
 
 def _nodes(path: Path) -> Rows:
     with stored(locate(str(path))) as content:
-        return [(number,) for number in read_nodes(content, Limits(), None, NodeColumns())["vertex"].to_pylist()]
+        return [(number,) for number in read_nodes(content, Limits(), None, NodeColumns())[0]["vertex"].to_pylist()]
 
 
 def _coordinates(path: Path) -> Rows:

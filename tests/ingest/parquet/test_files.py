@@ -37,7 +37,7 @@ BOX = {"bbox": {axis: ["bbox", axis] for axis in ("xmin", "ymin", "xmax", "ymax"
 
 def nodes_of(path, **columns):
     with stored(locate(str(path))) as content:
-        return read_nodes(content, Limits(), None, NodeColumns(**columns))
+        return read_nodes(content, Limits(), None, NodeColumns(**columns))[0]
 
 
 def content_of(table, **options):

@@ -57,7 +57,7 @@ class Reader:
 
     def nodes(self, names: VertexNames | None):
         with stored(locate(str(self.path))) as content:
-            return read_nodes(content, Limits(), names, NodeColumns()).to_pydict()
+            return read_nodes(content, Limits(), names, NodeColumns())[0].to_pydict()
 
     def coordinates(self):
         with stored(locate(str(self.path))) as content:

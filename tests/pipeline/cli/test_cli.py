@@ -87,7 +87,7 @@ def test_an_undirected_run_has_a_default_source(triangle, tmp_path):
     assert set(table.source) == {1}
     assert table.distance.tolist()[:3] == [0, 5, 4]
     names = {path.name for path in (tmp_path / "out" / "latest").iterdir()}
-    assert names == {"manifest.json", "report.html", "report.md", "tops.json", "sssp", "vertices"}
+    assert names == {"manifest.json", "report.html", "report.md", "tops.json", "sssp", "vertices", "arcs"}
 
 
 def test_options_say_what_the_columns_are(tmp_path):
@@ -129,7 +129,7 @@ def test_options_override_the_configured_run(triangle, tmp_path):
     assert done.returncode == 0, done.stderr
     manifest = json.loads((tmp_path / "out" / "latest" / "manifest.json").read_text())
     assert manifest["facts"]["graph"]["name"] == "three"
-    assert sorted(manifest["facts"]["tables"]) == ["scc", "vertices", "wcc"]
+    assert sorted(manifest["facts"]["tables"]) == ["arcs", "scc", "vertices", "wcc"]
 
 
 def test_a_second_run_only_publishes(triangle, tmp_path):
@@ -137,7 +137,7 @@ def test_a_second_run_only_publishes(triangle, tmp_path):
     second = graphmill("run", triangle, "--out", tmp_path / "out")
     assert first.returncode == second.returncode == 0
     assert first.stderr.count("skipped") == 0
-    steps = 2 + len(STAGES) + 1 + len(STAGES) + 2 + 1  # edges, graph, answers, index, proofs, forest and vertices, report
+    steps = 2 + len(STAGES) + 1 + len(STAGES) + 3 + 1  # edges, graph, answers, index, proofs, forest, vertices and arcs, report
     assert second.stderr.count("skipped") == steps
     assert len(list((tmp_path / "out" / "runs").iterdir())) == 2
 

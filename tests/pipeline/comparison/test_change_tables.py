@@ -140,7 +140,7 @@ def test_tables_without_values_and_with_polygons_are_compared(tmp_path, table):
     old, new = rows(1, 2, 3), changed(rows(1, 2, 4))
     versions = [{table: version(tmp_path / side, table, frame, 1)} for side, frame in (("old", old), ("new", new))]
     found = tabulate_changes(tmp_path / "out", *versions)
-    assert replay(old, tables.read(found.path / f"{table}_changes"), changes.keys(table)).equals(new)
+    assert replay(old, tables.read(found.path / f"{table}_changes"), changes.keys(table, new.schema.names)).equals(new)
     json.dumps(difference.compare(table, versions[0][table], versions[1][table], 3).examples)
 
 
@@ -187,7 +187,7 @@ def test_a_run_publishes_what_changed_since_the_run_before(nights):
     assert not RunFacts.of(first).changes and not list(first.path.glob("*_changes"))
     facts = RunFacts.of(second)
     assert facts.changes.run == RunFacts.of(first).run and not facts.changes.not_compared
-    assert {*facts.changes.tables} == {"sssp", "wcc", "mst", "forest", "vertices", "coordinates"}
+    assert {*facts.changes.tables} == {"sssp", "wcc", "mst", "forest", "vertices", "arcs", "coordinates"}
     changed = open_run(folder / "out" / "runs" / second.path.name).path / "sssp_changes"
     assert tables.read(changed).to_pylist() == [
         {"source": 1, "vertex": 5, "old_distance": 5, "new_distance": 9, "old_predecessor": 4, "new_predecessor": 4,
@@ -200,7 +200,7 @@ def test_a_run_publishes_what_changed_since_the_run_before(nights):
         changed = tables.read(second.path / f"{table}_changes")
         if "geometry" in old.schema.names:
             old, new = old.drop(["geometry"]), new.drop(["geometry"])
-        assert replay(old, changed, changes.keys(table)).equals(new.cast(old.schema))
+        assert replay(old, changed, changes.keys(table, new.schema.names)).equals(new.cast(old.schema))
         described = facts.tables[f"{table}_changes"]
         assert [column["name"] for column in described.columns] == changed.schema.names and described.rows == len(changed)
     assert all(not table.added + table.removed + table.changed for table in RunFacts.of(third).changes.tables.values())
@@ -214,9 +214,9 @@ def test_nothing_is_compared_unless_asked(nights):
     graph = {"source": str(folder / "roads.csv")}
     plain = run(run_config("test", graph=graph, output=folder / "plain", stages=["wcc"], backend="cpu"))
     again = run(run_config("test", graph=graph, output=folder / "plain", stages=["wcc"], backend="cpu"))
-    assert not RunFacts.of(again).changes and plain.facts["tables"].keys() == {"wcc", "vertices"}
+    assert not RunFacts.of(again).changes and plain.facts["tables"].keys() == {"wcc", "vertices", "arcs"}
     assert "change_tables" not in again.facts["steps"]
-    assert first.facts["tables"].keys() == {"sssp", "wcc", "mst", "forest", "vertices", "coordinates"}
+    assert first.facts["tables"].keys() == {"sssp", "wcc", "mst", "forest", "vertices", "arcs", "coordinates"}
 
 
 @pytest.mark.parametrize("wanted", [None, False])
@@ -278,7 +278,7 @@ def test_tables_that_cannot_be_compared_say_why(nights, tmp_path):
     assert found.not_compared == {
         "bfs": "only the new run has it", "mst": "only the old run has it", "forest": "only the old run has it",
         "wcc": "only the old run has it", "coordinates": "only the old run has it", "vertices": "column x is gone",
-        "sssp": "column distance is double, and was int64",
+        "sssp": "column distance is double, and was int64", "arcs": "column weight is double, and was int64",
     }  # fmt: skip
     assert not list(published.path.glob("*_changes"))
     (folder / "named.csv").write_text("src,dst\nana,bob\n")

@@ -12,7 +12,7 @@ EDGES = [(3, 90), (90, 14), (14, 3), (90, 7), (7, 250), (250, 3), (3, 14), (250,
 # Of each vertex its out-degree, the degrees of its out-neighbours together, their mean, and the first of its out-neighbours.
 PROGRAM = """\
 import numpy as np
-from kernels.library.operators import Frontier, advance, compute
+from graphmill import Frontier, advance, compute
 
 def solve(graph, options):
     rows = Frontier.everything(graph)

@@ -64,7 +64,7 @@ def test_the_manifest_says_what_made_the_table_and_that_it_is_not_proved(first, 
 def test_the_report_shows_the_table_and_its_query(first):
     text, page = ((first.path / name).read_text() for name in ("report.md", "report.html"))
     assert "around, a stage of around.py" in text and "7 rows; is\\_end is true in 1; first has 4 vertices" in text
-    assert "tables proved: 1 of 3; " in text and "around: not proved" in text and "<p>Not proved.</p>" in page
+    assert "tables proved: 2 of 4; " in text and "around: not proved" in text and "<p>Not proved.</p>" in page
     queries = [block.partition("```")[0] for block in text.split("```sql\n")[1:] if "/around/" in block]
     assert len(queries) == 4
     for query, name in zip(queries, ("degree", "around", "mean", "half"), strict=True):

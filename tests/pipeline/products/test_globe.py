@@ -7,8 +7,8 @@ import pytest
 
 from pipeline.config.run import RunConfig
 from pipeline.run import run
-from pipeline.steps.products import globe
-from pipeline.steps.products.polygons import triangulate
+from pipeline.steps.products.isochrones import globe
+from pipeline.steps.products.isochrones.triangles import triangulate
 from pipeline.tables import files as tables
 from pipeline.tables.points import cut_of
 from tests.pipeline.products.test_polygons import inside, rings_of, turned

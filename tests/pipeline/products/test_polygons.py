@@ -6,7 +6,7 @@ from struct import unpack_from
 import numpy as np
 import pytest
 
-from pipeline.steps.products.polygons import triangulate
+from pipeline.steps.products.isochrones.triangles import triangulate
 
 
 def rings_of(area: bytes) -> list[list[np.ndarray]]:

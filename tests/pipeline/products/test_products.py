@@ -21,10 +21,10 @@ from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed, TooLarg
 from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.layout import lay_out
-from pipeline.steps.products import flows, nearest, polygons, space, sweeping
+from pipeline.steps.products import flows, nearest, space, sweeping
 from pipeline.steps.products.closeness import tabulate_closeness
 from pipeline.steps.products.flows import tabulate_flows
-from pipeline.steps.products.isochrones import tabulate_isochrones, tabulate_reached
+from pipeline.steps.products.isochrones import polygons, tabulate_isochrones, tabulate_reached
 from pipeline.steps.products.nearest import tabulate_nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest

@@ -1,9 +1,15 @@
 """Reports of other graphs: the named ones, graphs without edges, many sources, New York."""
 
+import json
+import re
+
+import numpy as np
 import pytest
 
 from pipeline.config.loading import load_run
 from pipeline.ingest import ingest
+from pipeline.report.reading import MOST_MADE
+from pipeline.report.spread import MOST_VERTICES
 from pipeline.steps.layout import lay_out
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
@@ -21,7 +27,9 @@ def test_every_named_graph_has_a_report(edges, tmp_path):
     steps = run(tmp_path, csv_of(edges), directed=edges.directed, sources=edges.ids[:1])
     page = steps.page(edges.name)
     assert f"{len(edges.ids):,} vertices, {len(edges.arcs()):,} arcs" in page.text
-    assert "No map: the graph has no coordinates." in page.text
+    few = len(edges.ids) <= MOST_MADE
+    assert len(page.attributes("img")) == (2 if few else 0)
+    assert ("no coordinates: distances on the plane" if few else "No map: the graph has no coordinates") in page.text
     for answer in steps.answers:
         head = tables.read(answer.path)[:6].to_pylist()
         assert page.head_of(tables.table_of(answer.manifest.step)) == [
@@ -38,6 +46,34 @@ def test_a_graph_without_edges_has_a_report(vertices, tmp_path):
     assert f"{vertices} vertices, 0 arcs" in page.text
     assert "No vertex has an arc: there is no degree to draw." in page.text
     assert len(page.attributes("img")) == (2 if vertices else 0)
+    assert ("No map: the graph has no vertex." in page.text) == (not vertices)
+
+
+def test_a_small_graph_without_coordinates_is_drawn(tmp_path):
+    """With dots in the colours of the values, with names if there are few, and without a meaning of where they are."""
+    steps = run(tmp_path, "src,dst,weight\n1,2,1\n2,3,1\n3,4,2\n8,9,1\n", stages=("sssp", "wcc"), sources=[1], directed=False)
+    page = steps.page()
+    assert "4 edges of the graph drawn as straight lines" in page.text and "Longitude" not in page.text and "km" not in page.text
+    labels = [attributes for attributes in page.attributes("span") if attributes.get("class", "").startswith("label")]
+    assert len(labels) == 5  # the source has a marker
+    named = json.loads(re.search(r'id="vertices">(.*?)</script>', page.html)[1])
+    assert named["id"] == ["1", "2", "3", "4", "8", "9"] and named["corner"] is None
+    x, y = np.array(named["x"]), np.array(named["y"])
+    apart = np.hypot(np.diff(x), np.diff(y))
+    assert apart[:3].std() < 0.05 * apart[:3].mean()  # a path
+    assert (y[:4] < y[4:].min()).all()  # the larger component is above
+    picture, dots = image(page)[0], np.rint([x, y]).astype(int).T
+    colours = [tuple(picture[down - 2 : down + 2, across - 2 : across + 2].reshape(-1, 4).mean(axis=0)) for across, down in dots]
+    assert len(set(colours)) == 5 and colours[4] == colours[5]  # the distances 0, 1, 2 and 4, and what is not reached
+    only = run(tmp_path / "wcc", "src,dst\n1,2\n", stages=("wcc",)).page()
+    assert "All vertices and arcs." in only.text and len(only.attributes("img")) == 1
+
+
+def test_a_larger_graph_without_coordinates_is_not_drawn(tmp_path):
+    assert MOST_MADE == MOST_VERTICES
+    page = run(tmp_path, "src,dst\n" + "".join(f"{v},{v + 1}\n" for v in range(MOST_MADE)), stages=("wcc",)).page()
+    assert f"No map: the graph has no coordinates, and more than {MOST_MADE} vertices." in page.text
+    assert not page.attributes("img")
 
 
 def test_a_report_of_some_stages(tmp_path):

@@ -152,7 +152,7 @@ def test_islands_in_holes_are_covered():
 
 
 def test_rings_are_read_as_they_are_written():
-    from pipeline.steps.products.polygons import _multipolygon
+    from pipeline.steps.products.isochrones.triangles import _multipolygon
 
     rings = [
         [np.array([[0.0, 0.0], [9.0, 0.0], [9.0, 9.0]]), np.array([[2.0, 1.0], [2.0, 2.0], [3.0, 2.0]])],

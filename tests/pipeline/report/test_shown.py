@@ -79,7 +79,7 @@ def test_artifacts_have_the_first_rows_of_the_report(published, monkeypatch, tmp
     monkeypatch.setattr(artifacts, "create_markdown_artifact", lambda *_, **__: None)
     artifacts.show(published)
     names = json.loads((published.path / "tops.json").read_text()).keys()
-    assert names == {"bfs", "sssp", "mst", "wcc", "pagerank", "nearest", "closeness", "flows", "isochrones"}
+    assert names == {"bfs", "sssp", "mst", "wcc", "pagerank", "nearest", "closeness", "flows", "isochrones", "arcs"}
     rows, said = sent["g-pagerank"]
     scores = pq.read_table(published.path / "pagerank").to_pandas().sort_values(["pagerank", "vertex"], ascending=[False, True])
     assert [int(row["vertex"]) for row in rows] == scores["vertex"].tolist()[:10] != sorted(scores["vertex"])[:10]

@@ -100,14 +100,14 @@ def test_strings_are_refused_where_ids_are_integers(tmp_path):
 
 
 def test_a_table_with_wrong_names_is_not_kept(tmp_path, monkeypatch):
-    with_names = names._with_names
+    with_names = names.with_names
 
     def wrong(rows, ids, names):
         found = with_names(rows, ids, names)
         place = found.schema.get_field_index("labels_name")
         return found.set_column(place, found.schema.field(place), pa.array(["bob"] * len(rows), pa.string()))
 
-    monkeypatch.setattr(names, "_with_names", wrong)
+    monkeypatch.setattr(names, "with_names", wrong)
     with pytest.raises(ProofFailed, match="a name does not belong to its labels"):
         run(run_config("test", graph=people(tmp_path), output=tmp_path / "out", stages=["wcc"], named=True))
 

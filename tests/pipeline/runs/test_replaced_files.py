@@ -149,7 +149,7 @@ BESIDE = {  # a file that a run reads beside its source: its configuration, its 
     ),
     "flows over arcs": (
         {"flows": {"pairs": "p.parquet"}, "stages": ["wcc"]}, "p.parquet", PAIRS,
-        ("pipeline.steps.products.flows", "blocks", "after"),
+        ("pipeline.steps.products.trips", "blocks", "after"),
     ),
     "facilities": (
         {"nearest": {"facilities": "f.csv"}, "stages": ["wcc"]}, "f.csv", ("1\n", "2\n3\n"),

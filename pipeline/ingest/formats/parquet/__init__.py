@@ -9,31 +9,25 @@ from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
-from kernels.graph import Array
 from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
-from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, check_count, choose
+from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, as_arcs, check_count, choose
 from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet.pages import MAGIC
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
+from pipeline.ingest.formats.parquet.rows import NAME, EdgeColumns, edge_columns
 from pipeline.ingest.formats.parquet.schema import ENCRYPTED
-from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
+from pipeline.ingest.formats.parquet.types import is_text, plain, plain_type
+from pipeline.ingest.values.rejects import Rejected, Rejects
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import LARGEST_GROUP
 
 BATCH = 2**18  # rows
-NAME = TEXT  # the type of ids that are strings
-_AS_ONE = "; write it as one"
 _DAMAGED = "is not a complete Parquet file, or is damaged"
-TypedColumns = dict[str, tuple[str, pa.DataType]]  # a column of the edge list to its name in the file and its type
-_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
 
 
 def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
@@ -44,33 +38,18 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         schema = parquet.schema_arrow
         columns = choose(file, schema.names, graph.columns)
         names = [*columns.names.values()]
-        weight = weight_type(file, schema.field(names[2])) if columns.weighted else None
-        ids = id_type(file, [schema.field(name) for name in names[:2]], graph.ids)
+        chosen = edge_columns(file, schema, columns, graph)
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
         footer = Footer(path, parquet.schema, names, graph.limits)
-    types = {"src": ids, "dst": ids, "weight": weight}
-    chosen = {role: (name, types[role]) for role, name in columns.names.items()}
     metadata = parquet.metadata
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
     as_used = all(kind == plain_type(kind) for kind in (schema.field(name).type for name in names))
-    return EdgeList(
-        _tables(path, parquet, file, chosen, footer), weight, rows=metadata.num_rows,
-        largest={name: footer.largest[of] for name, (of, _) in chosen.items() if of in footer.largest},
-        columns=columns, named=ids == NAME, rereadable=small and as_used and ids != NAME,
-    )  # fmt: skip
-
-
-def id_type(file: str, ends: Sequence[pa.Field], ids: str) -> pa.DataType:
-    """The type of two columns of ids, NAME or int64, if the configuration states `ids`. Raises BadInput."""
-    texts = [is_text(field.type) for field in ends]
-    for field, text in zip(ends, texts, strict=True):
-        if not is_id(field.type) or (text and ids == "integer"):
-            wanted = f"not an integer type{'' if text else ' or string'}"
-            raise BadInput(file, f"column {field.name!r} is {field.type}, {wanted}{_AS_ONE}")
-    if ids != "string" and len(set(texts)) > 1:
-        kinds = " and ".join(f"{field.name!r} is {field.type}" for field in ends)
-        raise BadInput(file, f'column {kinds}; ids = "string" below [graph] reads both as strings')
-    return NAME if ids == "string" or texts[0] else pa.int64()
+    rejects = Rejects(word="row")
+    return as_arcs(EdgeList(
+        _tables(path, parquet, file, chosen, footer, rejects), chosen.weight, rows=metadata.num_rows,
+        largest={role: footer.largest[name] for role, name in chosen.names.items() if name in footer.largest},
+        columns=columns, rejects=rejects, named=chosen.ids == NAME, rereadable=small and as_used and chosen.ids != NAME,
+    ))  # fmt: skip
 
 
 def is_parquet(path: Path, file: str) -> bool:
@@ -84,14 +63,6 @@ def begins_parquet(head: bytes, file: str) -> bool:
     if head.startswith(ENCRYPTED_MAGIC) and b"\0" in head:  # not a text whose first word is PARENT
         raise BadInput(file, ENCRYPTED)
     return FORMAT.matches(head)
-
-
-def weight_type(file: str, field: pa.Field) -> pa.DataType:
-    """The type of weights that a column has. Raises BadInput."""
-    kind = plain_type(field.type)
-    if pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64()):
-        return _SIGNED.get(kind, kind)
-    raise BadInput(file, f"column {field.name!r} is {field.type}; a weight must be an integer, float or double{_AS_ONE}")
 
 
 def _check_size(file: str, size: int, metadata: pq.FileMetaData, schema: pa.Schema, names: list[str], graph: GraphConfig) -> None:
@@ -120,31 +91,42 @@ def width_of(kind: pa.DataType) -> int:
         return 8
 
 
-def _tables(path: Path, parquet: pq.ParquetFile, file: str, columns: TypedColumns, footer: Footer) -> Iterator[pa.Table]:
+def _tables(
+    path: Path, parquet: pq.ParquetFile, file: str, columns: EdgeColumns, footer: Footer, rejects: Rejects
+) -> Iterator[pa.Table]:
     """Yield the rows: row groups on all cores, or small batches one after the other if a row group is large."""
-    metadata, names = parquet.metadata, [name for name, _ in columns.values()]
+    metadata, names = parquet.metadata, [*columns.names.values()]
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     firsts = accumulate(sizes[:-1], initial=0) if sizes else ()
 
-    def read_group(group: tuple[int, int]) -> pa.Table:
+    read_rows = columns.good if rejects.limit else columns.all
+
+    def read_group(group: tuple[int, int]) -> tuple[int, int, pa.Table, list[Rejected]]:
         number, first = group
         with reading(file), pq.ParquetFile(path, metadata=metadata, pre_buffer=False, page_checksum_verification=True) as opened:
             footer.check_pages(number)  # here, because it holds the GIL, which decoding does not
             rows = opened.read_row_group(number, names, use_threads=False)
-            return pa.table({name: column_as(file, rows[of], of, kind, first) for name, (of, kind) in columns.items()})
+            return len(rows), _nulls(rows), *read_rows(rows, first)
 
-    count = 0
+    count, nulls = 0, 0
     with parquet, reading(file):
         if max(sizes, default=0) <= LARGEST_GROUP:
-            for table in map_in_order(read_group, enumerate(firsts), cores()):
-                count += len(table)
+            for rows, nulls_in_group, table, rejected in map_in_order(read_group, enumerate(firsts), cores()):
+                count, nulls = count + rows, nulls + nulls_in_group
+                rejects.add(file, rejected, rows)
                 yield table
         else:
             footer.check_all_pages()
             for batch in parquet.iter_batches(BATCH, columns=names):
-                yield pa.table({name: column_as(file, batch[of], of, kind, count) for name, (of, kind) in columns.items()})
-                count += len(batch)
-        check_rows(count, metadata.num_rows, footer.nulls)
+                table, rejected = read_rows(batch, count)
+                count, nulls = count + len(batch), nulls + _nulls(batch)
+                rejects.add(file, rejected, len(batch))
+                yield table
+        check_rows(count, metadata.num_rows, footer.nulls, nulls)
+
+
+def _nulls(rows: pa.Table | pa.RecordBatch) -> int:
+    return sum(column.null_count for column in rows.columns)
 
 
 def read_columns(path: Path, parquet: pq.ParquetFile, names: Sequence[str], limits: Limits) -> pa.Table:
@@ -155,52 +137,6 @@ def read_columns(path: Path, parquet: pq.ParquetFile, names: Sequence[str], limi
     table = pa.table({name: plain(table[name]) for name in names})
     check_rows(len(table), parquet.metadata.num_rows, footer.nulls, sum(column.null_count for column in table.columns))
     return table
-
-
-def require_no_null(file: str, column: pa.Array | pa.ChunkedArray, name: str, first: int = 0) -> None:
-    """Raise BadInput for the first null; `first` is the number of the column's first row, from 0."""
-    if column.null_count:
-        raise BadInput(file, f"row {first + int(np.argmin(column.is_valid()))}: {name} is null")
-
-
-def require_utf8(file: str, texts: pa.Array | pa.ChunkedArray, name: str, first: int = 0) -> None:
-    """Raise BadInput for the first text that is not UTF-8, which Arrow does not check when it reads Parquet."""
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid:
-        values = texts.cast(NAME).cast(pa.large_binary()).to_pylist()
-        row = next(row for row, value in enumerate(values) if not is_utf8(value))
-        raise BadInput(file, f"row {first + row}: {name} {values[row][:40]!r} is not UTF-8") from None
-
-
-def column_as(
-    file: str, column: pa.Array | pa.ChunkedArray, name: str, kind: pa.DataType, first: int = 0
-) -> pa.Array | pa.ChunkedArray:
-    """Check a column and cast it to `kind`, or leave narrower integers; `first` is the number of its first row, from 0."""
-    column = plain(column)
-    require_no_null(file, column, name, first)
-    if kind == NAME:
-        names = column.cast(kind)
-        if len(names) and pc.min(pc.binary_length(names)).as_py() == 0:
-            raise BadInput(file, f"row {first + pc.index(names, pa.scalar('', kind)).as_py()}: {name} is empty")
-        require_utf8(file, names, name, first)
-        return names
-    if pa.types.is_integer(kind):
-        extremes = pc.min_max(column).as_py()
-        if not len(column) or (extremes["min"] >= 0 and extremes["max"] <= LARGEST):
-            return column if pa.types.is_signed_integer(column.type) else column.cast(kind)
-    values = column.to_numpy()
-    if not (fits := in_range(values)).all():
-        row = int(np.argmin(fits))
-        limit = "0 or more, and finite" if pa.types.is_floating(kind) else f"0..{LARGEST}"
-        raise BadInput(file, f"row {first + row}: {name} {values[row]} is not in {limit}")
-    return column.cast(kind)
-
-
-def in_range(values: Array) -> Array:
-    """Whether each value can be an id or a weight: not negative, finite, and not beyond int64."""
-    fits: Array = (values >= 0) & (np.isfinite(values) if values.dtype.kind == "f" else values <= LARGEST)
-    return fits
 
 
 @contextmanager

@@ -2,12 +2,14 @@
 
 import itertools
 import warnings
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from cupy._array import ndarray
+from cupy._functions import empty
 from cupy.cuda.driver import CUDADriverError
 from tests.emulator.machine.architectures import PORTABLE_CLUSTER, STATIC_BYTES, current
 from tests.emulator.machine.launch import EmulatedFault, Kernel, Module
@@ -112,10 +114,32 @@ class RawModule:
 
 
 class ElementwiseKernel:
-    """Can be constructed, because imported modules do so; its code cannot run here."""
+    """One thread for each element of arrays of one length. Outputs that are not given are made."""
+
+    _TYPES: ClassVar[dict[str, str]] = {
+        "int32": "int", "int64": "long long", "uint32": "unsigned int", "uint64": "unsigned long long",
+        "float32": "float", "float64": "double",
+    }  # fmt: skip
 
     def __init__(self, in_params, out_params, operation, name="kernel", **how):
-        self._name = name
+        given, made = ([one.split() for one in parameters.split(",") if one] for parameters in (in_params, out_params))
+        self._name, self._operation, self._inputs, self._outputs = name, operation, given, made
 
-    def __call__(self, *arguments, **keywords):
-        raise NotImplementedError(f"{self._name}: the emulated GPU cannot run an ElementwiseKernel")
+    @cached_property
+    def _kernel(self) -> RawKernel:
+        parameters = [(self._TYPES[dtype], name) for dtype, name in (*self._inputs, *self._outputs)]
+        arrays = "".join(f"{dtype}* {name}_of, " for dtype, name in parameters)
+        elements = "".join(f"{dtype}& {name} = {name}_of[i]; " for dtype, name in parameters)
+        begin = "const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; if (i >= count) return; "
+        code = f'extern "C" __global__ void {self._name}({arrays}long long count) {{ {begin}{elements}{self._operation} }}'
+        return RawKernel(code, self._name)
+
+    def __call__(self, *arguments):
+        given = [*arguments[: len(self._inputs)]]
+        made = [*arguments[len(self._inputs) :]] or [empty(len(given[0]), dtype) for dtype, _ in self._outputs]
+        for array, (dtype, name) in zip((*given, *made), (*self._inputs, *self._outputs), strict=True):
+            if array.dtype != dtype or len(array) != len(given[0]):
+                raise TypeError(f"{self._name}: {name} is {array.dtype}{list(array.shape)}, not {dtype}[{len(given[0])}]")
+        if len(given[0]):
+            self._kernel((-(-len(given[0]) // 128),), (128,), (*given, *made, np.int64(len(given[0]))))
+        return made[0] if len(made) == 1 else tuple(made)

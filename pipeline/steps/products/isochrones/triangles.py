@@ -1,38 +1,20 @@
-"""Table `isochrone_polygons`: the area within each threshold of each source, for graphs with coordinates.
+"""Triangles of places, and the areas that some of them are.
 
-The vertices are the corners of a Delaunay triangulation of the plane in which longitude is scaled by the cosine of the middle
-latitude. The area of an isochrone is that of the triangles whose three corners are within the threshold, but for those with a
-side of more than LONGEST times the median side, which lead over water or beyond the network's edge. `globe` has the triangles of
-networks around a pole or on both sides of the 180th meridian.
+The places are the corners of a Delaunay triangulation of the plane in which longitude is scaled by the cosine of the middle
+latitude. Triangles with a side of more than LONGEST times the median side lead over water or beyond the network's edge. `globe`
+has the triangles of networks around a pole or on both sides of the 180th meridian.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from struct import pack
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
-from kernels.gpu.loader import to_host
-from kernels.graph import Array, Graph
-from kernels.trees import Trees
-from pipeline.config.products.isochrones import IsochronesConfig
-from pipeline.steps.products import globe
-from pipeline.steps.products.isochrones import require_isochrones, sources_of, thresholds_of
-from pipeline.steps.products.sweeping import Sweeps
-from pipeline.steps.products.tabulating import write_files
-from pipeline.steps.runtime import Runtime
-from pipeline.store.facts import GraphFacts
-from pipeline.store.manifest import Folder, make
-from pipeline.tables import files as tables
-from pipeline.tables.points import sorted_coordinates
-from pipeline.tables.row_lookup import rows_of
+from kernels.graph import Array
+from pipeline.steps.products.isochrones import globe
 
-STEP = "isochrone_polygons"  # and the table
 LONGEST = 20.0
-_SOURCES_PER_FILE = 256  # an area may take as much memory as a table of all vertices
 _MULTIPOLYGON, _POLYGON, _LITTLE_ENDIAN = 6, 3, 1
 
 
@@ -88,34 +70,6 @@ class Triangles:
         return ring
 
 
-@dataclass(frozen=True)
-class _Polygons:
-    sweeps: Sweeps
-    schema: pa.Schema
-    thresholds: Array
-    coordinates: pa.Table
-    edges: str  # digest of the edge list, which has the coordinates
-
-    def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        triangles, rows, begins = graph.derived.get((_Polygons, self.edges), lambda: self._triangulate(graph))
-        for source, distances in zip(ids.tolist(), trees.distances, strict=True):
-            distances_of_corners = to_host(distances[rows])
-            within = [(distances_of_corners >= 0) & (distances_of_corners <= threshold) for threshold in self.thresholds]
-            areas = [triangles.area(np.logical_or.reduceat(reached, begins) if len(begins) else reached) for reached in within]
-            columns = [pa.array(np.full(len(areas), source)), pa.array(self.thresholds), pa.array(areas, pa.binary())]
-            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-    def _triangulate(self, graph: Graph) -> tuple[Triangles, Array, Array]:
-        """The triangles of the places where vertices are, the rows of these vertices, and where those of each place begin."""
-        rows = to_host(rows_of(graph, self.coordinates["vertex"].to_numpy()))
-        places = np.stack([self.coordinates[name].to_numpy() for name in ("x", "y")], axis=1)[rows >= 0]
-        places = globe.canonical(places) if globe.is_round(places) else places
-        _, first, at = np.unique(places, axis=0, return_index=True, return_inverse=True)
-        order = np.argsort(first[at.ravel()], kind="stable")  # places in the order of their first vertices
-        begins = np.flatnonzero(np.diff(first[at.ravel()][order], prepend=-1))
-        return triangulate(places[np.sort(first)]), rows[rows >= 0][order], begins
-
-
 def triangulate(places: Array) -> Triangles:
     """Triangles of different places, longitude and latitude float64 [P, 2]; none where all are on a line."""
     from scipy.spatial import Delaunay, QhullError
@@ -139,27 +93,6 @@ def _are_short(sides: Array) -> Array:
     longest = LONGEST * np.median(sides) if len(sides) else 0.0
     short: Array = sides.max(axis=1, initial=0) <= longest
     return short
-
-
-def tabulate_polygons(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
-    """Write the area within each threshold of each source; of a source without a triangle it is null.
-
-    The folder is `work / "isochrone_polygons"`. Returns and raises as `tabulate_isochrones`, and raises BadConfig for a graph
-    without coordinates, and TooLarge as `require_disk`.
-    """
-    require_isochrones(edges, graph, config)
-    coordinates = sorted_coordinates(edges)
-    assert coordinates is not None
-    facts, thresholds = GraphFacts.of(graph), thresholds_of(config, graph)
-    schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Polygons(sources_of(config, edges, graph, runtime), schema, thresholds, coordinates, edges.digest)
-
-    def write(folder: Path) -> dict[str, Any]:
-        swept = write_files(folder, product, tables.keys(STEP), _SOURCES_PER_FILE, runtime)
-        return swept.facts(product.sweeps.count, runtime.backend).stored()
-
-    parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist()}
-    return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
 
 
 def _simple(ring: list[int]) -> Iterator[list[int]]:

@@ -1,23 +1,24 @@
-"""Tables `isochrones` and `isochrone_vertices`: what is within given distances of each source."""
+"""Tables `isochrones` and `isochrone_vertices`: what is within given distances of each source.
 
-from collections.abc import Iterator, Sequence
+`sums` has the sums over what is within, `access` those over the sources that a vertex is within, `polygons` the areas.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, Graph
-from kernels.reductions import Digits, digits_of, within
 from kernels.trees import Trees
 from pipeline.config.model import LARGEST
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
-from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import require_memory
+from pipeline.steps.products.isochrones.sums import RULE, Catchment, DecayedSums, ExactSums, SumColumns, decay_of
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files, write_rows
 from pipeline.steps.products.vertices import read_vertices
@@ -25,33 +26,15 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
-from pipeline.store.vertices import open_vertices
-from pipeline.suggestions import did_you_mean
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
-from pipeline.tables.points import COORDINATES, NODES
-from pipeline.tables.row_lookup import positions_in
+from pipeline.tables.points import COORDINATES
 
 STEP = "isochrones"  # and the table
 VERTICES = "isochrone_vertices"
+RATIO = "supply_ratio"  # the column
 _SOURCES_PER_FILE = 256  # of vertices
 _COPIES = 3  # of all counts and sums, in memory: as they arrive, as a table, and as what a task has just sent
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """A column of the table of nodes as integers, whose sums are exact."""
-
-    name: str
-    columns: Array  # int64 [n, V]: integers, or the digits of floats; in the order of the graph's rows
-    digits: Digits | None  # of floats; None for integers
-
-    def sums_of(self, sums: Array) -> Array:
-        """The sums [k] of the attribute by those of its columns, int64 [k, n]."""
-        if self.digits:
-            return self.digits.floats(sums)
-        integers: Array = sums[:, 0]
-        return integers
 
 
 @dataclass(frozen=True)
@@ -59,27 +42,18 @@ class _Isochrones:
     sweeps: Sweeps
     schema: pa.Schema
     thresholds: Array
-    attributes: Sequence[Attribute]
-    edges: str  # digest of the edge list, which has the attributes
+    sums: SumColumns
+    catchment: Catchment | None
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
-        columns = graph.derived.get(self._key, lambda: self._columns(graph))
-        sums = to_host(within(trees.distances, self.thresholds, columns)).reshape(len(ids) * len(self.thresholds), -1)
-        made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), sums[:, 0]]
-        first = 1
-        for attribute in self.attributes:
-            made.append(attribute.sums_of(sums[:, first : first + len(attribute.columns)]))
-            first += len(attribute.columns)
-        yield pa.RecordBatch.from_arrays([pa.array(column) for column in made], schema=self.schema)
-
-    @property
-    def _key(self) -> tuple[object, ...]:
-        return _Isochrones, self.edges, *(attribute.name for attribute in self.attributes)
-
-    def _columns(self, graph: Graph) -> Array:
-        backend: Backend = "cpu" if isinstance(graph.ids, np.ndarray) else "gpu"
-        columns = [np.empty((0, graph.num_vertices), np.int64), *(attribute.columns for attribute in self.attributes)]
-        return bring(np.concatenate(columns), backend)
+        counts, *sums = self.sums.of(graph, trees.distances, self.thresholds)
+        made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), counts.ravel()]
+        arrays = [pa.array(column) for column in made]
+        if self.catchment:
+            ratios = self.catchment.ratios(graph, trees, self.thresholds).ravel()
+            arrays.append(pa.array(ratios, mask=np.isnan(ratios)))
+        arrays += [pa.array(column.ravel()) for column in sums]
+        yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 @dataclass(frozen=True)
@@ -100,7 +74,8 @@ class _Reached:
 
 def sources_of(config: IsochronesConfig, edges: Folder, graph: Folder, runtime: Runtime) -> Sweeps:
     """The sources of isochrones. Raises as `read_vertices`."""
-    return Sweeps(graph, read_vertices(config.sources, edges, graph, runtime) if config.sources else None)
+    sources = read_vertices(config.sources, edges, graph, runtime) if config.sources else None
+    return Sweeps(graph, sources, towards=config.direction == "to")
 
 
 def thresholds_of(config: IsochronesConfig, graph: Folder) -> Array:
@@ -120,10 +95,18 @@ def thresholds_of(config: IsochronesConfig, graph: Folder) -> Array:
 def require_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig) -> None:
     """Raise BadConfig for thresholds, columns, their values or areas that the graph cannot have, before anything is searched."""
     thresholds_of(config, graph)
-    for name in config.sums:
-        _attribute(edges, graph, name)
+    _sums_of(edges, graph, config)
+    Catchment.of(edges, graph, config)
     if config.polygons and COORDINATES not in edges.manifest.files:
         raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
+
+
+def _sums_of(edges: Folder, graph: Folder, config: IsochronesConfig) -> SumColumns:
+    """The sums of a configuration. Raises BadConfig."""
+    for name in config.sums:
+        if name in {column.name for column in TABLES[STEP]}:
+            raise BadConfig(f"isochrones.sums: {name!r} is the name of another column of table {STEP}")
+    return (ExactSums if config.decay == "cumulative" else DecayedSums).of_columns(edges, graph, config)
 
 
 def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
@@ -141,21 +124,32 @@ def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, 
         TooLarge: Memory does not hold the table.
     Otherwise as `read_vertices` and `tabulate_closeness`.
     """
-    facts, thresholds = GraphFacts.of(graph), thresholds_of(config, graph)
-    attributes = [_attribute(edges, graph, name) for name in config.sums]
-    plain = tables.schema(STEP, facts.weight, 0, facts.measure)
-    sums = [pa.field(one.name, pa.int64() if one.digits is None else pa.float64(), nullable=False) for one in attributes]
-    schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
-    product = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, attributes, edges.digest)
+    thresholds, sums = thresholds_of(config, graph), _sums_of(edges, graph, config)
+    catchment, schema = Catchment.of(edges, graph, config), _schema(graph, config, sums)
+    product = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, sums, catchment)
     rows = product.sweeps.count * len(thresholds)
     require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
-        return swept.facts(product.sweeps.count, runtime.backend).stored()
+        recounted = [RULE] if catchment or isinstance(sums, DecayedSums) else []
+        return swept.facts(product.sweeps.count, runtime.backend, more=recounted).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(config.sums)}
+    parameters |= {"direction": config.direction, "supply": config.supply, "demand": config.demand, **vars(decay_of(config))}
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
+
+
+def _schema(graph: Folder, config: IsochronesConfig, sums: SumColumns) -> pa.Schema:
+    """The columns of the table, and the units of those that are weighted."""
+    facts, units = GraphFacts.of(graph), dict[str, str]()
+    plain = tables.schema(STEP, facts.weight, 0, facts.measure)
+    if config.supply:
+        units[RATIO] = f"{config.supply} for each of {config.demand} within the threshold{sums.weighted}"
+    if sums.weighted:
+        units |= {field.name: f"sum over the vertices within the threshold{sums.weighted}" for field in sums.fields}
+    fields = [field for field in plain if config.supply or field.name != RATIO]
+    return tables.stating(tables.of_fields([*fields, *sums.fields]).with_metadata(plain.metadata), units)
 
 
 def tabulate_reached(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Folder:
@@ -171,41 +165,5 @@ def tabulate_reached(edges: Folder, graph: Folder, config: IsochronesConfig, run
         swept = write_files(folder, product, tables.keys(VERTICES), _SOURCES_PER_FILE, runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
-    parameters = {"sources": product.sweeps.parameter, "threshold": threshold}
+    parameters = {"sources": product.sweeps.parameter, "threshold": threshold, "direction": config.direction}
     return make(runtime.work / VERTICES, VERTICES, {"graph": graph.digest}, parameters, write)
-
-
-def _require_numbers(edges: Folder, name: str) -> None:
-    """Raise BadConfig unless the table of nodes has a column of numbers of this name."""
-    schema = pq.read_schema(edges.path / NODES) if NODES in edges.manifest.files else pa.schema([])
-    known = schema.names[1:]
-    if name not in known:
-        has = f"has the columns {', '.join(known)}" if known else "is missing: name it by `nodes` below [graph]"
-        raise BadConfig(f"isochrones.sums: {name!r}: the table of nodes {has}{did_you_mean(name, known)}")
-    if name in {column.name for column in TABLES[STEP]}:
-        raise BadConfig(f"isochrones.sums: {name!r} is the name of another column of table {STEP}")
-    kind = schema.field(name).type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise BadConfig(f"isochrones.sums: column {name!r} is {kind}, not numbers")
-
-
-def _attribute(edges: Folder, graph: Folder, name: str) -> Attribute:
-    _require_numbers(edges, name)
-    table = pq.read_table(edges.path / NODES, columns=["vertex", name], page_checksum_verification=True)
-    column = table[name].combine_chunks()
-    ids, rows_by_id, _, _ = open_vertices(graph)
-    floats, unsigned = pa.types.is_floating(column.type), pa.types.is_unsigned_integer(column.type)
-    wide = pa.float64() if floats else pa.uint64() if unsigned else pa.int64()
-    values = np.zeros(len(ids), dtype_of(wide))
-    positions, of_graph = positions_in(ids[rows_by_id], table["vertex"].to_numpy())
-    values[rows_by_id[positions[of_graph]]] = column.fill_null(0).cast(wide).to_numpy()[of_graph]
-    if floats and not np.isfinite(values).all():
-        raise BadConfig(f"isochrones.sums: column {name!r} has {values[~np.isfinite(values)][0]}")
-    with np.errstate(over="ignore"):
-        most = np.abs(values).sum() if floats else sum(map(abs, map(int, values[values != 0])))
-    if most > (limit := float(np.finfo(np.float64).max) if floats else LARGEST):
-        raise BadConfig(f"isochrones.sums: column {name!r}: the sum of its values without their signs exceeds {limit}")
-    if not floats:
-        return Attribute(name, values[np.newaxis].astype(np.int64), None)
-    digits = digits_of(values)
-    return Attribute(name, digits.columns, digits)

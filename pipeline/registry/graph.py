@@ -1,0 +1,23 @@
+"""The tables of the stored graph itself, which need no answer of a stage."""
+
+from kernels.algorithm import Column
+from pipeline.registry.entries import GraphTable
+
+_ALL = (
+    GraphTable(
+        name="arcs",
+        step="pipeline.steps.derived.arcs:tabulate_arcs",
+        columns=(
+            Column("src", "int64", "external id", key=True),
+            Column("dst", "int64", "external id", key=True),
+            Column("parallel", "int64", "number among the parallel arcs, by weight, from 0", key=True),
+            Column("weight", "weight", "the source's own"),
+            Column("geometry", "binary", "the line from src to dst, as WKB", "src or dst has no coordinates"),
+        ),
+        geometry=("LineString", "MultiLineString"),  # the second of arcs across the 180th meridian
+        proof="each row checked against the in-arcs of the proved graph, all are there",
+        report="pipeline.report.arcs:show",
+        by_default=1_000_000,
+    ),
+)
+GRAPH_TABLES = {table.name: table for table in _ALL}

@@ -1,0 +1,58 @@
+"""Columns of the table of nodes that products count with: numbers of the graph's vertices, in the order of its rows."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline.errors import BadConfig
+from pipeline.store.arrays import dtype_of
+from pipeline.store.manifest import Folder
+from pipeline.store.vertices import ids_of
+from pipeline.suggestions import did_you_mean
+from pipeline.tables.points import NODES
+from pipeline.tables.row_lookup import positions_in
+
+
+def require_column(edges: Folder, key: str, name: str) -> pa.DataType:
+    """The type of a column of the table of nodes, which `key` names. Raises BadConfig if there is none."""
+    schema = pq.read_schema(edges.path / NODES) if NODES in edges.manifest.files else pa.schema([])
+    known = schema.names[1:]
+    if name not in known:
+        has = f"has the columns {', '.join(known)}" if known else "is missing: name it by `nodes` below [graph]"
+        raise BadConfig(f"{key}: {name!r}: the table of nodes {has}{did_you_mean(name, known)}")
+    return schema.field(name).type
+
+
+def of_rows(edges: Folder, graph: Folder, name: str) -> tuple[pa.Array, Array]:
+    """The values of a column [V], null where a vertex has none, and which of them are stated, bool [V]."""
+    table = pq.read_table(edges.path / NODES, columns=["vertex", name], page_checksum_verification=True)
+    ids, _ = ids_of(graph)
+    positions, of_graph = positions_in(table["vertex"].to_numpy(), ids)
+    values = table[name].combine_chunks().take(pa.array(positions, mask=~of_graph))
+    return values, values.is_valid().to_numpy(zero_copy_only=False)
+
+
+def numbers_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
+    """The numbers of a column, which `key` names: int64, uint64 or float64 [V]; a missing value is 0.
+
+    Raises BadConfig if there is no such column, or if one of its values is not a finite number.
+    """
+    kind = require_column(edges, key, name)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise BadConfig(f"{key}: column {name!r} is {kind}, not numbers")
+    floats, unsigned = pa.types.is_floating(kind), pa.types.is_unsigned_integer(kind)
+    wide = pa.float64() if floats else pa.uint64() if unsigned else pa.int64()
+    column, _ = of_rows(edges, graph, name)
+    values: Array = column.fill_null(0).cast(wide).to_numpy().astype(dtype_of(wide))
+    if floats and not np.isfinite(values).all():
+        raise BadConfig(f"{key}: column {name!r} has {values[~np.isfinite(values)][0]}")
+    return values
+
+
+def amounts_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
+    """The numbers of a column as float64 [V], as `numbers_of`, of which none is negative. Raises BadConfig."""
+    values = numbers_of(edges, graph, key, name)
+    if len(values) and values.min() < 0:
+        raise BadConfig(f"{key}: column {name!r} has {values.min()}, which must not be negative")
+    return values.astype(np.float64)

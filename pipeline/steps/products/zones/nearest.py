@@ -1,0 +1,73 @@
+"""Table `nearest_zones`: how far the vertices of each zone are from their nearest facilities."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import UNREACHED, Array
+from kernels.reductions.groups import GroupSums
+from pipeline.config.products.nearest import NearestConfig
+from pipeline.runtime.memory import require_memory
+from pipeline.steps.products.nearest import tabulate_nearest
+from pipeline.steps.products.zones import Zones, parameters, schema_of, write_zones
+from pipeline.steps.runtime import Runtime
+from pipeline.store.arrays import dtype_of
+from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.products import ProductFacts
+from pipeline.store.manifest import Folder, make
+from pipeline.store.vertices import ids_of
+from pipeline.tables import files as tables
+
+STEP = "nearest_zones"  # and the table
+
+
+def require_zones(edges: Folder, graph: Folder, config: NearestConfig) -> None:
+    """Raise BadConfig for columns that the table of nodes cannot have, before anything is searched."""
+    if config.zone:
+        _zones_of(edges, graph, config)
+
+
+def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runtime) -> Folder:
+    """Write the least and the mean distance of the vertices of each zone, for each rank of table `nearest`.
+
+    Args:
+        edges: The edge list, which has the table of nodes.
+        runtime: The folder is `work / "nearest_zones"`; table `nearest` is made if it is not there.
+
+    Returns:
+        The table. Sums are added in the order of the vertices, see `kernels.reductions.groups`. Facts: those of table `nearest`.
+
+    Raises as `tabulate_nearest`, and BadConfig as `require_zones`.
+    """
+    nearest, zones, facts = tabulate_nearest(edges, graph, config, runtime), _zones_of(edges, graph, config), GraphFacts.of(graph)
+    schema = schema_of(STEP, facts.weight, facts.measure, zones, bool(config.zone_weight))
+    ranks = config.count
+    require_memory(f"{STEP}: {len(zones):,} zones with {ranks:,} ranks", zones.memory_for(len(zones) * ranks), "cpu")
+
+    def write(folder: Path) -> dict[str, Any]:
+        known = _known(graph, nearest, zones, ranks, dtype_of(schema.field("min").type))
+        numbers = np.arange(len(zones) * ranks)
+        columns = [zones.names.take(pa.array(numbers // ranks)), pa.array(numbers % ranks + 1)]
+        rows = write_zones(folder, schema, columns, known, {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]})
+        return ProductFacts.of(nearest).model_copy(update={"rows": rows}).stored()
+
+    inputs = {"edges": edges.digest, "graph": graph.digest, "nearest": nearest.digest}
+    return make(runtime.work / STEP, STEP, inputs, parameters(config.zone, config.zone_weight), write)
+
+
+def _zones_of(edges: Folder, graph: Folder, config: NearestConfig) -> Zones:
+    assert config.zone
+    return Zones.of(edges, graph, ("nearest.zone", "nearest.zone_weight"), config.zone, config.zone_weight)
+
+
+def _known(graph: Folder, nearest: Folder, zones: Zones, ranks: int, kind: Any) -> GroupSums:
+    """What is known of each zone and rank, by the rows of table `nearest`."""
+    known, (ids, rows_by_id) = GroupSums.empty((len(zones) * ranks,), kind), ids_of(graph)
+    ascending = ids[rows_by_id]
+    table = tables.read(nearest.path, ["vertex", "rank", "distance"])
+    rows = rows_by_id[np.searchsorted(ascending, table["vertex"].to_numpy())]
+    distances: Array = table["distance"].combine_chunks().fill_null(UNREACHED).to_numpy()
+    known.add(distances, zones.numbers[rows] * ranks + table["rank"].to_numpy() - 1, zones.weights[rows])
+    return known

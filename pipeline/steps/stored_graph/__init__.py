@@ -1,0 +1,107 @@
+"""The stored graph that a user names: that of a published run, or one that is laid out from a graph file or a TOML file."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipeline.cluster.start import started
+from pipeline.config.effects import require_effect
+from pipeline.config.loading import load_run, run_config
+from pipeline.config.model import Snap
+from pipeline.config.products import GraphOptions
+from pipeline.config.run import RunConfig, output_folder, workplace
+from pipeline.errors import BadConfig
+from pipeline.ingest import ingest
+from pipeline.runtime.backend import choose
+from pipeline.steps.layout import lay_out, suited
+from pipeline.steps.runtime import Runtime
+from pipeline.store.deltas import EDGES, GRAPHS
+from pipeline.store.edges import HeldEdges
+from pipeline.store.manifest import Folder, check, find
+from pipeline.store.workspace import find_run, shared_workspace
+
+Tables = Mapping[str, Mapping[str, Any]]
+
+
+class StoredGraph(NamedTuple):
+    """An edge list, and the stored graph that was made from it or from changes to it."""
+
+    edges: Folder
+    graph: Folder
+
+
+@contextmanager
+def stored_graph(
+    target: str, options: GraphOptions, snap: Snap | None = None, tables: Tables | None = None
+) -> Iterator[tuple[StoredGraph, Runtime]]:
+    """The graph of a run's folder or output URL, of the TOML file of a run or a graph, or of a graph file, and where to compute.
+
+    What is derived from it, and the graph itself unless it is a run's, is kept in a folder below the user's cache, of which the
+    block has exclusive use.
+
+    Args:
+        tables: Keys of the tables `[graph]` and `[layout]` that replace those of a TOML file, or describe a graph file.
+
+    Raises:
+        BadConfig: A configuration is wrong, there is no such run or no longer its graph, or the user's cache is not writable.
+        BadInput, OSError, TooLarge, ...: As `ingest` and `lay_out`.
+    """
+    backend, folder, runs = choose(options.backend), workplace(str(Path(target).absolute())), folder_of(target)
+    _require_writable(folder.parent)
+    with started(options.cluster, backend) as cluster:
+        named = graph_of_run(runs) if runs else _config_of(target, folder, tables or {})
+        with shared_workspace(folder) as work:
+            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=snap or Snap())
+            yield named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options), runtime
+
+
+def folder_of(target: str) -> Path | None:
+    """The folder that a target names, also by the URL of an output; None if it names a file."""
+    folder = output_folder(Path(target))
+    return folder if folder.is_dir() else None
+
+
+def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
+    """The graph of the run that a path names. Raises BadConfig if it is no longer there, and Damaged.
+
+    Args:
+        unread: A pattern of files of the edge list whose digests are not checked.
+    """
+    run = find_run(path)
+    steps = run.path.parents[1] / "steps"
+    edges = find((steps / name for name in EDGES), run.manifest.inputs["edges"], checked=False)
+    graph = find((steps / name for name in GRAPHS), run.manifest.inputs["graph"])
+    if edges is None or graph is None:
+        lost = steps / ("edges" if edges is None else "graph")
+        raise BadConfig(
+            f"{lost}: is not there, or a later run has replaced it; name the graph's file, or run the configuration again"
+        )
+    check(edges, unread)
+    return StoredGraph(edges, graph)
+
+
+def _config_of(target: str, folder: Path, tables: Tables) -> RunConfig:
+    if target.endswith(".toml"):
+        return load_run(Path(target), tables, default_output=folder)
+    graph = {"source": target, **tables.get("graph", {})}
+    config = run_config("options", **{**tables, "graph": graph}, output=folder)
+    require_effect("options", config)
+    return config
+
+
+def _laid_out(config: RunConfig, runtime: Runtime, options: GraphOptions) -> StoredGraph:
+    edges = ingest(config.graph, runtime.work, runtime.held_edges, options.cluster.elsewhere, reject=config.reject.limit)
+    return StoredGraph(edges, lay_out(edges, suited(config.layout, edges, runtime.cluster.shards), runtime))
+
+
+def _require_writable(home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        writable = os.access(home, os.W_OK | os.X_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        kept = "what is derived from graphs is kept there"
+        raise BadConfig(f"{home}: is not writable, and {kept}; name another folder in the environment variable XDG_CACHE_HOME")
