@@ -165,7 +165,7 @@ def _custom(table: Folder, shown: Result) -> dict[str, Any]:
     return {
         "name": tables.table_of(table.manifest.step),
         "step": table.manifest.step,
-        "title": f"stage of {Path(facts.program).name}",
+        "title": f"stage of {Path(facts.file).name}",
         "answer": facts,
         "seconds": table.manifest.seconds,
         "proof": proof_of_custom(table),

@@ -4,7 +4,7 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from pipeline.config.model import LARGEST, File, Model, once
 
@@ -20,6 +20,15 @@ def _is_a_name(value: str) -> str:
     if not _NAME.fullmatch(value):
         raise ValueError("must be a lower-case letter, and up to 39 lower-case letters, digits and underscores")
     return value
+
+
+def _of_pairs(value: Any) -> Any:
+    """Columns as a manifest has them."""
+    return dict(value) if isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in value) else value
+
+
+# In a manifest, whose objects are sorted, columns are pairs, so that a run that is made from it writes them in the same order.
+_AS_PAIRS = PlainSerializer(lambda columns: [[*pair] for pair in columns.items()], when_used="json")
 
 
 def _are_columns(values: dict[str, str]) -> dict[str, str]:
@@ -72,9 +81,9 @@ class CustomConfig(Model):
     file: File = Field(examples=["influence.py"])
     # The columns after `vertex`, with their types. An entry of type `vertex` is the row of a vertex, or -1 for none; the table
     # has its external id.
-    columns: Annotated[dict[str, ColumnType], Field(min_length=1), AfterValidator(_are_columns)] = Field(
-        examples=[{"score": "float64"}]
-    )
+    columns: Annotated[
+        dict[str, ColumnType], Field(min_length=1), AfterValidator(_are_columns), BeforeValidator(_of_pairs), _AS_PAIRS
+    ] = Field(examples=[{"score": "float64"}])
     # What `solve` and `certify` get as `options`.
     options: Annotated[dict[str, Any], AfterValidator(_are_options), WithJsonSchema({"type": "object"})] = Field(
         default={}, examples=[{"rounds": 10}]

@@ -17,9 +17,10 @@ from pipeline.tables import files as tables
 def show(custom: Folder, context: ReportContext) -> ProductPart:
     """The file, how many vertices the other columns name, and the vertices of the highest values."""
     facts, table, name = CustomFacts.of(custom), tables.read(custom.path), tables.table_of(custom.manifest.step)
-    title = f"{name}, a stage of {Path(facts.program).name}"
-    result = Result(title, "; ".join([counted(len(table), "row"), *_counts(table, facts.columns)]))
-    numbers = [column for column, kind in facts.columns.items() if kind not in ("vertex", "bool")]
+    title = f"{name}, a stage of {Path(facts.file).name}"
+    kinds = {column: facts.columns[column] for column in table.schema.names if column in facts.columns}  # in their order
+    result = Result(title, "; ".join([counted(len(table), "row"), *_counts(table, kinds)]))
+    numbers = [column for column, kind in kinds.items() if kind not in ("vertex", "bool")]
     for column in numbers:
         finite = table.select(["vertex", column]).filter(pc.is_finite(table[column]))
         if not len(finite):
@@ -40,9 +41,9 @@ def _counts(table: pa.Table, columns: Mapping[str, str]) -> Iterator[str]:
     """What columns of truth values and of vertices have."""
     for column, kind in columns.items():
         if kind == "bool":
-            yield f"{column} for {pc.sum(table[column]).as_py() or 0:,}"
+            yield f"{column} is true in {pc.sum(table[column]).as_py() or 0:,}"
         elif kind == "vertex":
-            yield f"{counted(pc.count_distinct(table[column]).as_py(), 'vertex', 'vertices')} in {column}"
+            yield f"{column} has {counted(pc.count_distinct(table[column]).as_py(), 'vertex', 'vertices')}"
 
 
 def _best(table: str, column: str, first: pa.Table, some: bool) -> Top:

@@ -50,12 +50,13 @@ class UserProgram:
             called: Callable[..., Any] | None = getattr(self._module(), function, None)
             if not callable(called):
                 raise BadInput(self.file, f"defines no function {function}")
-            returned = called(graph, *arguments)
-            if is_cupy(graph):
-                from kernels.library.operators.gpu.compiled import check
+            try:
+                return called(graph, *arguments)
+            finally:
+                if is_cupy(graph):
+                    from kernels.library.operators.gpu.compiled import check
 
-                check()  # an operator that returns nothing does not wait for the GPU
-            return returned
+                    check()  # an operator that returns nothing does not wait for the GPU, and its error came before others
         except (GraphmillError, MemoryError):
             raise
         except UserFunctionError as error:

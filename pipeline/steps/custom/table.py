@@ -64,9 +64,9 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         ClusterLost: As `cluster.map`.
     """
     program = require_custom(custom)
-    code = _code(program)
+    where = str(Path(program.file).absolute())
     # The backend: nothing forces a user's function to give the same bytes on both.
-    parameters = {**custom.model_dump(exclude={"file"}), "program": program.sha256, "backend": runtime.backend}
+    parameters = custom.model_dump(mode="json") | {"file": where, "sha256": program.sha256, "backend": runtime.backend}
 
     def write(folder: Path) -> dict[str, Any]:
         seconds, rows, written = _only(runtime, program, partial(_solve, graph, program, custom, attempts_beside(folder)))
@@ -76,13 +76,12 @@ def tabulate_custom(graph: Folder, custom: CustomConfig, runtime: Runtime) -> Fo
         rules = _rules_after(graph, program, custom, folder, runtime)
         proof = CheckFacts(rules=rules, seconds=round(time.perf_counter() - started, 6))
         return CustomFacts(
-            backend=runtime.backend, seconds=seconds, rows=rows,
-            program=str(Path(program.file).absolute()), sha256=program.sha256,
+            backend=runtime.backend, seconds=seconds, rows=rows, file=where, sha256=program.sha256,
             columns=dict(custom.columns), options=custom.options, proof=proof, proved=program.proof_on(runtime.backend),
         ).stored()  # fmt: skip
 
     step = CUSTOM + custom.name
-    return make(runtime.work / step, step, {"graph": graph.digest}, parameters, write, code)
+    return make(runtime.work / step, step, {"graph": graph.digest}, parameters, write, _code(program))
 
 
 def _code(program: UserProgram) -> Code:

@@ -130,4 +130,4 @@ def proof_of_custom(table: Folder) -> ProofFacts | None:
 def custom_facts_of(table: Folder) -> CustomStageFacts:
     """How the manifest of a run describes a user's stage."""
     facts = CustomFacts.of(table)
-    return CustomStageFacts(file=facts.program, sha256=facts.sha256, options=facts.options, proved=facts.proved)
+    return CustomStageFacts(file=facts.file, sha256=facts.sha256, options=facts.options, proved=facts.proved)

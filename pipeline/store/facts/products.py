@@ -33,8 +33,8 @@ class CustomFacts(ComputedFacts):
     """A table of a stage that a user wrote, see `pipeline.steps.custom`."""
 
     rows: int
-    program: str  # the file
-    sha256: str  # of its text
+    file: str  # the program's absolute path
+    sha256: str  # of its bytes
     columns: dict[str, str]  # types by names, as the configuration has them
     options: dict[str, Any]
     proof: CheckFacts

@@ -15,7 +15,7 @@ from tests.cluster.local.test_local import few_rows, grid  # noqa: F401
 
 PROGRAM = """\
 import os
-from kernels.library.operators import Frontier, compute
+from graphmill import Frontier, compute
 import numpy as np
 
 def solve(graph, options):

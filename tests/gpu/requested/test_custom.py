@@ -72,5 +72,10 @@ def test_an_error_of_an_operator_that_nobody_waited_for_names_its_line(tmp_path)
     project = write(tmp_path, PROGRAM.replace("    return {", "    compute(rows, beyond)\n    return {").replace(
         "    compute(rows, count)", "    def beyond(row):\n        degrees[row + 4] = 0\n\n    compute(rows, count)"
     ))  # fmt: skip
-    with pytest.raises(BadInput, match=r"around.py: line 20: index 7 is not in 0..6, the entries of degrees"):
+    refused = r"around.py: line 20: index 7 is not in 0..6, the entries of degrees .*; row 3 is vertex \d+"
+    with pytest.raises(BadInput, match=refused):
+        published(project, backend="gpu")
+    program = tmp_path / "around.py"
+    program.write_text(program.read_text().replace("    return {", "    1 / 0\n    return {"))  # which fails after the operator
+    with pytest.raises(BadInput, match=refused):
         published(project, backend="gpu")

@@ -63,7 +63,7 @@ def test_the_manifest_says_what_made_the_table_and_that_it_is_not_proved(first, 
 
 def test_the_report_shows_the_table_and_its_query(first):
     text, page = ((first.path / name).read_text() for name in ("report.md", "report.html"))
-    assert "around, a stage of around.py" in text and "7 rows; is\\_end for 1; 4 vertices in first" in text
+    assert "around, a stage of around.py" in text and "7 rows; is\\_end is true in 1; first has 4 vertices" in text
     assert "tables proved: 2 of 4; " in text and "around: not proved" in text and "<p>Not proved.</p>" in page
     queries = [block.partition("```")[0] for block in text.split("```sql\n")[1:] if "/around/" in block]
     assert len(queries) == 4
@@ -140,6 +140,28 @@ def certify(graph, answer, options):
     run = published(project)
     assert run.facts["custom"]["around"]["options"]["names"] == ["a", "b"]
     assert rows_of(run) == expected(edges, 2)
+
+
+def test_a_run_of_changes_has_the_tables_of_a_run_over_the_changed_source(tmp_path):
+    """The manifest, whose objects are sorted, has its configuration; the columns keep their order."""
+    write(tmp_path)
+    before = published(tmp_path / "own.toml")
+    (tmp_path / "changes.csv").write_text("op,src,dst\ninsert,3,7\n")
+    done = graphmill("change", "out", "changes.csv", cwd=tmp_path)
+    assert done.returncode == 0 and "every answer of the other stages proved; around: not proved" in done.stdout
+    changed = open_run(tmp_path / "out" / "latest")
+    assert changed.path != before.path and rows_of(changed) == expected([*EDGES, (3, 7)])
+    assert tables.read(changed.path / "around").schema.names == ["vertex", *COLUMNS]
+    write(tmp_path, columns=dict(reversed(COLUMNS.items())))
+    assert tables.read(published(tmp_path / "own.toml").path / "around").schema.names == ["vertex", *reversed(COLUMNS)]
+
+
+def test_the_link_is_the_same_from_another_folder(tmp_path):
+    write(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    assert "latest names it" in graphmill("run", "own.toml", cwd=tmp_path).stderr
+    done = graphmill("run", "../own.toml", "--stages", "wcc,scc", cwd=tmp_path / "elsewhere")
+    assert "latest names it" in done.stderr, done.stderr
 
 
 TASKS = [("dig", "pour"), ("pour", "walls"), ("dig", "pipes"), ("pipes", "walls"), ("walls", "roof")]
