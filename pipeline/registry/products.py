@@ -119,6 +119,7 @@ _ALL = (
                 title="Access to what sources supply",
                 switch="supply",
                 step="pipeline.steps.products.isochrones.access:tabulate_access",
+                report="pipeline.report.products.isochrone_access:show",
                 values=lambda config, trees, vertices, _: 3 * vertices * len(config.thresholds),
                 columns=(VERTEX, _THRESHOLD, Column("access", "float64", "supply for each unit of demand")),
             ),
@@ -134,6 +135,7 @@ _ALL = (
                 title="Areas of isochrones",
                 switch="polygons",
                 step="pipeline.steps.products.isochrones.polygons:tabulate_polygons",
+                report="pipeline.report.products.isochrones:show_areas",
                 columns=(
                     SOURCE,
                     _THRESHOLD,

@@ -63,7 +63,7 @@ def read_and_draw(
     by_step = {product.manifest.step: product for product in products}
     context = ReportContext(reported.vertices, reported.unit, by_step, reported.drawn_at is not None)
     parts = {step: _part(product, context) for step, product in by_step.items()}
-    drawn = [part.drawn for part in parts.values() if part.drawn]
+    drawn = [of for part in parts.values() for of in part.maps]
     stages = mapped(answers)
     count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
     atlas, why_not = _atlas_for(graph, reported, lambda: count + bool(moving and moving.result()))

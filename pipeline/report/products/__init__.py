@@ -60,6 +60,12 @@ class ProductPart:
     result: Result
     drawn: Drawn | None = None
     not_drawn: str = ""
+    others: Sequence[Drawn] = ()  # further maps
+
+    @property
+    def maps(self) -> list[Drawn]:
+        """All maps."""
+        return [*([self.drawn] if self.drawn else []), *self.others]
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,11 @@ def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArr
     positions = vertices.positions(some)
     whole[positions], known[positions] = values, True
     return pa.chunked_array([pa.array(whole, mask=~known)])
+
+
+def quoted_name(name: str) -> str:
+    """The name of a column in SQL."""
+    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'
 
 
 def share(count: int, vertices: VertexColumns) -> str:

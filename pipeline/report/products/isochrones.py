@@ -10,18 +10,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, spread, top
+from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, quoted_name, spread, top
 from pipeline.report.reading import VertexColumns
-from pipeline.report.results import FOLDER, MOST, Result
+from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, with_unit
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+from pipeline.tables.definitions import TABLES
+from pipeline.tables.points import GEOMETRY
 
 if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
 
 SOURCES = 100  # whose isochrones are drawn
+SUMS = 3  # whose largest values are listed
 NOT_DRAWN = (
     "Isochrones: the table has numbers only. With vertices = true or polygons = true below [isochrones] there is a map of what "
     "is within each threshold."
@@ -48,28 +51,67 @@ class Isochrones(Drawn):
 
 
 def show(product: Folder, context: ReportContext) -> ProductPart:
-    """The sources with most vertices within the largest threshold, and one of two maps."""
+    """The sources with most within the largest threshold, a map of isochrones or of numbers of vertices, and one of the sums."""
     table, vertices = tables.read(product.path), context.vertices
     largest = pc.max(table["threshold"]).as_py()
     last = table.filter(pc.equal(table["threshold"], largest)) if len(table) else table
-    order = f"WHERE threshold = {largest} ORDER BY vertices DESC, source LIMIT {MOST}"
-    sql = f"SELECT source, vertices\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
     within = f"within {with_unit(largest or 0, context.unit)}"
-    tops = [top(f"Most vertices {within}", ("source", "vertices"), last.select([0, 2]), sql)]
+    own = {column.name for column in TABLES[product.manifest.step]}
+    sums = sorted(table.schema.names[table.schema.names.index("vertices") + 1 :], key=own.__contains__)  # ratios last
+    tops = [_most(last, name, within) for name in ("vertices", *sums[:SUMS])]
     count = ProductFacts.of(product).sources
-    result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}", tops, {})
+    to = "; paths lead to them" if product.manifest.parameters["direction"] == "to" else ""
+    result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}{to}", tops, {})
     of_all = count == len(vertices.ids)
+    maps = [_map_of(last, name, within, of_all, context) for name in ("vertices", *sums[:SUMS])]
+    of_vertices, *of_sums = maps if len(last) else [None]
+    drawn_sums = [drawn for drawn in of_sums if drawn][:1]
     if areas := None if of_all else _isochrones(product, context):
-        return ProductPart(result, areas)
-    drawn = ValueMap(
-        title=f"Vertices {within}",
+        return ProductPart(result, areas, others=drawn_sums)
+    return ProductPart(result, of_vertices, "" if of_all else NOT_DRAWN, drawn_sums)
+
+
+def show_areas(product: Folder, context: ReportContext) -> ProductPart:
+    """How many areas there are, and how those without a triangle get one."""
+    rows, empty = ProductFacts.of(product).rows, _empty_areas(product)
+    hint = "" if product.manifest.parameters["buffer"] else "; with buffer below [isochrones] they are what is near their edges"
+    without = f", {empty:,} of them without a triangle of vertices{hint}" if empty else ""
+    return ProductPart(Result(context.title, f"{counted(rows, 'area')}{without}"))
+
+
+def _empty_areas(product: Folder) -> int:
+    """How many areas are null, by the footers of the files."""
+    empty = 0
+    for path in tables.files(product.path):
+        footer = pq.read_metadata(path)
+        at = footer.schema.names.index(GEOMETRY)
+        empty += sum(footer.row_group(group).column(at).statistics.null_count for group in range(footer.num_row_groups))
+    return empty
+
+
+def _most(last: pa.Table, name: str, within: str) -> Top:
+    """The sources with most of a column."""
+    columns = ["source", name, *(["vertices"] if name != "vertices" else [])]
+    known = f"{quoted_name(name)} IS NOT NULL AND " if last.schema.field(name).nullable else ""
+    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {quoted_name(name)} DESC, source LIMIT {MOST}"
+    sql = f"SELECT {', '.join(map(quoted_name, columns))}\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
+    return top(f"Most {name} {within}", tuple(columns), last.select(columns).drop_null(), sql)
+
+
+def _map_of(last: pa.Table, name: str, within: str, of_all: bool, context: ReportContext) -> ValueMap | None:
+    """The map of a column; None if it has no value, or a negative one."""
+    known = last.filter(last[name].is_valid())
+    if not len(known) or pc.min(known[name]).as_py() < 0:
+        return None
+    sources, values = known["source"].to_numpy(), known[name].to_numpy().astype(np.float64)
+    return ValueMap(
+        title=f"{name[:1].upper()}{name[1:]} {within}",
         sentence="Each source has the colour of their number; grey edges have none.",
-        values=spread(vertices, last["source"].to_numpy(), last["vertices"].to_numpy().astype(np.float64)),
-        unit="vertices",
-        marked=None if of_all else last["source"].to_numpy(),
+        values=spread(context.vertices, sources, values),
+        unit=name,
+        marked=None if of_all else sources,
         what="source",
     )
-    return ProductPart(result, drawn if len(last) else None, "" if of_all else NOT_DRAWN)
 
 
 def _isochrones(product: Folder, context: ReportContext) -> Isochrones | None:

@@ -103,6 +103,14 @@ def test_areas_are_filled_below_the_lines(tmp_path):
             assert np.abs(np.array([red, green, blue]) / 255 - to_rgb(colour)).max() < 0.02
 
 
+def test_areas_that_are_empty_are_counted(tmp_path):
+    """Those of the source alone."""
+    page = page_of(tmp_path / "empty", [44], isochrones={"thresholds": [0, 4], "polygons": True})
+    assert "2 areas, 1 of them without a triangle of vertices; with buffer below [isochrones] they are" in page.text
+    page = page_of(tmp_path / "full", [44], isochrones={"thresholds": [0, 4], "polygons": True, "buffer": 100})
+    assert "2 areas" in page.text and "without a triangle" not in page.text
+
+
 def test_without_vertices_or_areas_the_report_says_how_to_get_the_map(tmp_path):
     page = page_of(tmp_path / "few", [44], isochrones={"thresholds": [2]})
     assert "Isochrones" not in [name for name, _ in MAP.findall(page.html)]
