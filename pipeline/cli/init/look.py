@@ -26,6 +26,7 @@ class Seen:
     first: dict[str, object]  # the first edge: `src`, `dst` and, if there are weights, `weight`
     directed: bool
     stated: bool  # whether the configuration or the file states the direction
+    named: bool  # whether the ids are strings
     placed: bool  # whether the file or the configuration has coordinates
     bytes: int | None  # of a file on this machine
     compressed: bool
@@ -59,7 +60,7 @@ def look(graph: GraphConfig) -> Seen:
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
     placed = bool(edges.coordinates or graph.coordinates)
-    return Seen(graph, name, sample, first, directed, stated, placed, size, compressed, reasons)
+    return Seen(graph, name, sample, first, directed, stated, edges.named, placed, size, compressed, reasons)
 
 
 def _format(text: Text, graph: GraphConfig) -> str:

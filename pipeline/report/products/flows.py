@@ -14,7 +14,7 @@ from pipeline.tables import files as tables
 def show(product: Folder, context: ReportContext) -> ProductPart:
     """The arcs with most paths, and the paths into each vertex."""
     table, vertices = tables.read(product.path), context.vertices
-    sql = f"FROM '{FOLDER}/flows/*.parquet' ORDER BY flow DESC, src, dst LIMIT {MOST};"
+    sql = f"SELECT src, dst, flow\nFROM '{FOLDER}/flows/*.parquet' ORDER BY flow DESC, src, dst LIMIT {MOST};"
     tops = [top("Arcs with most paths", ("src", "dst", "flow"), table, sql, by=2)]
     sentence = f"{counted(len(table), 'arc')} with a path, of {counted(ProductFacts.of(product).sources, 'source')}"
     into = np.zeros(len(vertices.ids))
