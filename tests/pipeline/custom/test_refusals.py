@@ -1,10 +1,16 @@
 """What is refused of stages that users write: the message names the file, and the line where there is one."""
 
+from functools import partial
+
 import pytest
 
 from pipeline.config.loading import load_run
 from pipeline.errors import GraphmillError
+from pipeline.ingest import ingest
 from pipeline.inspection.check import check
+from pipeline.steps.custom.table import tabulate_custom
+from pipeline.steps.layout import lay_out
+from pipeline.steps.runtime import Runtime
 from tests.pipeline.custom.projects import COLUMNS, PROGRAM, write
 from tests.pipeline.runs.commands import graphmill
 
@@ -14,6 +20,20 @@ RETURNED = "import numpy as np\n\ndef solve(graph, options):\n    return {}\n"
 def counting(line):
     """The program with another line in its first user function."""
     return PROGRAM.replace("degrees[row] = degree", line)
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    """The stored graph of a project."""
+    folder = tmp_path_factory.mktemp("graph")
+    config = load_run(write(folder))
+    return lay_out(ingest(config.graph, folder), config.layout, Runtime(folder))
+
+
+def solve(graph, work, config):
+    """The step of a project's own stage on that graph."""
+    work.mkdir()
+    return tabulate_custom(graph, config.custom[0], Runtime(work))
 
 
 def refused(how, project):
@@ -67,15 +87,9 @@ def test_a_file_is_refused_before_the_graph_is_read(program, words, tmp_path):
         (PROGRAM.replace("advance(rows,", "advance(5,"), "around.py: line 20: AttributeError"),
     ],
 )
-def test_an_error_of_the_program_names_its_line(program, words, tmp_path):
-    assert refused(published_config, write(tmp_path, program)).startswith(words)
-    assert not (tmp_path / "out" / "latest").exists() and not (tmp_path / "out" / "steps" / "custom-around").exists()
-
-
-def published_config(config):
-    from pipeline.run import run
-
-    return run(config)
+def test_an_error_of_the_program_names_its_line(program, words, graph, tmp_path):
+    assert refused(partial(solve, graph, tmp_path / "steps"), write(tmp_path, program)).startswith(words)
+    assert not [*(tmp_path / "steps").iterdir()]
 
 
 @pytest.mark.parametrize(
@@ -106,9 +120,9 @@ def published_config(config):
         ("{'score': np.arange(7) - 2}", "vertex", "solve returned -2 for score of row 0; it must be the row of a vertex, or -1"),
     ],
 )
-def test_what_cannot_be_a_table_of_these_columns_is_refused(returned, kind, words, tmp_path):
+def test_what_cannot_be_a_table_of_these_columns_is_refused(returned, kind, words, graph, tmp_path):
     project = write(tmp_path, RETURNED.replace("{}", returned), columns={"score": kind})
-    said = refused(published_config, project)
+    said = refused(partial(solve, graph, tmp_path / "steps"), project)
     assert said.startswith("around.py: ") and words in said
 
 

@@ -226,9 +226,10 @@ def test_the_command_runs_checks_and_estimates_it_without_a_false_claim(tmp_path
     assert open_run(tmp_path / "out" / "latest").facts["proofs"]["around"]["holds"]
 
 
-def test_the_functions_get_a_graph_that_they_cannot_change(tmp_path):
+@pytest.mark.parametrize("layout", ["", "[layout]\nshards = 2\n"])  # which are joined in memory; one shard is a memory map
+def test_the_functions_get_a_graph_that_they_cannot_change(layout, tmp_path):
     for line in ("graph.out.indices[0] = 0", "graph.ids[0] += 1", "graph.rows_by_id[:] = 0", "graph.out.offsets.sort()"):
-        project = write(tmp_path, PROGRAM.replace("    rows =", f"    {line}\n    rows ="))
+        project = write(tmp_path, PROGRAM.replace("    rows =", f"    {line}\n    rows ="), more=layout)
         with pytest.raises(BadInput, match=r"around.py: line 5: ValueError: .*read-only"):
             published(project)
 
