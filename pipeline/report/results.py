@@ -1,5 +1,6 @@
 """The results at the top of a report: first rows of each answer, the queries for them, and figures to compare."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from pipeline.store.names import VertexNames
 
 MOST = 10  # rows
 IDS = ("vertex", "labels", "src", "dst", "source", "facility")  # columns of external ids
+_NAMES = {"vertex": "id"}  # the columns of their names, where these are not called X_name
 OF_SEVERAL = 5  # rows, if a stage has several lists
 # In a query: the folder of the tables, by the link that will name the next run, too, or this run's own; see `wording.located`.
 FOLDER, OWN = "{folder}", "{own}"
@@ -171,7 +173,7 @@ def first_pairs(rows: Sequence[dict[str, Any]]) -> Top:
         "First pairs",
         ["src", "dst", "reachable", "decided"],
         [[str(row["src"]), str(row["dst"]), words[row["reachable"]], row["decided"] or ""] for row in rows],
-        _sql("*", "reached", f"LIMIT {MOST}"),
+        _sql("src, dst, reachable, decided", "reached", f"LIMIT {MOST}"),
         f'pandas.read_parquet("{FOLDER}/reached").groupby(["reachable", "decided"]).size()  # all, counted',
     )
 
@@ -192,17 +194,39 @@ def with_names(top: Top, name: Callable[[int], str]) -> Top:
     columns: list[str] = []
     rows: list[list[str]] = [[] for _ in top.rows]
     for position, column in enumerate(top.columns):
-        named = {"vertex": "id"}.get(column, f"{column}_name") if column in top.ids else None
+        named = _NAMES.get(column, f"{column}_name") if column in top.ids else None
         columns += [column, named] if named else [column]
         for row, old in zip(rows, top.rows, strict=True):
             cell = old[position]
             row.extend([cell, name(int(cell)) if cell.isdigit() else ""] if named else [cell])
-    sql = top.sql
-    if top.columns[0] == "vertex":
-        folder = OWN if OWN in sql else FOLDER
-        ids = " ".join(("JOIN (SELECT vertex, id", f"FROM '{folder}/vertices/*.parquet') USING (vertex)"))
-        sql = sql.replace("SELECT vertex", "SELECT vertex, id", 1).replace(".parquet'", f".parquet' {ids}", 1)
-    return replace(top, columns=columns, rows=rows, sql=sql)
+    return replace(top, columns=columns, rows=rows, sql=_named_sql(top), pandas=_named_frame(top))
+
+
+def _named_sql(top: Top) -> str:
+    """The query with the name of each id beside it."""
+    select, _, rest = top.sql.partition("\n")
+    for column in (column for column in top.columns if column in top.ids and f"{column}_name" not in top.sql):
+        looked_up = " ".join(("(SELECT id", f"FROM '{_folder(top)}/vertices/*.parquet' WHERE vertex = t.{column})"))
+        select = re.sub(
+            rf"(SELECT |, ){column}\b", rf"\g<0>, {looked_up} AS {_NAMES.get(column, f'{column}_name')}", select, count=1
+        )
+    return f"{select}\n" + rest.replace(".parquet'", ".parquet' AS t", 1 if "= t." in select else 0)
+
+
+def _named_frame(top: Top) -> str:
+    """The query for pandas with the name of the first id, if it gives the rows of a list whose table may have no names."""
+    first, sized = top.columns[0], ".size()" in top.pandas
+    if not (sized or ".nlargest(" in top.pandas or ".head(" in top.pandas) or f"{first}_name" in top.sql or "  # " in top.pandas:
+        return top.pandas
+    ids = f'pandas.read_parquet("{_folder(top)}/vertices", columns=["vertex", "id"])'
+    if first != "vertex":
+        ids += f'.rename(columns={{"vertex": "{first}", "id": "{first}_name"}})'
+    return f"{top.pandas}{'.reset_index()' if sized else ''}.merge({ids})"
+
+
+def _folder(top: Top) -> str:
+    """The folder that the query reads."""
+    return OWN if OWN in top.sql else FOLDER
 
 
 def _sql(select: str, table: str, rest: str) -> str:

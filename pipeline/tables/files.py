@@ -16,8 +16,10 @@ from kernels.registry import BY_NAME
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
 from pipeline.store.scratch import new_attempt
 from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, SUMMED, definition_of, geometry_of
+from pipeline.tables.names import require_names, with_names
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
@@ -279,11 +281,15 @@ def _encoding(field: pa.Field) -> tuple[str, str]:
     return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"
 
 
-def write_coordinates(edges: Folder, above: Path) -> Path | None:
-    """Write table `above/coordinates` from an edge list, and return it; None if it has no coordinates."""
+def write_coordinates(edges: Folder, above: Path, named: bool = False) -> Path | None:
+    """Write table `above/coordinates` from an edge list, if `named` with names; return it, or None if it has no coordinates."""
     if (coordinates := sorted_coordinates(edges)) is None:
         return None
     folder = above / "coordinates"
     folder.mkdir()
-    write(folder, folder.name, None, with_geometry(coordinates).cast(schema(folder.name, None)).to_batches())
+    rows = with_geometry(coordinates).cast(schema(folder.name, None))
+    if named and (names := open_names(edges)):
+        rows = with_names(rows, ["vertex"], names)
+        require_names(folder.name, rows, ["vertex"], names)
+    write_rows(folder / file_name(0), rows.schema, keys(folder.name), rows.to_batches())
     return folder

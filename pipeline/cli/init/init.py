@@ -1,7 +1,7 @@
 """The command `graphmill init`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 
@@ -49,8 +49,8 @@ def init(
     seen = look(config.graph)
     name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
     output = config.output if options.out else to.absolute() / "out" / name
-    given = {"graph": seen.graph.model_copy(update={"name": config.graph.title}), "output": output}
-    config = config.model_copy(update=given)
+    given: dict[str, Any] = {"graph": seen.graph.model_copy(update={"name": config.graph.title}), "output": output}
+    config = config.model_copy(update=given | ({"named": True} if seen.named else {}))
     run = to.absolute() / f"{name}.toml"
     texts = {run: configuration(config, seen, run.parent)}
     texts[run.with_suffix(".deployment.yaml")] = deployment(run, seen, cron, timezone)
@@ -107,6 +107,7 @@ def _show(file: str, seen: "Seen") -> None:
         if sample.written.why:
             rows["written"] = f"{sample.written.why} (guessed)"
         rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"
+    rows["ids"] = "text: `named = true` adds their names to every table" if seen.named else "integers"
     rows |= {f"note {number}": note for number, note in enumerate(seen.notes, 1)}
     rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
     print(quoted(file))

@@ -31,6 +31,7 @@ class Seen:
     first: dict[str, object]  # the first edge: `src`, `dst` and, if there are weights, `weight`
     directed: bool
     stated: bool  # whether the configuration or the file states the direction
+    named: bool  # whether the ids are strings
     placed: bool  # whether the file or the configuration has coordinates
     bytes: int | None  # of a file on this machine
     compressed: bool
@@ -73,7 +74,7 @@ def look(graph: GraphConfig) -> Seen:
     directed = edges.directed if graph.directed is None else graph.directed
     size = source.local.stat().st_size if source.local else None
     placed = bool(edges.coordinates or graph.coordinates)
-    return Seen(graph, name, sample, first, directed, stated, placed, size, compressed, reasons, notes)
+    return Seen(graph, name, sample, first, directed, stated, edges.named, placed, size, compressed, reasons, notes)
 
 
 def _text(file: str, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:

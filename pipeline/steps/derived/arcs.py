@@ -15,7 +15,6 @@ from kernels.cpu.parallel import cores, running_sums
 from kernels.graph import Array
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.derived.arcs_proof import ArcsProof, FileRead
-from pipeline.steps.derived.names import with_names
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import CheckedFacts, CheckFacts, GraphFacts
@@ -25,6 +24,7 @@ from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.lines import lines
+from pipeline.tables.names import with_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
 

@@ -19,7 +19,6 @@ from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
-from pipeline.steps.derived.names import require_names
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import OpenedShard
@@ -28,6 +27,7 @@ from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.lines import ends_of
+from pipeline.tables.names import require_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
 

@@ -1,12 +1,10 @@
 """Tables with names: a published table whose columns of external ids are each followed by the ids that the source has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
@@ -18,6 +16,7 @@ from pipeline.store.facts import DerivedFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import VertexNames, open_names
 from pipeline.tables import files as tables
+from pipeline.tables.names import require_names, with_names
 
 
 def add_names(edges: Folder, table: Folder, runtime: Runtime) -> Folder:
@@ -69,25 +68,6 @@ def _batches(rows: pa.Table) -> list[pa.RecordBatch]:
     return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
-def with_names(rows: pa.Table, ids: Sequence[str], names: VertexNames) -> pa.Table:
-    """The rows with a column `X_name` after each column `X` of `ids`."""
-    of_all = names.array()
-    for column in ids:
-        field, position = rows.schema.field(column), rows.schema.get_field_index(column)
-        values = rows[column].combine_chunks()
-        values = values.chunk(0) if isinstance(values, pa.ChunkedArray) else values
-        if pa.types.is_list(field.type):
-            texts = of_all.take(values.flatten()).cast(pa.string())
-            element = pa.list_(pa.field("element", pa.string(), nullable=False))
-            added: pa.Array = pa.ListArray.from_arrays(values.offsets, texts, element)
-        else:
-            known = pc.if_else(pc.less(values, 0), pa.scalar(None, values.type), values)  # a query may name no vertex
-            added = of_all.take(known).cast(pa.string())
-        nullable = field.nullable or "reachable" in rows.schema.names
-        rows = rows.add_column(position + 1, pa.field(f"{column}_name", added.type, nullable), added)
-    return rows
-
-
 def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> None:
     """Raise ProofFailed unless a file has the rows of another one, and with each id the name that has its number."""
     with pq.ParquetFile(original) as due, pq.ParquetFile(named, page_checksum_verification=True) as file:
@@ -97,13 +77,3 @@ def _check(original: Path, named: Path, ids: list[str], names: VertexNames) -> N
             if not all(same(whole(named_rows[name]), whole(rows[name])) for name in rows.schema.names):
                 raise ProofFailed(f"{named}: a column of {original} has changed")
             require_names(str(named), named_rows, ids, names)
-
-
-def require_names(file: str, rows: pa.Table, ids: Sequence[str], names: VertexNames) -> None:
-    """Raise ProofFailed unless each column `X_name` of rows that were read from a file has the names of column `X` of `ids`."""
-    for column in ids:
-        numbers, text = (rows[name].combine_chunks() for name in (column, f"{column}_name"))
-        if pa.types.is_list(numbers.type):
-            numbers, text = numbers.flatten(), text.flatten()
-        if not np.array_equal(names.find(text), numbers.fill_null(-1).to_numpy()):
-            raise ProofFailed(f"{file}: a name does not belong to its {column}")

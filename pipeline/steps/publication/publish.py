@@ -184,7 +184,7 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     for index in indexes:
         _link(index.path / manifest.FILE, fresh / index.manifest.step / manifest.FILE)
         manifest.read(fresh / index.manifest.step)
-    tables.write_coordinates(results.edges, fresh)
+    tables.write_coordinates(results.edges, fresh, named=bool(results.named))
     files = manifest.entries(fresh)
     for target, (step, file) in origins.items():
         _require_same(step, file, files[target].blake3)

@@ -20,6 +20,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import load_run, run_config
 from pipeline.config.reference import ROOT, RUN_SCHEMA, header, tables
 from pipeline.errors import BadConfig, BadInput
+from pipeline.run import run
 
 TABLES = {  # content, and source, target, weight, header and delimiter that are found
     "from,to,length\n1,2,5\n": ("from", "to", "length", True, None),
@@ -236,3 +237,16 @@ def test_a_wrong_request_writes_nothing(people, arguments, words):
     with pytest.raises((BadConfig, BadInput), match=re.escape(words)):
         init(*arguments)
     assert sorted(Path().rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("edges", "more", "named"), [("ana,bob", (), True), ("1,2", (), False), ("1,2", ("--ids", "string"), True)]
+)
+def test_a_graph_whose_ids_are_strings_has_names(tmp_path, monkeypatch, capsys, edges, more, named):
+    monkeypatch.chdir(tmp_path)
+    Path("g.csv").write_text(f"src,dst\n{edges}\n")
+    init("g.csv", *more)
+    assert load_run(Path("g.toml")).named is named
+    assert ("ids          text: `named = true`" in capsys.readouterr().out) is named
+    published = run(load_run(Path("g.toml"), stages=("wcc",)))
+    assert ("labels_name" in pq.read_schema(published.path / "wcc" / "part-00000.parquet").names) is named
