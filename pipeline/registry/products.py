@@ -6,8 +6,8 @@ from pipeline.registry.entries import SOURCE, VERTEX, Product, ProductTable
 
 _NO_FACILITY = "no further facility is connected with the vertex"
 _NO_AREA = "no triangle of vertices is within the threshold"
-_NO_ZONE, _NO_PAIR = "the zone of vertices without one", "none has a distance"
-_NO_WEIGHT = "none that has a distance has a weight"
+_NO_ZONE, _NO_PAIR = "vertices without a zone", "none has a distance"
+_NO_WEIGHT = "none with a distance has a weight"
 _NO_DEMAND = "no demand is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
@@ -31,8 +31,8 @@ _ALL = (
                 switch="zone",
                 step="pipeline.steps.products.zones.matrix:tabulate_matrix_zones",
                 columns=(
-                    Column("source_zone", "zone", "as in the table of nodes", _NO_ZONE),
-                    Column("target_zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("source_zone", "zone", "zone", _NO_ZONE),
+                    Column("target_zone", "zone", "zone", _NO_ZONE),
                     Column("pairs", "int64", "pairs of a source and a target"),
                     Column("unreached", "int64", "pairs without a distance"),
                     Column("min", "distance", "sum of weights", _NO_PAIR),
@@ -83,7 +83,7 @@ _ALL = (
                 step="pipeline.steps.products.zones.nearest:tabulate_nearest_zones",
                 report="pipeline.report.products.nearest_zones:show",
                 columns=(
-                    Column("zone", "zone", "as in the table of nodes", _NO_ZONE),
+                    Column("zone", "zone", "zone", _NO_ZONE),
                     Column("rank", "int64", "1 for the nearest"),
                     Column("vertices", "int64", "vertices of the zone"),
                     Column("unreached", "int64", "vertices without such a facility"),

@@ -14,8 +14,7 @@ class FlowsConfig(Model):
     PAIRS: ClassVar[tuple[str, ...]] = ("pairs",)
     # A Parquet file of this machine with columns `src` and `dst` and a row for each path. None: one path for every ordered pair.
     pairs: File | None = Field(default=None, examples=["trips.parquet"])
-    # Column of `pairs` with the weight of each path, such as a number of trips; the flow of an arc is then their sum. Without it
-    # each path counts 1.
+    # Column of `pairs` with the weight of each path, such as a number of trips, of which flows are sums. None: each counts 1.
     weight: str | None = Field(default=None, min_length=1, examples=["trips"])
     lines: Switch = False  # add column `geometry`: the line of each arc; needs coordinates
 

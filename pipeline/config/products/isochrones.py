@@ -29,24 +29,22 @@ class IsochronesConfig(Model):
     sources: File | None = Field(default=None, examples=["schools.csv"])  # file of vertices like `facilities`; none: all
     # Columns of numbers in the graph's `nodes` to sum over the vertices within each threshold; a missing value counts as 0.
     sums: Annotated[tuple[str, ...], AfterValidator(once)] = Field(default=(), examples=[["people", "jobs"]])
-    # Whether paths lead `from` the sources, or `to` them, as of the people who reach a hospital; it matters in directed graphs.
+    # Whether paths lead `from` the sources, or `to` them, as of people who reach a hospital.
     direction: Literal["from", "to"] = "from"
-    # How much a vertex within a threshold at distance t counts in sums: `cumulative`, 1; `exponential`, exp(-beta t); or
-    # `gravity`, max(t, least)^-alpha.
+    # By what values at distance t are multiplied in sums: `cumulative`, 1; `exponential`, exp(-beta t); or `gravity`,
+    # max(t, least)^-alpha.
     decay: Literal["cumulative", "exponential", "gravity"] = "cumulative"
     beta: Annotated[Finite, Field(ge=0)] | None = Field(default=None, examples=[0.002])  # of `exponential`
     alpha: Annotated[Finite, Field(ge=0, le=100)] | None = Field(default=None, examples=[1.5])  # the exponent of `gravity`
     # Distance, in the unit of the weights, up to which all vertices count alike: t^-alpha is infinite at distance 0.
     least: Annotated[Finite, Field(ge=_SHORT)] | None = Field(default=None, examples=[300.0])
-    # Column of `nodes` with what each source supplies, such as beds, for two-step floating catchment areas (2SFCA) with the same
-    # decay: column `supply_ratio` has it for each unit of the demand within a threshold, and table `isochrone_access` sums these
-    # ratios for each vertex.
+    # Column of `nodes` with what each source supplies, such as beds, for two-step floating catchment areas (2SFCA): adds column
+    # `supply_ratio` and table `isochrone_access`.
     supply: str | None = Field(default=None, min_length=1, examples=["beds"])
-    demand: str | None = Field(default=None, min_length=1, examples=["people"])  # column of `nodes` with what each vertex demands
+    demand: str | None = Field(default=None, min_length=1, examples=["people"])  # column with what each vertex demands
     vertices: Switch = False  # also write table `isochrone_vertices`: the vertices within the largest threshold
     polygons: Switch = False  # also write table `isochrone_polygons`: the area of each isochrone; needs coordinates
-    # Metres around the edges within a threshold that are its area where no triangle of vertices is, such as on a single straight
-    # road. 0: such areas are null.
+    # Metres around the edges within a threshold that are its area where no triangle is, as on a straight road. 0: it is null.
     buffer: Metres = Field(default=0.0, examples=[50])
 
     @model_validator(mode="after")

@@ -16,9 +16,9 @@ class NearestConfig(Model):
     facilities: File = Field(examples=["hospitals.csv"])
     count: Annotated[Positive, Field(le=1000)] = 1  # number of facilities for each vertex
     direction: Literal["to", "from"] = "to"  # whether paths lead to the facility or from it, which matters in directed graphs
-    # Column of `nodes` by which vertices are grouped: table `nearest_zones` has the least and the mean distance of each group.
+    # Column of `nodes` by which vertices are grouped, for table `nearest_zones`.
     zone: str | None = Field(default=None, min_length=1, examples=["district"])
-    # Column of `nodes` that weights the vertices of a zone, for column `weighted_mean`; a missing value counts as 0.
+    # Column of `nodes` that weights vertices, for column `weighted_mean`; a missing value counts as 0.
     zone_weight: str | None = Field(default=None, min_length=1, examples=["population"])
 
     def idle_keys(self) -> Iterator[tuple[str, str]]:

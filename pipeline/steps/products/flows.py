@@ -92,7 +92,7 @@ def _count(sweeps: Sweeps, trips: Trips | None, attempts: Path, context: TaskCon
     graph = sweeps.graph_at(context)
     kinds = len(trips.amounts) if trips else 1
     loads, unconnected = [ArcLoads(graph) for _ in range(kinds)], np.zeros(kinds, np.int64)
-    first, at_once = part.start, max(1, _ENTRIES // max(1, graph.num_vertices))
+    first, at_once = part.start, max(1, _ENTRIES // max(1, kinds * graph.num_vertices))
     for ids, trees in sweeps.batches(context, part, predecessors=True):
         if trips:
             unconnected += _without_path(trips, range(first, first + len(ids)), trees)

@@ -11,7 +11,7 @@ from pipeline.cli.command import app
 from pipeline.config.loading import run_config
 from pipeline.config.products.matrix import MatrixOptions
 from pipeline.config.products.nearest import NearestConfig
-from pipeline.errors import BadConfig, TooLarge
+from pipeline.errors import BadConfig, BadInput, TooLarge
 from pipeline.run import run
 from pipeline.steps.products import sweeping
 from pipeline.steps.products.zones import matrix, nearest
@@ -97,6 +97,8 @@ def test_a_matrix_by_zones(tmp_path, monkeypatch, graph, kind, few):
     target = graph(kind)
     matrix_into(target, tmp_path / "plain", **{**asked, "cutoff": None})
     made = matrix_into(target, tmp_path / "zones", **asked, zone="zone", zone_weight="people")
+    far = matrix_into(target, tmp_path / "far", **{**asked, "cutoff": 1e30}, zone="zone")
+    assert far.manifest.files == matrix_into(target, tmp_path / "near", **{**asked, "cutoff": None}, zone="zone").manifest.files
     pairs, nodes = pandas.read_parquet(tmp_path / "plain"), nodes_of(kind).to_pandas()
     for end in ("source", "target"):
         pairs = pairs.merge(nodes.rename(columns={"vertex": end, "zone": f"{end}_zone", "people": f"{end}_people"}), how="left")
@@ -171,6 +173,15 @@ def test_wrong_columns(published, tmp_path, asked, words):
         nearest.require_zones(*steps_of(published), config)
     with pytest.raises(BadConfig, match=words):
         nearest.tabulate_nearest_zones(*steps_of(published), config, Runtime(tmp_path))
+
+
+def test_sums_that_no_float_holds_are_refused(tmp_path):
+    (tmp_path / "e.csv").write_text("src,dst,weight\n1,2,1e308\n1,3,1e308\n")
+    (tmp_path / "n.csv").write_text("vertex,zone\n1,a\n2,b\n3,b\n")
+    (tmp_path / "g.toml").write_text('source = "e.csv"\nnodes = "n.csv"\n')
+    with pytest.raises(BadInput, match=r"^matrix_zones: a sum of distances, or of weights, exceeds the largest float64$"):
+        matrix_into(str(tmp_path / "g.toml"), tmp_path / "m", zone="zone", backend="cpu")
+    assert not (tmp_path / "m").exists()
 
 
 def test_too_many_zones_are_refused_before_anything_is_searched(published, tmp_path, monkeypatch):

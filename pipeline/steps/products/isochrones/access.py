@@ -23,6 +23,7 @@ from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadInput, ProofFailed
+from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.isochrones import RATIO, sources_of, tabulate_isochrones, thresholds_of
 from pipeline.steps.products.isochrones.sums import CLOSE, CUT, Catchment, decay_of
@@ -49,6 +50,11 @@ class _Second:
     ratios: Array  # float64 [S, T]: of the sources, in their order; 0 where there is no demand
     decay: Decay
 
+    def require_memory(self, copies: int, backend: Backend) -> None:
+        """Raise TooLarge unless memory holds the integers of the sums so many times."""
+        sums = GraphFacts.of(self.sweeps.graph).vertices * len(self.thresholds)
+        require_memory(f"{STEP}: {sums:,} sums", copies * PARTS * ID.itemsize * sums, backend)
+
     def access(self, like: Array) -> Access:
         """Empty sums, where `like` is."""
         largest = self.ratios.max(axis=0, initial=0.0)
@@ -74,8 +80,7 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
     column = tables.read(first.path, [RATIO])[RATIO].combine_chunks()
     ratios = column.fill_null(0.0).to_numpy().reshape(-1, len(thresholds))
     product = _Second(sources_of(config, edges, graph, runtime), thresholds, ratios, decay_of(config))
-    sums = GraphFacts.of(graph).vertices * len(thresholds)
-    require_memory(f"{STEP}: {sums:,} sums", _COPIES * PARTS * ID.itemsize * sums, "cpu")
+    product.require_memory(_COPIES, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
         sweeps = product.sweeps
@@ -102,6 +107,7 @@ def _spread(product: _Second, sweeps: Sweeps, attempts: Path, context: TaskConte
     """Write the sums of all vertices over some sources."""
     sweeps = sweeps.for_task()
     graph, first = sweeps.graph_at(context), part.start
+    product.require_memory(1, context.backend)
     access = product.access(graph.ids)
     for ids, trees in sweeps.batches(context, part):
         access.add(trees.distances, product.ratios[first : first + len(ids)])

@@ -60,11 +60,12 @@ class Zones:
 
 
 def write_zones(
-    folder: Path, schema: pa.Schema, columns: Sequence[pa.Array], sums: GroupSums, counted: Mapping[str, Array]
+    step: str, folder: Path, schema: pa.Schema, columns: Sequence[pa.Array], sums: GroupSums, counted: Mapping[str, Array]
 ) -> int:
     """Write the rows of groups that have a pair, sorted as they are; return their number.
 
     Args:
+        step: In messages.
         schema: Of the columns that name a group, then of `counted`, `min`, `mean` and, if there are weights, `weighted_mean`.
         columns: Those that name the groups, each [G].
         sums: Of the groups [G].
@@ -75,7 +76,7 @@ def write_zones(
     kept = np.flatnonzero(sums.counts[:, 0])
     means = {"mean": sums.means[kept], "weighted_mean": sums.weighted_means[kept]}
     if not np.isfinite(sums.sums).all():
-        raise BadInput(str(folder.name), "a sum of distances, or of weights, exceeds the largest float64")
+        raise BadInput(step, "a sum of distances, or of weights, exceeds the largest float64")
     least = sums.least[kept]
     values = [column.take(pa.array(kept)) for column in columns] + [pa.array(of[kept]) for of in counted.values()]
     values.append(pa.array(least, mask=least < 0))

@@ -66,7 +66,8 @@ def tabulate_matrix_zones(
     schema = schema_of(STEP, facts.weight, facts.measure, zones, bool(options.zone_weight))
     kind, heads = dtype_of(schema.field("min").type), Sweeps(graph, targets).ids
     limit: Any = np.inf if kind.kind == "f" else LARGEST
-    limit = limit if options.cutoff is None else largest_within(options.cutoff, schema.field("min").type)
+    if options.cutoff is not None:
+        limit = min(limit, largest_within(options.cutoff, schema.field("min").type))
     of_targets = _rows_of(graph, heads)
     product = _Targets(zones.numbers[of_targets], zones.weights[of_targets], len(zones), limit)
     sweeps, pairs = Sweeps(graph, sources, targets=heads, every=options.proof == "every"), len(zones) ** 2
@@ -118,4 +119,4 @@ def _write(folder: Path, schema: pa.Schema, zones: Zones, known: GroupSums) -> i
     columns = [zones.names.take(pa.array(of)) for of in (numbers // max(count, 1), numbers % max(count, 1))]
     flat = GroupSums(known.counts.reshape(-1, 2), known.least.ravel(), known.sums.reshape(-1, 6))
     counted = {"pairs": flat.counts[:, 0], "unreached": flat.counts[:, 1]}
-    return write_zones(folder, schema, columns, flat, counted)
+    return write_zones(STEP, folder, schema, columns, flat, counted)

@@ -50,7 +50,9 @@ def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, 
         known = _known(graph, nearest, zones, ranks, dtype_of(schema.field("min").type))
         numbers = np.arange(len(zones) * ranks)
         columns = [zones.names.take(pa.array(numbers // ranks)), pa.array(numbers % ranks + 1)]
-        rows = write_zones(folder, schema, columns, known, {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]})
+        rows = write_zones(
+            STEP, folder, schema, columns, known, {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]}
+        )
         return ProductFacts.of(nearest).model_copy(update={"rows": rows}).stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "nearest": nearest.digest}
