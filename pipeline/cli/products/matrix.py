@@ -16,6 +16,7 @@ def matrix(
     targets: str | None = None,
     cutoff: Number | None = None,
     proof: str = "every",
+    named: bool | None = None,
     backend: str = "auto",
     cluster: str = "none",
     snap: SnapOptions = SNAP,
@@ -38,9 +39,10 @@ def matrix(
             and the distance is null if they are not connected.
         proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as
             fast for few targets, and prove one tree of each batch of sources.
+        named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
     """
-    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "backend": backend}
+    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "named": named, "backend": backend}
     write("matrix", graph, out, cluster, **options, **snap.given)

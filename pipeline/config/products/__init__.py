@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo
+from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo, Switch
 
 
 class ProductOptions(Model):
@@ -14,6 +14,7 @@ class ProductOptions(Model):
     sources: File | None = None
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
+    named: Switch | None = None
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import choose
+from pipeline.steps.derived.names import is_named, require_strings
 from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.products.vertices import read_vertices
@@ -24,6 +26,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, find
+from pipeline.store.names import VertexNames, open_names
 from pipeline.store.workspace import find_run, shared_workspace
 
 
@@ -60,8 +63,9 @@ def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[F
     with started(options.cluster, backend) as cluster:
         if Path(target).is_dir():
             edges, graph = _of_run(Path(target))
+            names = _names(edges, is_named(options.named, find_run(Path(target)).path))
             with shared_workspace(folder) as work:
-                yield edges, graph, Runtime(work, backend, cluster, snap=options.snap)
+                yield edges, graph, Runtime(work, backend, cluster, snap=options.snap, names=names)
             return
         if target.endswith(".toml"):
             config = load_run(Path(target), default_output=folder)
@@ -70,7 +74,13 @@ def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[F
         with shared_workspace(folder) as work:
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=options.snap)
             edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
-            yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
+            graph = lay_out(edges, suited(config.layout, edges, cluster.shards), runtime)
+            names = _names(edges, config.named if options.named is None else options.named)
+            yield edges, graph, replace(runtime, names=names)
+
+
+def _names(edges: Folder, named: bool) -> VertexNames | None:
+    return require_strings(open_names(edges)) if named else None
 
 
 def _require_writable(home: Path) -> None:
