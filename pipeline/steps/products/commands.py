@@ -36,15 +36,14 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
         for file in files.values():  # before the graph is read
             locate(file).require_local()
         with stored_graph(target, options, options.snap) as ((edges, graph), runtime):
-            names = require_strings(open_names(edges)) if _adds_names(target, options) else None
-            runtime = replace(runtime, names=names)
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = places_in(files, edges, graph, runtime)
             vertices = [named.get(key) for key in options.VERTICES]
-            step = table.resolve("step")
+            names = require_strings(open_names(edges)) if _adds_names(target, options) else None
+            step, naming = table.resolve("step"), replace(runtime, names=names)
             if table.switch:
-                return flushed(step(edges, graph, vertices, options, runtime))
-            return flushed(step(graph, vertices, options, runtime, places))
+                return flushed(step(edges, graph, vertices, options, naming))
+            return flushed(step(graph, vertices, options, naming, places))
 
     return steadily([target, *files.values()], tabulate)
 
