@@ -32,7 +32,9 @@ def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, TreesOfPr
     for name, table in config.of_products.items():
         count = min([vertices, *map(_rows_of, [*table.vertex_files.values(), *table.pair_files])])
         for written in PRODUCTS[name].tables_for(table):
-            trees[written.name] = TreesOfProduct(count, _VALUE * written.values(table, count, vertices, arcs), name)
+            trees[written.name] = TreesOfProduct(
+                count if written.swept else 0, _VALUE * written.values(table, count, vertices, arcs), name
+            )
     return trees
 
 

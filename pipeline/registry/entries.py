@@ -72,6 +72,7 @@ class ProductTable(Table):
     # paths from so many vertices.
     values: Callable[[Any, int, int, int], int] = lambda *_: 0
     switch: str = ""  # the key of the product's configuration that asks for it. Empty: it is always there
+    swept: bool = True  # whether it has trees of its own, instead of following from another table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,6 +80,7 @@ _ALL = (
                 name="nearest_zones",
                 title="Nearest facilities by zones",
                 switch="zone",
+                swept=False,
                 step="pipeline.steps.products.zones.nearest:tabulate_nearest_zones",
                 report="pipeline.report.products.nearest_zones:show",
                 columns=(

@@ -12,6 +12,7 @@ from pipeline.config.loading import run_config
 from pipeline.config.products.matrix import MatrixOptions
 from pipeline.config.products.nearest import NearestConfig
 from pipeline.errors import BadConfig, BadInput, TooLarge
+from pipeline.inspection.products import trees_of
 from pipeline.run import run
 from pipeline.steps.products import sweeping
 from pipeline.steps.products.zones import matrix, nearest
@@ -154,6 +155,13 @@ def test_distances_are_those_of_networkx(tmp_path, graph, weights):
     inside = [lengths[s][t] / unit for s in lengths for t in lengths[s] if zones.get(s) == "west" and zones.get(t) == "east"]
     pairs, unreached, least, mean = found["west", "east"]
     assert pairs - unreached == len(inside) and least == pytest.approx(min(inside)) and mean == pytest.approx(np.mean(inside))
+
+
+def test_an_estimate_counts_the_trees_of_the_nearest_facilities_once(tmp_path):
+    (tmp_path / "f.csv").write_text("1\n2\n")
+    asked = {"facilities": str(tmp_path / "f.csv"), "zone": "zone"}
+    config = run_config("test", graph={"source": "g.csv"}, output=tmp_path, nearest=asked)
+    assert [trees.number for trees in trees_of(config, 100, 200).values()] == [2, 0]
 
 
 @pytest.mark.parametrize(
