@@ -237,6 +237,8 @@ def _print_difference(differences: "RunDifference") -> None:
     for sign, names in (("+", differences.added), ("-", differences.removed)):
         for name in names:
             print(f"  {sign} {name}: this table is only in the {'new' if sign == '+' else 'old'} run")
+    for name, why in differences.not_compared.items():
+        print(f"  {name}: its rows cannot be compared, because {why}")
     for name, table in differences.tables.items():
         print(f"  {name}: {_sentence(table)}")
         for sign, kind in (("+", "added"), ("-", "removed"), ("~", "changed")):

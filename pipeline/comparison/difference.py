@@ -67,6 +67,7 @@ class RunDifference:
     added: list[str]
     removed: list[str]
     tables: dict[str, TableDifference]
+    not_compared: dict[str, str]  # tables of both, and why their rows cannot be matched
 
 
 def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
@@ -81,7 +82,9 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
     """
     before, after = of_run(old), of_run(new)
     numbers = numbers_of(before, after)
-    comparisons = [Comparison(name, table, after[name], numbers) for name, table in before.items() if name in after]
+    both = {name: (table, after[name]) for name, table in before.items() if name in after}
+    reasons = {name: why for name, versions in both.items() if (why := _unlike_keys(name, *versions))}
+    comparisons = [Comparison(name, *versions, numbers) for name, versions in both.items() if name not in reasons]
     for one, part in compared(comparisons, examples):
         one.take(part, examples)
     return RunDifference(
@@ -90,7 +93,21 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
         sorted(after.keys() - before),
         sorted(before.keys() - after),
         {one.name: one.result() for one in comparisons},
+        reasons,
     )
+
+
+def _unlike_keys(name: str, old: Version, new: Version) -> str:
+    """Why rows of two versions of a table cannot be matched; empty if they can."""
+    one, other = (changes.keys(name, version.schema.names) for version in (old, new))
+    if one != other:
+        return f"only the {'new' if len(other) > len(one) else 'old'} run has a row for each place"
+    before, after = ([_is_text(version, key) for key in one] for version in (old, new))
+    return "" if before == after else "the ids of places are texts in only one of the runs"
+
+
+def _is_text(version: Version, key: str) -> bool:
+    return key in version.schema.names and pa.types.is_string(version.schema.field(key).type)
 
 
 def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: CommonNumbers | None = None) -> TableDifference:
@@ -128,7 +145,7 @@ class Comparison:
         named = numbers is not None
         present = [changes.compared(name, version.schema, named) for version in (old, new)]
         shared = [column for column in present[0] if column in present[1]]
-        keys = changes.keys(name)
+        keys = changes.keys(name, shared)
         self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
         self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]

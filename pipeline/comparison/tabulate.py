@@ -131,6 +131,7 @@ class _Changes:
         self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
         self._name, self._versions, self._numbers, self._writers = name, (old, new), numbers, writers
         self._schema = changes.schema(name, old.schema, new.schema, numbers is not None)
+        self._keys = changes.keys(name, new.schema.names)
         self._folder = parent / f"{name}{changes.SUFFIX}"
         self._folder.mkdir()
         self._held: list[pa.Table] = []
@@ -158,7 +159,7 @@ class _Changes:
         for number, file in enumerate(files):
             file.path.rename(self._folder / tables.file_name(number).replace(".parquet", f"{mark}.parquet"))
         if not files:
-            tables.write_rows(self._folder / tables.file_name(0), self._schema, changes.keys(self._name), [])
+            tables.write_rows(self._folder / tables.file_name(0), self._schema, self._keys, [])
         largest = {name: value for name, value in difference.largest.items() if isfinite(value)}
         counts = {kind: getattr(difference, kind) for kind in KINDS}
         return ChangedFacts(rows=[*difference.rows], **counts, columns=difference.columns, largest=largest)
@@ -180,12 +181,12 @@ class _Changes:
     def _write(self, path: Path, rows: pa.Table) -> _File:
         rows = rows.select(self._schema.names).combine_chunks()
         named = self._ids(rows, CommonNumbers.named).cast(self._schema)
-        tables.write_rows(path, self._schema, changes.keys(self._name), named.to_batches())
+        tables.write_rows(path, self._schema, self._keys, named.to_batches())
         del named
         started = time.perf_counter()
         if not self._has(path, rows):
             raise ProofFailed(f"{self._folder.name}: its rows, read back, are not those that were written")
-        keys = [whole(rows[key]) for key in changes.keys(self._name)]
+        keys = [whole(rows[key]) for key in self._keys]
         if not ascend(*key_numbers(keys)):
             raise ProofFailed(f"{self._folder.name}: its keys do not ascend")
         return _File(path, len(rows), [tuple(key[at].as_py() for key in keys) for at in (0, -1)], time.perf_counter() - started)

@@ -13,8 +13,8 @@ from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs.requirements import require_pairs
-from pipeline.steps.places import different
 from pipeline.steps.products.configured import require_products
+from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
@@ -57,15 +57,15 @@ def check(config: RunConfig) -> Checked:
         locate(file).require_local()
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
-        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
+        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap, places=config.places)
         with shown.step("edges"):
             edges = ingest(config.graph, work, runtime.held_edges)
         target = target_of(config)
         require_columns(edges, config.expect, target)
-        named = numbers_of(edges, config.sources)
+        named = numbers_of(edges, config.listed_sources)
         with shown.step("graph"):
             graph = lay_out(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
-        given = different(edges, graph, named, runtime)
+        given = given_sources(config, edges, graph, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         require_products(config, edges, graph, runtime)

@@ -8,6 +8,7 @@ from kernels.derived import Derived
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
+from pipeline.config.products.places import PlacesConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.store.edges import HeldEdges
@@ -29,6 +30,7 @@ class Runtime:
     held_edges: HeldEdges = field(default_factory=HeldEdges)  # the edge list between the steps that read it and lay it out
     # The hierarchy that this run has built or checked, by the folder and the graph's digest: all products need the same one.
     hierarchies: dict[tuple[Path, str], Folder] = field(default_factory=dict, compare=False)
+    places: PlacesConfig = field(default_factory=PlacesConfig)  # the columns of files of places
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
     derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
 

@@ -4,6 +4,7 @@ Their columns are the keys of the table, `old_X` and `new_X` for each other colu
 """
 
 import json
+from collections.abc import Collection
 
 import pyarrow as pa
 
@@ -20,9 +21,9 @@ NUMBER = Column(ROW, "int64", "row of the table, from 0")
 _NAMED = "the vertex in the source, whose ids are strings"
 
 
-def keys(table: str) -> list[str]:
-    """The columns that identify a row of a table."""
-    return tables.keys(table) or [ROW]
+def keys(table: str, present: Collection[str] = ()) -> list[str]:
+    """The columns that identify a row of a table, which has columns `present`; see `pipeline.tables.files.keys`."""
+    return tables.keys(table, present) or [ROW]
 
 
 def ids(table: str) -> set[str]:
@@ -33,10 +34,11 @@ def ids(table: str) -> set[str]:
 def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
     """The columns of a table that are compared: all but those that say what others do.
 
-    A point repeats `x` and `y`; if the ids of the source are strings, `named`, columns of names repeat the ids.
+    A point repeats its coordinates; if the ids of the source are strings, `named`, columns of names repeat the ids.
     """
-    same = ({GEOMETRY} if "x" in schema.names else set()) | ({"id", *(f"{name}_name" for name in ids(table))} if named else set())
-    return [name for name in schema.names if name not in same]
+    repeated = {GEOMETRY} if {"x", "lon"} & {*schema.names} else set()
+    named_ids = {"id", *(f"{name}_name" for name in ids(table))} - {*keys(table)} if named else set()
+    return [name for name in schema.names if name not in repeated | named_ids]
 
 
 def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema:
@@ -49,8 +51,9 @@ def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema
         return text if pa.types.is_list(side.field(name).type) else pa.string()
 
     columns = compared(table, new, named)
-    fields = [pa.field(key, pa.int64() if key == ROW else type_of(key, new), nullable=False) for key in keys(table)]
-    values = [name for name in columns if name not in keys(table)]
+    of_rows = keys(table, new.names)
+    fields = [pa.field(key, pa.int64() if key == ROW else type_of(key, new), nullable=False) for key in of_rows]
+    values = [name for name in columns if name not in of_rows]
     fields += [pa.field(mark + name, type_of(name, side)) for name in values for mark, side in ((OLD, old), (NEW, new))]
     units = {
         mark + name: unit

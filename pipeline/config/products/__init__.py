@@ -1,9 +1,10 @@
-"""The tables of products in a run's configuration, one module for each, and the options of the commands of products."""
+"""The tables of products in a run's configuration, one module for each, their places, and the options of commands."""
 
 from typing import ClassVar
 
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo
+from pipeline.config.products.places import PlacesConfig
 
 
 class ProductOptions(Model):
@@ -14,6 +15,7 @@ class ProductOptions(Model):
     sources: File | None = None
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
+    places: PlacesConfig = PlacesConfig()
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()
 

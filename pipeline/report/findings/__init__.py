@@ -6,12 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernels.cpu.parallel import over_items
-from kernels.graph import Array
 from pipeline.report.change_tables import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import degree_chart
 from pipeline.report.findings.stages import ReportedGraph, StageReader, TableFindings, mapped, maps_of
-from pipeline.report.products import ReportContext, shown
+from pipeline.report.products import Drawn, ReportContext, shown
 from pipeline.report.reaching import Reaching
 from pipeline.report.results import Result, Top
 from pipeline.signals import beside
@@ -73,7 +72,7 @@ def read_and_draw(
         degrees.maps += [atlas.changes(moved)] if atlas else []
         degrees.charts += [chart] if chart else []
     if atlas:
-        degrees.maps += [of.on(atlas, _markers(atlas, reported, of.marked, of.what)) for of in drawn]
+        degrees.maps += [of.on(atlas, _markers(atlas, reported, of)) for of in drawn]
         degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
     return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
 
@@ -89,12 +88,14 @@ def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int])
     return Atlas(graph, reported.coordinates, reported.vertices.ids, maps, reported.text), []
 
 
-def _markers(atlas: "Atlas", graph: ReportedGraph, vertices: Array | None, what: str) -> Sequence["Marker"]:
+def _markers(atlas: "Atlas", graph: ReportedGraph, drawn: Drawn) -> Sequence["Marker"]:
     """Markers of the places of a product, with names if they are few."""
-    if vertices is None:
+    if drawn.marked is None:
         return ()
-    few = len(vertices) <= NAMED_PLACES
-    return atlas.markers({int(one): f"{what} {graph.text(int(one))}" if few else "" for one in vertices[:MARKED_PLACES]})
+    marked: list[int] = list(dict.fromkeys(drawn.marked.tolist()))
+    few = len(marked) <= NAMED_PLACES
+    texts = {one: f"{drawn.what} {drawn.called.get(one) or graph.text(one)}" if few else "" for one in marked[:MARKED_PLACES]}
+    return atlas.markers(texts)
 
 
 def _sorted(

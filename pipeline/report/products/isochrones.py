@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, spread, top
+from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, called_in, spread, top, who_of
 from pipeline.report.reading import VertexColumns
 from pipeline.report.results import FOLDER, MOST, Result
 from pipeline.report.wording import counted, with_unit
@@ -52,10 +52,12 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
     table, vertices = tables.read(product.path), context.vertices
     largest = pc.max(table["threshold"]).as_py()
     last = table.filter(pc.equal(table["threshold"], largest)) if len(table) else table
-    order = f"WHERE threshold = {largest} ORDER BY vertices DESC, source LIMIT {MOST}"
-    sql = f"SELECT source, vertices\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
+    who = who_of(table, "source")
+    order = f"WHERE threshold = {largest} ORDER BY vertices DESC, {', '.join(who[:2])} LIMIT {MOST}"
+    sql = f"SELECT {', '.join(who)}, vertices\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
     within = f"within {with_unit(largest or 0, context.unit)}"
-    tops = [top(f"Most vertices {within}", ("source", "vertices"), last.select([0, 2]), sql)]
+    shown = [*who, "vertices"]
+    tops = [top(f"Most vertices {within}", tuple(shown), last.select(shown), sql, by=len(who))]
     count = ProductFacts.of(product).sources
     result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}", tops, {})
     of_all = count == len(vertices.ids)
@@ -68,6 +70,7 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
         unit="vertices",
         marked=None if of_all else last["source"].to_numpy(),
         what="source",
+        called=called_in(last, "source"),
     )
     return ProductPart(result, drawn if len(last) else None, "" if of_all else NOT_DRAWN)
 
@@ -94,6 +97,7 @@ def _isochrones(product: Folder, context: ReportContext) -> Isochrones | None:
         areas=_areas(polygons, sources, thresholds) if polygons else [],
         marked=sources,
         what="source",
+        called=called_in(tables.read(product.path), "source"),
     )
 
 

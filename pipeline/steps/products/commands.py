@@ -18,6 +18,8 @@ from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import choose
 from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.layout import lay_out, suited
+from pipeline.steps.places.given import PlacesOfCommand
+from pipeline.steps.places.table import place_table
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.publication.places import places_in
 from pipeline.steps.runtime import Runtime
@@ -41,7 +43,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     def tabulate() -> Folder:
         with _opened(target, options, name) as (edges, graph, runtime):
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
-            places = places_in(files, edges, graph, runtime)
+            places = PlacesOfCommand(places_in(files, edges, graph, runtime), place_table(files, edges, graph, runtime))
             vertices = [named.get(key) for key in options.VERTICES]
             return flushed(product.tables[0].resolve("step")(graph, vertices, options, runtime, places))
 
@@ -61,14 +63,15 @@ def _opened(target: str, options: ProductOptions, step: str) -> Iterator[tuple[F
         if Path(target).is_dir():
             edges, graph = _of_run(Path(target))
             with shared_workspace(folder) as work:
-                yield edges, graph, Runtime(work, backend, cluster, snap=options.snap)
+                yield edges, graph, Runtime(work, backend, cluster, snap=options.snap, places=options.places)
             return
         if target.endswith(".toml"):
             config = load_run(Path(target), default_output=folder)
         else:
             config = run_config("options", graph={"source": target}, output=folder)
         with shared_workspace(folder) as work:
-            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=options.snap)
+            held = HeldEdges(backend, keeps=not cluster.shards)
+            runtime = Runtime(work, backend, cluster, held, snap=options.snap, places=options.places)
             edges = ingest(config.graph, work, runtime.held_edges, options.cluster.elsewhere)
             yield edges, lay_out(edges, suited(config.layout, edges, cluster.shards), runtime), runtime
 

@@ -18,6 +18,8 @@ from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import require_memory
+from pipeline.steps.places.columns import at_places, parameters_of
+from pipeline.steps.places.files import places_at
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files, write_rows
 from pipeline.steps.products.vertices import read_vertices
@@ -146,15 +148,18 @@ def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, 
     plain = tables.schema(STEP, facts.weight, 0, facts.measure)
     sums = [pa.field(one.name, pa.int64() if one.digits is None else pa.float64(), nullable=False) for one in attributes]
     schema = tables.of_fields([*plain, *sums]).with_metadata(plain.metadata)
-    product = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, attributes, edges.digest)
+    places = {"source": places_at(config.sources, edges, graph, runtime)}
+    plain_product = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, attributes, edges.digest)
+    product = at_places(STEP, plain_product, places)
     rows = product.sweeps.count * len(thresholds)
     require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
-        swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
+        swept, _ = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(config.sums)}
+    parameters |= parameters_of(places)
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
 
 
@@ -165,13 +170,14 @@ def tabulate_reached(edges: Folder, graph: Folder, config: IsochronesConfig, run
     """
     facts, threshold = GraphFacts.of(graph), thresholds_of(config, graph)[-1].item()
     schema = tables.schema(VERTICES, facts.weight, 0, facts.measure)
-    product = _Reached(sources_of(config, edges, graph, runtime), schema, threshold)
+    places = {"source": places_at(config.sources, edges, graph, runtime)}
+    product = at_places(VERTICES, _Reached(sources_of(config, edges, graph, runtime), schema, threshold), places)
 
     def write(folder: Path) -> dict[str, Any]:
-        swept = write_files(folder, product, tables.keys(VERTICES), _SOURCES_PER_FILE, runtime)
+        swept = write_files(folder, product, tables.keys(VERTICES, product.schema.names), _SOURCES_PER_FILE, runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
-    parameters = {"sources": product.sweeps.parameter, "threshold": threshold}
+    parameters = {"sources": product.sweeps.parameter, "threshold": threshold} | parameters_of(places)
     return make(runtime.work / VERTICES, VERTICES, {"graph": graph.digest}, parameters, write)
 
 

@@ -7,10 +7,12 @@ from pipeline.registry.stages import DERIVED
 from pipeline.store.facts import ProofFacts
 from pipeline.tables import files as tables
 from pipeline.tables.changes import SUFFIX
+from pipeline.tables.definitions import PLACES
 
 _CHECKED = {
     "reached": "by the proved index, searches checked",
     "paths": "each arc checked",
+    PLACES: "distances checked, a sample searched again",
     **{name: table.proof for name, table in DERIVED.items() if table.checked},
 }
 _COPIED = {

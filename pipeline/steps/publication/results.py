@@ -29,7 +29,8 @@ class Results:
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
-    places: Sequence[PlaceFacts] = ()  # that the configuration names
+    places: Sequence[PlaceFacts] = ()  # that the configuration names, without those of files of places
+    placed: Folder | None = None  # table `places`: those of files
     hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
     sha256: Mapping[str, str] = field(default_factory=dict)  # of the files that the edges were read from, by their BLAKE3 digests
@@ -42,7 +43,7 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        return [*self.answers, *self.derived, *self.products, *filter(None, (self.reached, self.paths))]
+        return [*self.answers, *self.derived, *self.products, *filter(None, (self.placed, self.reached, self.paths))]
 
     @property
     def published(self) -> dict[str, Folder]:
@@ -81,7 +82,11 @@ def require_proofs(results: Results) -> None:
             raise ProofFailed(
                 f"{table.path}: was made from another graph, or from an answer without a proof; nothing is published"
             )
-    if other := [product for product in results.products if product.manifest.inputs["graph"] != results.graph.digest]:
+    if other := [
+        product
+        for product in [*results.products, *filter(None, [results.placed])]
+        if product.manifest.inputs["graph"] != results.graph.digest
+    ]:
         raise ProofFailed(f"{other[0].path}: was made from another graph; nothing is published")
     for step in results.tabled:
         if (named := results.named.get(step.manifest.step)) and named.manifest.inputs["table"] != step.digest:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts import ChangesFacts, CheckFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
 
 
 class TableFacts(Facts):
@@ -60,10 +60,23 @@ class PlaceFacts(Facts):
     """A place that a configuration names: the key that names it or its file, and the vertex that stands for it."""
 
     key: str
+    id: str | None = None  # of a place in a file of places; otherwise absent
     place: list[float]  # degrees of longitude and latitude
     vertex: int
     name: str | None = None  # of the vertex, if the source's ids are strings; otherwise absent
     metres: float  # from the place to the vertex
+
+
+class PlaceTableFacts(Facts):
+    """Table `places`, see `pipeline.steps.places.table`: its rows, in all and by the keys that name the files.
+
+    `farthest` is the place that is farthest from its vertex; null if no place has coordinates.
+    """
+
+    rows: int
+    files: dict[str, int]
+    farthest: PlaceFacts | None
+    proof: CheckFacts
 
 
 def listing(places: Sequence[PlaceFacts]) -> dict[str, Any]:
@@ -98,7 +111,8 @@ class RunFacts(Facts):
     steps: dict[str, StepFacts]
     reached: QueryFacts | None
     paths: PathFacts | None = None  # absent
-    places: list[PlaceFacts] | None = None  # absent without places
+    places: list[PlaceFacts] | None = None  # absent without places that are no rows of table `places`
+    placed: PlaceTableFacts | None = None  # absent without files of places
     changes: SinceFacts | None = None  # absent without change tables
     figures: dict[str, int | float]  # what the report compares with the last run's
     backend: str
