@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pipeline.config.model import Snap
 from pipeline.errors import BadSource, Damaged
 from pipeline.ingest.vertex_names import ORDER, place_of
-from pipeline.steps.places.nearest import NearestPoints
+from pipeline.steps.places.sphere import NearestPoints
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables

@@ -18,13 +18,13 @@ from pipeline.config.graph import Limits
 from pipeline.config.products.places import PlacesConfig, begins_geojson
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet import is_parquet, read_columns, reading, require_no_null, require_utf8
-from pipeline.ingest.formats.parquet.footer import open_file
+from pipeline.ingest.formats.parquet.footer import Footer, open_file
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain, plain_type
 from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.places.columns import Roles, roles_of, roles_of_features, roles_of_parquet
 from pipeline.ingest.places.crs import to_degrees
 from pipeline.ingest.places.geojson import read_geojson
-from pipeline.ingest.places.points import coordinates_of
+from pipeline.ingest.places.points import axes_of, coordinates_of
 from pipeline.ingest.source import locate
 from pipeline.texts import id_of
 
@@ -109,10 +109,14 @@ def _read(file: str, config: PlacesConfig, path: Path) -> tuple[pa.Table, Roles,
 def _of_parquet(file: str, config: PlacesConfig, path: Path) -> tuple[pa.Table, Roles, Array]:
     with reading(file), open_file(path, file, Limits()) as parquet:
         roles = roles_of_parquet(file, parquet.schema_arrow, config)
-        table = read_columns(path, parquet, roles.read, Limits())
-    if roles.geometry:
-        return table, roles, coordinates_of(file, roles.geometry, pa.concat_arrays(table[roles.geometry].chunks or [_NONE]))
-    return table, roles, _columns_of_points(file, table, roles)
+        table = read_columns(path, parquet, [name for name in roles.read if name != roles.geometry], Limits())
+        if roles.geometry is None:
+            return table, roles, _columns_of_points(file, table, roles)
+        axes = axes_of(parquet.schema_arrow.field(roles.geometry).type)
+        leaves = [f"{roles.geometry}.{axis}" for axis in axes] or [roles.geometry]
+        Footer(path, parquet.schema, leaves, Limits()).check_all_pages()
+        column = parquet.read([roles.geometry])[roles.geometry]
+    return table, roles, coordinates_of(file, roles.geometry, pa.concat_arrays(column.chunks or [_NONE]))
 
 
 _NONE = pa.array([], pa.binary())

@@ -16,10 +16,15 @@ _FLAGS = 0xE0000000  # EWKB: Z, M and SRID
 
 
 def is_geometry(kind: pa.DataType) -> bool:
-    """Whether a column can have points: binary values, or GeoArrow's structs or lists of coordinates."""
+    """Whether a column can have points: binary values, or structs of coordinates, as GeoArrow has them."""
     kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
-    tests = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_list
-    return any(test(kind) for test in tests) or (pa.types.is_struct(kind) and {"x", "y"} <= {field.name for field in kind})
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or bool(axes_of(kind))
+
+
+def axes_of(kind: pa.DataType) -> list[str]:
+    """The names of the coordinates of a struct that is a point; empty for another type."""
+    names = [field.name for field in kind] if pa.types.is_struct(kind) else []
+    return names if {"x", "y"} <= {*names} else []
 
 
 def coordinates_of(file: str, name: str, column: pa.Array) -> Array:
@@ -30,9 +35,6 @@ def coordinates_of(file: str, name: str, column: pa.Array) -> Array:
     column = column.storage if isinstance(column, pa.ExtensionArray) else column
     if pa.types.is_struct(column.type):
         axes = [pc.struct_field(column, axis).cast(pa.float64()).to_numpy(zero_copy_only=False) for axis in ("x", "y")]
-        return np.stack(axes, axis=-1)
-    if pa.types.is_fixed_size_list(column.type):
-        axes = [pc.list_element(column, axis).cast(pa.float64()).to_numpy(zero_copy_only=False) for axis in (0, 1)]
         return np.stack(axes, axis=-1)
     if (plain := _plain(column.cast(pa.large_binary()))) is not None:
         return plain

@@ -12,7 +12,7 @@ from pipeline.config.model import Snap
 from pipeline.errors import BadSource
 from pipeline.ingest.vertex_names import ORDER, Place, numbers_of
 from pipeline.registry.stages import COMPONENTS
-from pipeline.steps.places.nearest import NearestPoints, metres_between
+from pipeline.steps.places.sphere import NearestPoints, metres_between
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.store.manifest import Folder

@@ -6,7 +6,7 @@ from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.steps.places import Ground, text_of
 from pipeline.steps.places.files import Placed
-from pipeline.steps.places.nearest import RADIUS
+from pipeline.steps.places.sphere import RADIUS
 
 RULES = (
     "each place is within the limit of its vertex, by the haversine formula",
