@@ -16,6 +16,7 @@ from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline import markdown
 from pipeline.report import change_tables, charts, reading, wording
 from pipeline.report.findings import Findings, read_and_draw
+from pipeline.report.places import farthest_places
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of
@@ -23,6 +24,7 @@ from pipeline.steps.publication.proved import counted_proofs
 from pipeline.steps.publication.results import Results, proof_of
 from pipeline.store.facts import ChangesFacts, EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.products import ProductFacts
+from pipeline.store.facts.run import PlaceTableFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
 from pipeline.strict_json import written
@@ -44,7 +46,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = read_and_draw(edges, graph, ordered, results.products, results.changes)
+    findings = read_and_draw(edges, graph, ordered, results.products, results.changes, results.placed)
     facts = GraphFacts.of(graph)
     listed = [*findings.results.values(), *findings.products, *map(findings.graph.named, _queries(results))]
     read_from = input_of(edges, graph, answers, results.sha256)
@@ -77,8 +79,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "heads": heads,
         "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables),
         "reaching": findings.reaching,
-        "places": sorted(results.places, key=lambda place: -place.metres),
-        "most_places": PLACES,
+        "places": farthest_places(results.places, results.placed, open_names(edges), PLACES),
+        "all_places": len(results.places) + (PlaceTableFacts.of(results.placed).rows if results.placed else 0),
         "sources": read_from.source_names or read_from.sources or [],
         "script": script,
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -163,6 +165,8 @@ def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
     for table in results.derived:
         yield first.of(table, table.manifest.step, table.facts["rows"])
+    if results.placed:
+        yield first.of(results.placed, results.placed.manifest.step, PlaceTableFacts.of(results.placed).rows)
     for product in results.products:
         yield first.of(product, product.manifest.step, ProductFacts.of(product).rows)
     if results.reached:

@@ -10,6 +10,7 @@ from pipeline.report.change_tables import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import degree_chart
 from pipeline.report.findings.stages import ReportedGraph, StageReader, TableFindings, mapped, maps_of
+from pipeline.report.places import called
 from pipeline.report.products import Drawn, ReportContext, shown
 from pipeline.report.reaching import Reaching
 from pipeline.report.results import Result, Top
@@ -50,9 +51,14 @@ class Findings:
 
 
 def read_and_draw(
-    edges: Folder, graph: Folder, answers: Mapping[str, Folder], products: Sequence[Folder] = (), changes: Folder | None = None
+    edges: Folder,
+    graph: Folder,
+    answers: Mapping[str, Folder],
+    products: Sequence[Folder] = (),
+    changes: Folder | None = None,
+    placed: Folder | None = None,
 ) -> Findings:
-    """What the tables of stages, by their names in order, of products and of changes show."""
+    """What the tables of stages, by their names in order, of products and of changes show; `placed` has places for maps."""
     reported = ReportedGraph.of(edges, graph)
     moving = beside(partial(movement, changes, reported.vertices, reported.names, reported.measure)) if changes else None
     degrees = TableFindings(Result("Degrees"))
@@ -60,7 +66,7 @@ def read_and_draw(
     by_step = {product.manifest.step: product for product in products}
     context = ReportContext(reported.vertices, reported.unit, by_step, reported.coordinates is not None)
     parts = {step: shown(product, context) for step, product in by_step.items()}
-    drawn = [part.drawn for part in parts.values() if part.drawn]
+    drawn = {step: part.drawn for step, part in parts.items() if part.drawn}
     stages = mapped(answers)
     count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
     atlas, why_not = _atlas_for(graph, reported, lambda: count + bool(moving and moving.result()))
@@ -72,7 +78,7 @@ def read_and_draw(
         degrees.maps += [atlas.changes(moved)] if atlas else []
         degrees.charts += [chart] if chart else []
     if atlas:
-        degrees.maps += [of.on(atlas, _markers(atlas, reported, of)) for of in drawn]
+        degrees.maps += [of.on(atlas, _markers(atlas, reported, of, called(placed, step))) for step, of in drawn.items()]
         degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
     return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
 
@@ -88,13 +94,13 @@ def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int])
     return Atlas(graph, reported.coordinates, reported.vertices.ids, maps, reported.text), []
 
 
-def _markers(atlas: "Atlas", graph: ReportedGraph, drawn: Drawn) -> Sequence["Marker"]:
-    """Markers of the places of a product, with names if they are few."""
+def _markers(atlas: "Atlas", graph: ReportedGraph, drawn: Drawn, names: Mapping[int, str]) -> Sequence["Marker"]:
+    """Markers of the places of a product, with their names, or the ids of their vertices, if they are few."""
     if drawn.marked is None:
         return ()
     marked: list[int] = list(dict.fromkeys(drawn.marked.tolist()))
     few = len(marked) <= NAMED_PLACES
-    texts = {one: f"{drawn.what} {drawn.called.get(one) or graph.text(one)}" if few else "" for one in marked[:MARKED_PLACES]}
+    texts = {one: f"{drawn.what} {names.get(one) or graph.text(one)}" if few else "" for one in marked[:MARKED_PLACES]}
     return atlas.markers(texts)
 
 

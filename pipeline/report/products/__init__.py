@@ -1,7 +1,7 @@
 """The report's parts on products: a sentence, first rows, figures to compare, and a map. One module for each product."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +30,6 @@ class Drawn:
     Attributes:
         unit: Of its values.
         marked: int64 [n]: external ids of the places of the product, such as facilities; `what` is one of them.
-        called: Names of some of them, by their external ids.
     """
 
     title: str
@@ -38,7 +37,6 @@ class Drawn:
     unit: str
     marked: Array | None = None
     what: str = ""
-    called: Mapping[int, str] = field(default_factory=dict)
 
     def on(self, atlas: "Atlas", markers: Sequence["Marker"]) -> "Map":
         """The map."""
@@ -109,17 +107,6 @@ def _text(value: object) -> str:
 def who_of(table: pa.Table, column: str) -> list[str]:
     """The columns that say who a row is about: a column of vertices, and those of the places there."""
     return [name for name in (column, column + PLACE, column + PLACE_NAME) if name in table.schema.names]
-
-
-def called_in(table: pa.Table, column: str) -> dict[int, str]:
-    """The names of the places at vertices, or their ids, by the vertices; empty for a table without places."""
-    vertex, *of_place = who_of(table, column)
-    called = dict[int, str]()
-    for row in table.group_by([vertex, *of_place]).aggregate([]).sort_by(vertex).to_pylist() if of_place else ():
-        if row[vertex] is not None:
-            text = str(row[of_place[-1]] or row[of_place[0]])
-            called[row[vertex]] = f"{called[row[vertex]]}, {text}" if row[vertex] in called else text
-    return called
 
 
 def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArray:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, called_in, spread, top, who_of
+from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, spread, top, who_of
 from pipeline.report.reading import VertexColumns
 from pipeline.report.results import FOLDER, MOST, Result
 from pipeline.report.wording import counted, with_unit
@@ -70,7 +70,6 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
         unit="vertices",
         marked=None if of_all else last["source"].to_numpy(),
         what="source",
-        called=called_in(last, "source"),
     )
     return ProductPart(result, drawn if len(last) else None, "" if of_all else NOT_DRAWN)
 
@@ -97,7 +96,6 @@ def _isochrones(product: Folder, context: ReportContext) -> Isochrones | None:
         areas=_areas(polygons, sources, thresholds) if polygons else [],
         marked=sources,
         what="source",
-        called=called_in(tables.read(product.path), "source"),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pyarrow.compute as pc
 
-from pipeline.report.products import EACH_HALF, ProductPart, ReportContext, ValueMap, called_in, share, top, who_of
+from pipeline.report.products import EACH_HALF, ProductPart, ReportContext, ValueMap, share, top, who_of
 from pipeline.report.results import FOLDER, MOST, Result
 from pipeline.report.wording import counted, in_unit, with_unit
 from pipeline.store.facts.products import ProductFacts
@@ -33,7 +33,6 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
         unit=unit,
         marked=served["facility"].to_numpy(),
         what="facility",
-        called=called_in(connected, "facility"),
     )
     figures = {"nearest: farthest vertex": far} if reached else {}
     return ProductPart(Result(context.title, sentence, tops, figures), drawn if reached else None)
