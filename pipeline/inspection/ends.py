@@ -1,7 +1,7 @@
 """The ends of a path as users name them: a vertex, a place of the run's table `places`, or the coordinates of any place."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,23 @@ from pipeline.tables.definitions import PLACES
 from pipeline.tables.points import on_sphere
 from pipeline.units import length
 
-if TYPE_CHECKING:
-    from pipeline.inspection.path import Described
-
 _VERTEX, _PLACE = "vertex:", "place:"  # what says which of both is meant
 
 
-def vertices_of(run: Folder, facts: RunFacts, described: "Described", texts: Sequence[str]) -> list[int]:
+class VerticesOfRun(Protocol):
+    """What a run's tables say of its vertices."""
+
+    def known(self, one: str) -> int | None:
+        """The external id of the vertex of an id; None if there is no such vertex."""
+
+    def numbers(self, ids: list[str]) -> list[int]:
+        """The external ids of vertices. Raises BadSource."""
+
+    def placed(self) -> pa.Table | None:
+        """Columns `vertex`, `component`, `x` and `y` of all vertices; None if the run does not have them."""
+
+
+def vertices_of(run: Folder, facts: RunFacts, described: VerticesOfRun, texts: Sequence[str]) -> list[int]:
     """The external ids of the vertices that texts name.
 
     A text is the id of a vertex or of a place, or otherwise `LON,LAT`. `vertex:ID`, `place:ID` and `KEY:ID`, with the key of the
@@ -37,7 +47,7 @@ def vertices_of(run: Folder, facts: RunFacts, described: "Described", texts: Seq
     return [_vertex_of(run, facts, described, text) for text in texts]
 
 
-def _vertex_of(run: Folder, facts: RunFacts, described: "Described", text: str) -> int:
+def _vertex_of(run: Folder, facts: RunFacts, described: VerticesOfRun, text: str) -> int:
     meanings = dict(_meanings(run, facts, described, text))
     vertices = {*meanings.values()}
     if len(vertices) > 1:
@@ -53,7 +63,7 @@ def _vertex_of(run: Folder, facts: RunFacts, described: "Described", text: str) 
     return number
 
 
-def _meanings(run: Folder, facts: RunFacts, described: "Described", text: str) -> Iterator[tuple[str, int]]:
+def _meanings(run: Folder, facts: RunFacts, described: VerticesOfRun, text: str) -> Iterator[tuple[str, int]]:
     """What a text may mean, each in a form that means nothing else, with its vertex."""
     for id_of_vertex in {text, text.removeprefix(_VERTEX)}:
         if (vertex := described.known(id_of_vertex)) is not None:
@@ -77,7 +87,7 @@ def _places(run: Folder, ids: set[str]) -> Iterator[tuple[str, str, int]]:
     yield from ((row["key"], row["id"], row["vertex"]) for row in of_ids.to_pylist())
 
 
-def _nearest(run: Folder, facts: RunFacts, described: "Described", text: str, place: tuple[float, float]) -> int | None:
+def _nearest(run: Folder, facts: RunFacts, described: VerticesOfRun, text: str, place: tuple[float, float]) -> int | None:
     """The vertex nearest to a place, as the run would choose it; None if it has no coordinates."""
     if (rows := described.placed()) is None:
         return None

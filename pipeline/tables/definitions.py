@@ -31,7 +31,6 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("length", "int64", "arcs"),
         Column("path", LIST, "external ids, from src to dst"),
     ),
-    **{name: table.columns for name, table in products.TABLES.items()},
     PLACES: (
         Column("key", "string", "key of the configuration that names the file", key=True),
         Column("id", "string", "as in the file of places", key=True),
@@ -43,6 +42,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("component", "int64", "external id, the smallest in the weak component"),
         Column("geometry", "binary", "the point (lon, lat), as WKB", _NOWHERE),
     ),
+    **{name: table.columns for name, table in products.TABLES.items()},
     "coordinates": (
         VERTEX,
         *(replace(column, nulls="never") for column in POINT),

@@ -81,7 +81,7 @@ def test_tables_as_programs_write_them(tmp_path, text, name, config):
     assert rows(file, **config) == {7: ("a", 1.5, 2.0), 8: (None, -3.0, 4.0)}
 
 
-def test_an_id_that_is_no_integer_makes_all_of_them_texts(tmp_path):
+def test_one_id_in_another_form_makes_all_of_them_texts(tmp_path):
     text = "id,lon,lat\n007,1,2\n7,1,2\n"
     assert rows(written(tmp_path, text)) == {"007": (None, 1.0, 2.0), "7": (None, 1.0, 2.0)}
 

@@ -218,7 +218,7 @@ def test_columns_are_named_and_systems_stated(tmp_path):
         app(["run", str(tmp_path / "run.toml")], result_action="return_value", exit_on_error=False)
 
 
-def test_what_has_changed_is_told_by_place(tmp_path):
+def test_changes_are_those_of_places(tmp_path):
     file = csv_of(tmp_path)
     asked = {"closeness": {"sources": file}, "publish_as": "latest"}
     first = run_of(tmp_path, **asked)
