@@ -72,6 +72,10 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             locate(file).require_local()
 
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
+        if config.files_of_pairs:
+            from pipeline.steps.pairs.placed import with_vertices
+
+            config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
         results = replace(solve_stages(config, given, runtime, steps), places=places)

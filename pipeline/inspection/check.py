@@ -12,6 +12,7 @@ from pipeline.ingest.vertex_names import numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
+from pipeline.steps.pairs.placed import with_vertices
 from pipeline.steps.pairs.requirements import require_pairs
 from pipeline.steps.products.configured import require_products
 from pipeline.steps.products.vertices import given_sources
@@ -69,7 +70,7 @@ def check(config: RunConfig) -> Checked:
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         require_products(config, edges, graph, runtime)
-        require_pairs(config, graph)
+        require_pairs(with_vertices(config, edges, graph, runtime), graph)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]

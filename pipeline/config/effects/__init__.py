@@ -47,7 +47,7 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
                 yield f"{stage}.{name}", f"stage {stage} does not run ({stages}); add it, or leave the key out"
     for name, table in (config.of_stages | config.of_products).items():
         yield from ((f"{name}.{key}", reason) for key, reason in table.idle_keys())
-    if not config.files_of_vertices:
+    if not (config.files_of_vertices or config.files_of_pairs):
         for name in set_keys(config.places):
             yield f"places.{name}", "no file of places is named, such as facilities or sources; name one, or leave the key out"
     yield from _of_graph(config.graph)

@@ -289,3 +289,30 @@ def test_the_manifest_of_a_run_without_such_files_has_no_new_facts(tmp_path):
     pq.write_table(pa.table({"id": [4]}), tmp_path / "ids.parquet")
     other = run_of(tmp_path, out="other", closeness={"sources": str(tmp_path / "ids.parquet")})
     assert rows(other.path / "closeness", "vertex") == [(4,)]
+
+
+def test_pairs_of_coordinates_are_those_of_the_nearest_vertices(tmp_path):
+    """In every table of pairs; a column of ids comes before coordinates, and other columns are kept."""
+
+    def axes(end, *vertices):
+        return {f"{end}_{axis}": [CROSSINGS[one][at] + 1e-4 for one in vertices] for at, axis in enumerate(("lon", "lat"))}
+
+    ids = pa.table({"src": [1, 4, 8, 1], "dst": [4, 2, 9, 3]})
+    pq.write_table(ids, tmp_path / "ids.parquet")
+    pq.write_table(pa.table({"day": [1, 2, 3, 4], **axes("dst", 4, 2, 9, 3), **axes("src", 1, 4, 8, 1)}), tmp_path / "xy.parquet")
+    made = []
+    for name in ("ids", "xy"):
+        file = str(tmp_path / f"{name}.parquet")
+        config = {"stages": ["reachability", "max_flow"], "queries": {"pairs": file}, "max_flow": {"pairs": file}}
+        asked = config | {"flows": {"pairs": file}, "snap_to": "any", "publish_as": name}
+        check(run_config("test", graph=graph(tmp_path), output=tmp_path / "out", backend="cpu", **asked))
+        published = run_of(tmp_path, **asked)
+        made.append([pq.read_table(published.path / table) for table in ("reached", "max_flow", "flows")])
+    assert all(one.equals(other) for one, other in zip(*made, strict=True))
+    pq.write_table(pa.table({**axes("src", 1, 1), **axes("dst", 4, 8)}), tmp_path / "xy.parquet")
+    with pytest.raises(BadSource, match=r"xy\.parquet: row 1: dst 7\.4801,46\.9601 is 1,\d{3} m from .*; the limit is 1,000 m"):
+        run_of(tmp_path, flows={"pairs": str(tmp_path / "xy.parquet")})
+    null = {"src_lon": [7.44], "src_lat": [46.94], "dst_lon": [7.44], "dst_lat": pa.array([None], pa.float64())}
+    pq.write_table(pa.table(null), tmp_path / "xy.parquet")
+    with pytest.raises(BadInput, match=r"xy\.parquet: row 0: dst_lon or dst_lat is null"):
+        run_of(tmp_path, flows={"pairs": str(tmp_path / "xy.parquet")})
