@@ -116,10 +116,7 @@ def _of_parquet(file: str, config: PlacesConfig, path: Path) -> tuple[pa.Table, 
         leaves = [f"{roles.geometry}.{axis}" for axis in axes] or [roles.geometry]
         Footer(path, parquet.schema, leaves, Limits()).check_all_pages()
         column = parquet.read([roles.geometry])[roles.geometry]
-    return table, roles, coordinates_of(file, roles.geometry, pa.concat_arrays(column.chunks or [_NONE]))
-
-
-_NONE = pa.array([], pa.binary())
+    return table, roles, coordinates_of(file, roles.geometry, pa.concat_arrays(column.chunks or [pa.array([], column.type)]))
 
 
 def _of_csv(file: str, config: PlacesConfig, content: bytes) -> pa.Table:
