@@ -78,4 +78,4 @@ def check(config: RunConfig) -> Checked:
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
         read = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, read, tuple(dict.fromkeys(files)))

@@ -67,8 +67,10 @@ def read_places(file: str, config: PlacesConfig) -> PlaceList:
         BadConfig: As `to_degrees`.
     """
     table, roles, points = _read(file, config, locate(file).require_local())
+    if not len(table):
+        raise BadInput(file, "contains no place")
     ids = _ids(file, roles.id, table[roles.id].combine_chunks())
-    names = table[roles.name].combine_chunks().cast(pa.string()).cast(TEXT) if roles.name else None
+    names = _attribute(file, roles.name, table[roles.name]).combine_chunks().cast(TEXT) if roles.name else None
     vertices = _vertices(file, roles.vertex, table[roles.vertex].combine_chunks()) if roles.vertex else None
     degrees = to_degrees(file, points, roles.crs, _CRS)
     _require_located(file, roles, vertices, degrees)

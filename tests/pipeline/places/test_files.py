@@ -102,6 +102,7 @@ def test_one_id_in_another_form_makes_all_of_them_texts(tmp_path):
         ("id,lon,lat,metres\n1,2,3,4\n", "column 'metres' has the name of a column of table places; rename it"),
         ("id,lon,lat\n1,2\n", "CSV parse error: Expected 3 columns, got 2"),
         ("id,lon,lon,lat\n1,2,3,4\n", "two columns have the name 'lon'"),
+        ("id,lon,lat\n", "contains no place"),
     ],
 )
 def test_what_is_wrong_with_a_row_or_a_column_is_said(tmp_path, text, words):
@@ -166,6 +167,13 @@ def test_points_of_any_writer(tmp_path):
     ):
         with pytest.raises(BadInput, match=words):
             rows(geoparquet(tmp_path, [points[0], geometry]))
+    nested = pa.table({"id": [1], "lon": [2.0], "lat": [3.0], "name": [{"de": "x"}]})
+    pq.write_table(nested, tmp_path / "n.parquet")
+    with pytest.raises(BadInput, match="'name'"):
+        rows(tmp_path / "n.parquet")
+    pq.write_table(nested.set_column(3, "name", pa.array([b"\xff"]).cast(pa.string(), safe=False)), tmp_path / "n.parquet")
+    with pytest.raises(BadInput, match=r"row 0: name b'\\xff' is not UTF-8"):
+        rows(tmp_path / "n.parquet")
     system = pyproj.CRS("EPSG:32632").to_json_dict()
     metres = struct.pack("<BIdd", 1, 1, 500_000, 5_200_000)
     ((_, lon, lat),) = rows(geoparquet(tmp_path, [metres], crs=system)).values()
