@@ -12,8 +12,11 @@ from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
+OF_PLACE = Column("", "", "as in the file of places", "it has no value, or the file does not have it")
+_NOWHERE = "the place has no coordinates"
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
+PLACES = "places"  # the table of the places in files
 REJECTED = "rejected.parquet"  # of an edge list: the table of this name
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
@@ -33,6 +36,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("dst", "int64", "external id"),
         Column("length", "int64", "arcs"),
         Column("path", LIST, "external ids, from src to dst"),
+    ),
+    PLACES: (
+        Column("key", "string", "key of the configuration that names the file", key=True),
+        Column("id", "string", "as in the file of places", key=True),
+        Column("name", "string", "as in the file of places", "the place has no name"),
+        Column("vertex", "int64", "external id"),
+        Column("lon", "float64", "degrees, east", _NOWHERE),
+        Column("lat", "float64", "degrees, north", _NOWHERE),
+        Column("metres", "float64", "metres on the sphere to the vertex", "the place or the vertex has no coordinates"),
+        Column("component", "int64", "external id, the smallest in the weak component"),
+        Column("geometry", "binary", "the point (lon, lat), as WKB", _NOWHERE),
     ),
     **{name: table.columns for name, table in products.TABLES.items()},
     "rejected": (

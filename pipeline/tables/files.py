@@ -1,7 +1,7 @@
 """The published tables: how a table is written, and how it is read back."""
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
@@ -18,13 +18,14 @@ from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, SUMMED, definition_of, geometry_of
+from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, OF_PLACE, PLACES, SUMMED, definition_of, geometry_of
 from pipeline.tables.names import require_names, with_names
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 1_000_000  # a multiple of ROWS_PER_GROUP: what a core encodes, and what a worker writes again if it dies
+PLACE, PLACE_NAME = "_place", "_place_name"  # with which the names of columns end that follow one of vertices
 UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none
 
 
@@ -94,12 +95,19 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
         column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
         for column in columns(table, dimensions, types)
     }
-    known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
-    units = units_of(types)
+    other = {
+        "_name": "the id of `{}` in the source",
+        PLACE: "the id of a place at `{}`, as in its file",
+        PLACE_NAME: "the name of this place",
+    }
+    known = {
+        f"{name}{end}": replace(column, unit=unit.format(name)) for name, column in known.items() for end, unit in other.items()
+    } | known
+    unknown, units = OF_PLACE if table == PLACES else ATTRIBUTE, units_of(types)
     return [
         {"name": field.name, "type": str(field.type), "unit": units.get(field.name, column.unit), "nulls": column.nulls}
         for field in types
-        for column in [known.get(field.name, ATTRIBUTE if field.nullable else SUMMED)]
+        for column in [known.get(field.name, unknown if field.nullable else SUMMED)]
     ]
 
 
@@ -113,9 +121,10 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
     return write_rows(path, schema(table, weight, dimensions), keys(table), batches)
 
 
-def keys(table: str) -> list[str]:
-    """The columns by which a table is sorted."""
-    return [column.name for column in definition_of(table) if column.key]
+def keys(table: str, present: Collection[str] = ()) -> list[str]:
+    """The columns by which a table is sorted; of those that are `present`, also the ids of places after their vertices."""
+    own = [column.name for column in definition_of(table) if column.key]
+    return [name for key in own for name in (key, f"{key}{PLACE}") if name == key or name in present]
 
 
 def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, quoted_name, spread, top
+from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, quoted_name, spread, top, who_of
 from pipeline.report.reading import VertexColumns
 from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, with_unit
@@ -90,12 +90,15 @@ def _empty_areas(product: Folder) -> int:
 
 
 def _most(last: pa.Table, name: str, within: str) -> Top:
-    """The sources with most of a column."""
-    columns = ["source", name, *(["vertices"] if name != "vertices" else [])]
+    """The sources, or places, with most of a column."""
+    who = who_of(last, "source")
+    columns = [*who, name, *(["vertices"] if name != "vertices" else [])]
     known = f"{quoted_name(name)} IS NOT NULL AND " if last.schema.field(name).nullable else ""
-    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {quoted_name(name)} DESC, source LIMIT {MOST}"
+    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {quoted_name(name)} DESC"
+    order += f", {', '.join(who[:2])} LIMIT {MOST}"
     sql = f"SELECT {', '.join(map(quoted_name, columns))}\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
-    return top(f"Most {name} {within}", tuple(columns), last.select(columns).drop_null(), sql)
+    rows = last.select(columns).filter(last[name].is_valid())
+    return top(f"Most {name} {within}", tuple(columns), rows, sql, by=len(who))
 
 
 def _map_of(last: pa.Table, name: str, within: str, of_all: bool, context: ReportContext) -> ValueMap | None:
