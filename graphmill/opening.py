@@ -1,7 +1,7 @@
 """`graphmill.open`: a graph in this process's memory or on its GPU, with the ids of its source."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -110,7 +110,7 @@ class OpenedGraph:
 
 
 def open(
-    target: str | os.PathLike[str],
+    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     backend: str = "auto",
     src: str | int | None = None,
@@ -121,7 +121,8 @@ def open(
     """Open the graph of a published run, or read the graph of a file; a file is read again only if it has changed.
 
     Args:
-        target: A folder or URL of runs, its `latest`, or a run; the TOML file of a run or a graph; or a graph file or its URL.
+        target: A folder or URL of runs, its `latest`, or a run; the TOML file of a run or a graph; or what `source` of a graph
+            may be: a graph file or its URL, for example.
         backend: {"auto", "cpu", "gpu"}: where the arrays are; `auto` takes the GPU if there is one.
         src, dst, weight: Columns of the graph file: names, or numbers from 1; `weight=False` ignores weights.
         options: Other keys of `[graph]`, such as `directed=False` or `delimiter=";"`, and the tables `layout` and `reject`:
@@ -147,8 +148,12 @@ def open(
         raise BadConfig("options: source: is the target, which comes first; leave it out")
     if options:
         tables["graph"] = options
-    where, named = checked(GraphOptions, "options", backend=backend), os.fsdecode(target)
-    return steadily([named], partial(_open, named, where, tables))
+    where = checked(GraphOptions, "options", backend=backend)
+    if isinstance(target, str | os.PathLike):
+        named = os.fsdecode(target)
+        return steadily([named], partial(_open, named, where, tables))
+    several = [os.fsdecode(one) for one in target]
+    return steadily(several, partial(_open, several, where, tables))
 
 
 def _table(name: str, value: Any) -> dict[str, Any]:
@@ -157,7 +162,7 @@ def _table(name: str, value: Any) -> dict[str, Any]:
     return {**(value or {})}
 
 
-def _open(target: str, options: GraphOptions, tables: Tables) -> OpenedGraph:
+def _open(target: str | list[str], options: GraphOptions, tables: Tables) -> OpenedGraph:
     if (runs := folder_of(target)) is None:
         with stored_graph(target, options, tables=tables) as (stored, runtime):
             return _opened(stored, runtime.backend, runtime.cluster.open_graphs)

@@ -18,12 +18,12 @@ def columns_of(file: str, present: Sequence[str], graph: GraphConfig) -> dict[st
     names = {}
     for role in ROLES:
         known = dict.fromkeys(name for name in (role, of_source.get(role)) if name)
-        found = [name for name in known if name in present]
+        named = [name for name in known if name in present]
         listed = ", ".join(map(repr, present))[:200]
-        if len(found) > 1:
-            reason = f"columns {found[0]!r} and {found[1]!r} may both be {role}, the second as in the source; leave one out"
+        if len(named) > 1:
+            reason = f"columns {named[0]!r} and {named[1]!r} may both be {role}, the second as in the source; leave one out"
             raise BadInput(file, f"{reason}, of {listed}")
-        if present.count(role if not found else found[0]) > 1 or (not found and role != "weight"):
+        if present.count(role if not named else named[0]) > 1 or (not named and role != "weight"):
             wanted = ", ".join(ROLES)
             also = (
                 f" (or {', '.join(map(repr, filter(None, of_source.values())))}, as the source)"
@@ -31,8 +31,8 @@ def columns_of(file: str, present: Sequence[str], graph: GraphConfig) -> dict[st
                 else ""
             )
             raise BadInput(file, f"no column {role!r}, or several, among {listed}: a file of changes has {wanted}{also}")
-        if found:
-            names[role] = found[0]
+        if named:
+            names[role] = named[0]
     for name in (stated.oneway, stated.reverse_weight):
         if name and name in present:
             way = "a row of changes is one arc, from src to dst; write a row for each direction, and leave this column out"

@@ -18,6 +18,7 @@ def reach(
     witness: Path | None = None,
     unknown: str = "error",
     oracle: Annotated[bool, Parameter(negative="")] = False,
+    named: bool | None = None,
     backend: str = "auto",
     cluster: str = "none",
 ) -> None:
@@ -38,6 +39,7 @@ def reach(
             stored graph, which must still be in the run's output folder.
         unknown: The answer for a vertex that is not in the graph: error (default) or null.
         oracle: Also answer a sample of the pairs by searches without the index, and compare.
+        named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The answers are the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
@@ -50,9 +52,9 @@ def reach(
     from pipeline.store.facts import PathFacts, QueryFacts
     from pipeline.tables import files as tables
 
-    options = {"unknown": unknown, "oracle": oracle, "backend": backend, "cluster": cluster_table(cluster), "witness": witness}
+    options = {"unknown": unknown, "oracle": oracle, "named": named, "backend": backend, "witness": witness}
     with showing(live=True) as shown, shown.step("reached"):
-        answers = reach_into(index, pairs, out, **options)
+        answers = reach_into(index, pairs, out, cluster=cluster_table(cluster), **options)
     accomplish("the answers are written")
 
     def show(sentence: str, folder: Path) -> None:

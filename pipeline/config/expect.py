@@ -23,8 +23,7 @@ def _few(value: object) -> object:
 class RejectConfig(Model):
     """Bad rows of the source that do not fail a run, but are written to table `rejected`."""
 
-    # How many rows of a CSV, TSV, SNAP, KONECT or Parquet source may be refused: a number, or a share of all rows such as 0.001.
-    # Above it the run fails; with 0 it fails at the first bad row.
+    # How many rows of a CSV, TSV, SNAP, KONECT or Parquet source may be bad: a number, or a share such as 0.001.
     limit: Annotated[Natural | Finite, Field(union_mode="left_to_right"), BeforeValidator(_few)] = Field(
         default=0, examples=[100]
     )

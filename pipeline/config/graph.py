@@ -83,11 +83,10 @@ class Columns(Model):
     # The column of the weights; by default `weight`, if the header line has it. With `false` weights are ignored, in any format:
     # every arc weighs 1.
     weight: ColumnName | Literal[False] | None = Field(default=None, examples=["minutes"])
-    # The column that says in which directions a row of a CSV, TSV or Parquet file is open, as OpenStreetMap, pgRouting and HERE
-    # write it: `yes`, `-1`, `no`, `FT`, `F`, `B`, ...; `[graph.oneway]` states other values. By default `directed` decides.
+    # The column that says in which directions a row (CSV, TSV, Parquet) is open: `yes`, `-1`, `no`, `FT`, `B`, ... By default
+    # `directed` decides.
     oneway: ColumnName | None = Field(default=None, examples=["oneway"])
-    # The column of the weights from `dst` to `src` in such a file; a direction whose weight is negative is closed, and so is the
-    # reverse one if its weight is absent.
+    # The column of the weights from `dst` to `src`; a negative or absent one closes that direction.
     reverse_weight: ColumnName | None = Field(default=None, examples=["reverse_cost"])
 
     @field_validator("weight", mode="before")
@@ -116,12 +115,12 @@ class Columns(Model):
 
 
 class OnewayValues(Model):
-    """What values of the column `oneway` mean; a value that is not listed has its usual meaning, or is refused."""
+    """What values of the column `oneway` mean; others have their usual meaning, or are refused."""
 
-    forward: tuple[str, ...] = Field(default=(), examples=[["Y"]])  # values of rows that are open from `src` to `dst` only
-    reverse: tuple[str, ...] = Field(default=(), examples=[["R"]])  # values of rows that are open from `dst` to `src` only
-    both: tuple[str, ...] = Field(default=(), examples=[["N"]])  # values of rows that are open in both directions
-    closed: tuple[str, ...] = Field(default=(), examples=[["reversible"]])  # values of rows that are closed in both directions
+    forward: tuple[str, ...] = Field(default=(), examples=[["Y"]])  # open from `src` to `dst` only
+    reverse: tuple[str, ...] = Field(default=(), examples=[["R"]])  # open from `dst` to `src` only
+    both: tuple[str, ...] = Field(default=(), examples=[["N"]])  # open in both directions
+    closed: tuple[str, ...] = Field(default=(), examples=[["reversible"]])  # closed in both directions
 
     @model_validator(mode="after")
     def _once(self) -> "OnewayValues":
@@ -147,16 +146,13 @@ class NodeColumns(Model):
     vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
     x: str = Field(default="x", examples=["longitude"])  # degrees, east
     y: str = Field(default="y", examples=["latitude"])  # degrees, north
-    # Whether each row of `nodes` is a vertex, also if no edge has its id. Otherwise such rows are left out and counted.
-    declare: Switch = False
+    declare: Switch = False  # whether each row of `nodes` is a vertex, also without an edge
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
-    encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV or TSV file; by default UTF-8
-    decimal: Decimal = "."  # the decimal sign in a CSV or TSV file
-    # The character between groups of three digits in a CSV or TSV file; by default there is none.
-    thousands: Separator | None = Field(default=None, examples=["."])
-    # Texts that stand for "no value" in a CSV or TSV file, as an empty field does.
-    null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
+    encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # as in `[graph]`
+    decimal: Decimal = "."  # as in `[graph]`
+    thousands: Separator | None = Field(default=None, examples=["."])  # as in `[graph]`
+    null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])  # as in `[graph]`
 
     @model_validator(mode="after")
     def _has_different_signs(self) -> "NodeColumns":
@@ -177,10 +173,10 @@ class GraphConfig(Model):
     # The character between fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
     encoding: Encoding | None = Field(default=None, examples=["cp1252"])  # of a CSV, TSV, SNAP or KONECT file; by default UTF-8
-    decimal: Decimal = "."  # the decimal sign of the weights in a CSV or TSV file
-    # The character between groups of three digits of the weights in a CSV or TSV file; by default there is none.
+    decimal: Decimal = "."  # the decimal sign of weights in CSV and TSV
+    # The character between groups of three digits of weights in CSV and TSV; by default none.
     thousands: Separator | None = Field(default=None, examples=["."])
-    # Texts that stand for "no value" in a CSV or TSV file, as an empty field does.
+    # Texts in CSV and TSV that mean "no value", as an empty field does.
     null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
     directed: Switch | None = Field(default=None, examples=[True])

@@ -45,6 +45,7 @@ class QueryOptions(PairsConfig):
     output: LocalFolder
     witness: LocalFolder | None = None
     oracle: Switch = False
+    named: Switch | None = None
     backend: Choice = "auto"
     cluster: ClusterConfig = ClusterConfig()
 

@@ -23,6 +23,7 @@ from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
+from pipeline.ingest.values.oneway import warn_of_one_way
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
@@ -197,6 +198,8 @@ class _EdgeReader:
         )
         measure = graph.weight.text if edges.weight is not None else "arcs"
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
+        if edges.directions:
+            warn_of_one_way(self.source.url, edges.directions)
         directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
         optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
         optional |= {"rejected": rejected, "alone": edges.alone or None}

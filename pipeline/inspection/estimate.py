@@ -16,6 +16,7 @@ from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
 from pipeline.inspection.sizes import GraphSizes, sizes_of
+from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
@@ -81,12 +82,15 @@ def estimate(config: RunConfig) -> Estimate:
         if swept and not built:
             seconds[step] += _seconds("hierarchy", config, backend, million)
         built |= swept
+    of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
+    seconds |= {table.name: _seconds(table.name, config, backend, million) for table in of_graph}
     seconds["report"] = _seconds("report", config, backend, million)
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))
     answers = {stage: max(1, len(config.sources)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
+    disk += sum(table.costs.stored * shape.arcs for table in of_graph)
     disk += sum(of_product.bytes for of_product in trees.values())
     disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
     amounts = (1, shape.vertices, shape.arcs)
@@ -140,7 +144,8 @@ def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | 
 def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float]) -> float:
     """Seconds of a step; of a stage, those of all its searches, with its proof."""
     stage, count = BY_NAME.get(step), 1
-    costs = stage.costs if stage else Costs()
+    entry = stage or GRAPH_TABLES.get(step)
+    costs = entry.costs if entry else Costs()
     one = _total(rates.RATES[backend].get(step, costs.cpu if backend == "cpu" else costs.gpu), million)
     if backend == "cpu":
         one *= (rates.CPU_CORES / cores()) ** 0.5

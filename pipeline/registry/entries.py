@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
-from kernels.algorithm import Column
+from kernels.algorithm import Column, Costs
 
 VERTEX = Column("vertex", "int64", "external id", key=True)
 SOURCE = Column("source", "int64", "external id", key=True)
@@ -52,6 +52,7 @@ class GraphTable(Table):
 
     proof: str  # how its rows are checked
     report: str  # `report(graph, reported)` returns its `pipeline.report.results.Result`
+    costs: Costs  # for an estimate; `stored` are bytes of an arc
     by_default: int  # the most arcs of a graph whose runs have it where the configuration says nothing
 
     def is_wanted(self, configuration: object, arcs: int) -> bool:

@@ -1,6 +1,6 @@
 """The tables of the stored graph itself, which need no answer of a stage."""
 
-from kernels.algorithm import Column
+from kernels.algorithm import Column, Costs
 from pipeline.registry.entries import GraphTable
 
 _ALL = (
@@ -18,6 +18,7 @@ _ALL = (
         proof="each row checked against the in-arcs of the proved graph, all are there",
         report="pipeline.report.arcs:show",
         by_default=1_000_000,
+        costs=Costs(cpu=(0.1, 0.0, 0.6), gpu=(0.1, 0.0, 0.6), stored=8.0),
     ),
 )
 GRAPH_TABLES = {table.name: table for table in _ALL}

@@ -20,6 +20,7 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadConfig, ProofFailed, TooLarge
 from pipeline.runtime.backend import Clock, bring
 from pipeline.runtime.memory import require_memory
+from pipeline.steps.derived.names import as_named, naming
 from pipeline.steps.pairs import BATCH
 from pipeline.steps.runtime import Runtime
 from pipeline.store import manifest
@@ -69,7 +70,8 @@ def find_paths(graph: Folder, reached: Folder, out: Path, runtime: Runtime) -> F
             raise BadConfig(f"{graph.path}: another run has replaced the stored graph; start again")
         return PathFacts(**vars(counts), backend=backend).stored()
 
-    return make(out, STEP, {"graph": graph.digest, "reached": reached.digest}, {}, write, Code((__name__, *HELD_GRAPH)))
+    inputs, code = {"graph": graph.digest, "reached": reached.digest}, Code((__name__, *HELD_GRAPH))
+    return make(out, STEP, inputs, as_named(runtime), naming(runtime, STEP, write), code)
 
 
 def graph_of_index(index: Folder) -> Folder:

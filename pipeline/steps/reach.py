@@ -16,6 +16,7 @@ from pipeline.errors import BadConfig
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import identify, locate, require_same
 from pipeline.runtime.backend import choose
+from pipeline.steps.derived.names import as_named, is_named, naming, require_strings
 from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.pairs import PairBlock, batches, blocks
 from pipeline.steps.paths import STEP as PATHS
@@ -25,6 +26,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.index.arrays import open_index
 from pipeline.store.index.folder import find_index, index_of
 from pipeline.store.manifest import Folder, make
+from pipeline.store.names import names_beside
 from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.tables import files as tables
 
@@ -73,7 +75,8 @@ def reach(
         require_same(source, inputs["pairs"])
         return counts.facts(oracle, backend).stored()
 
-    return flushed(make(out, STEP, inputs, {"unknown": unknown, "oracle": oracle}, write))
+    parameters = {"unknown": unknown, "oracle": oracle, **as_named(runtime)}
+    return flushed(make(out, STEP, inputs, parameters, naming(runtime, STEP, write)))
 
 
 def reach_into(index: Path, pairs: str, out: Path, **given: Any) -> Folder:
@@ -95,8 +98,9 @@ def reach_into(index: Path, pairs: str, out: Path, **given: Any) -> Folder:
         prepare(folder, step)
     stored_index, backend = find_index(index), choose(options.backend)
     graph = graph_of_index(stored_index) if witness else None
+    names = require_strings(names_beside(stored_index)) if is_named(options.named, stored_index.path.parent) else None
     with started(options.cluster, backend) as cluster:
-        runtime = Runtime(out.parent, backend, cluster)
+        runtime = Runtime(out.parent, backend, cluster, names=names)
         answers = steadily([pairs], lambda: reach(stored_index, pairs, out, options.unknown, options.oracle, runtime))
         if witness and graph:
             flushed(find_paths(graph, answers, witness, runtime))

@@ -13,6 +13,7 @@ from pipeline.runtime.memory import free_memory
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.names import VertexNames
 
 # Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
 BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
@@ -29,6 +30,8 @@ class Runtime:
     held_edges: HeldEdges = field(default_factory=HeldEdges)  # the edge list between the steps that read it and lay it out
     # The hierarchy that this run has built or checked, by the folder and the graph's digest: all products need the same one.
     hierarchies: dict[tuple[Path, str], Folder] = field(default_factory=dict, compare=False)
+    # Names that a command adds to its table (`pipeline.steps.derived.names.naming`); a run has a step for those of each table.
+    names: VertexNames | None = field(default=None, compare=False)
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
     derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
 

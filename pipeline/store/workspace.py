@@ -154,6 +154,11 @@ def linked_run(link: Path) -> Folder:
     return read(Path(os.path.realpath(link)))
 
 
+def holds_runs(folder: Path) -> bool:
+    """Whether a folder is that of runs, of one run or of a step, or has been: it has a manifest, or what `workspace` made."""
+    return any(os.path.lexists(path) for path in (file_of(folder), *(folder / name for name in (".lock", "latest", "runs"))))
+
+
 def find_run(path: Path, beside: Folder | None = None) -> Folder:
     """Open a published run by its manifest.
 

@@ -1,14 +1,14 @@
 """Lines between two places in degrees, as WKB; one across the 180th meridian is cut there (RFC 7946, section 3.1.9)."""
 
-from struct import pack
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kernels.graph import Array
 
-_LINE = np.dtype([("order", "u1"), ("type", "<u4"), ("points", "<u4"), ("ends", "<f8", (4,))])  # little-endian, a LineString
+_PART = [("order", "u1"), ("type", "<u4"), ("points", "<u4"), ("ends", "<f8", (4,))]  # little-endian, a LineString
+_LINE = np.dtype(_PART)
+_CUT = np.dtype([("order", "u1"), ("type", "<u4"), ("number", "<u4"), ("parts", _PART, (2,))])  # a MultiLineString
 _HALF = 180.0
 
 
@@ -21,44 +21,56 @@ def lines(ends: Array, known: Array) -> pa.Array:
         ends: float64 [n, 4]: longitude and latitude of both ends.
         known: bool [n]: Whether a line has both; null otherwise.
     """
-    ends, encoded = ends.copy(), np.empty(len(ends), _LINE)
+    ends = ends.copy()
     for end, other in ((0, 2), (2, 0)):
         across = (np.abs(ends[:, end]) == _HALF) & (np.abs(ends[:, end] - ends[:, other]) > _HALF)
         ends[across, end] *= -1
-    encoded["order"], encoded["type"], encoded["points"], encoded["ends"] = 1, 2, 2, ends
-    offsets = np.arange(len(ends) + 1, dtype=np.int32) * _LINE.itemsize
-    valid = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
-    whole = pa.Array.from_buffers(pa.binary(), len(ends), [valid, pa.py_buffer(offsets), pa.py_buffer(encoded)])
-    cut = known & (np.abs(ends[:, 0] - ends[:, 2]) > _HALF)
-    if not cut.any():
-        return whole
-    return pc.replace_with_mask(whole, pa.array(cut), pa.array([_cut(*line) for line in ends[cut].tolist()], pa.binary()))
-
-
-def _cut(x: float, y: float, to_x: float, to_y: float) -> bytes:
-    side = _HALF if x > 0 else -_HALF  # where it leaves
-    at = y + (to_y - y) * (side - x) / (to_x + 2 * side - x)
-    parts = ((x, y, side, at), (-side, at, to_x, to_y))
-    return pack("<BII", 1, 5, 2) + b"".join(pack("<BII4d", 1, 2, 2, *part) for part in parts)
+    whole, cut = _as_binary(_straight(ends), known), known & _crosses(ends)
+    return pc.replace_with_mask(whole, pa.array(cut), _as_binary(_cut(ends[cut]))) if cut.any() else whole
 
 
 def ends_of(geometries: pa.Array) -> tuple[Array, Array]:
     """The ends of lines, float64 [n, 4], and whether they are known; NaN for one that `lines` would encode in another way."""
     known = geometries.is_valid().to_numpy(zero_copy_only=False)
-    ends = np.full((len(geometries), 4), np.nan)
-    if not known.any():
-        return ends, known
-    lengths = pc.fill_null(pc.binary_length(geometries), 0).to_numpy()
-    simple = lengths == _LINE.itemsize
-    plain = geometries.filter(pa.array(simple))
-    first = np.frombuffer(plain.buffers()[1], np.int32, 1, plain.offset * 4)[0]
-    decoded = np.frombuffer(plain.buffers()[2], _LINE, len(plain), first) if len(plain) else np.empty(0, _LINE)
-    right = (decoded["order"] == 1) & (decoded["type"] == 2) & (decoded["points"] == 2)
-    right &= ~(np.abs(decoded["ends"][:, 0] - decoded["ends"][:, 2]) > _HALF)
-    ends[simple] = np.where(right[:, None], decoded["ends"], np.nan)
-    for row in np.flatnonzero(known & ~simple).tolist():
-        line = geometries[row].as_py()
-        stated = np.frombuffer(line[18:50], "<f8"), np.frombuffer(line[59:91], "<f8")
-        if len(line) == 91 and line == _cut(*stated[0][:2].tolist(), *stated[1][2:].tolist()):
-            ends[row] = *stated[0][:2], *stated[1][2:]
+    ends, lengths = np.full((len(geometries), 4), np.nan), pc.fill_null(pc.binary_length(geometries), 0).to_numpy()
+    for kind, encode in ((_LINE, _straight), (_CUT, _cut)):
+        rows = np.flatnonzero(lengths == kind.itemsize)
+        read = np.frombuffer(geometries.take(pa.array(rows)).buffers()[2] or b"", kind, len(rows))  # which `take` has made
+        parts = read["ends"][:, None] if kind is _LINE else read["parts"]["ends"]
+        own = np.concatenate([parts[:, 0, :2], parts[:, -1, 2:]], axis=1)
+        same = (_bytes(encode(own)) == _bytes(read)).all(axis=1) & (_crosses(own) == (kind is _CUT))
+        ends[rows[same]] = own[same]
     return ends, known
+
+
+def _crosses(ends: Array) -> Array:
+    crosses: Array = np.abs(ends[:, 0] - ends[:, 2]) > _HALF
+    return crosses
+
+
+def _straight(ends: Array) -> Array:
+    encoded = np.empty(len(ends), _LINE)
+    encoded["order"], encoded["type"], encoded["points"], encoded["ends"] = 1, 2, 2, ends
+    return encoded
+
+
+def _cut(ends: Array) -> Array:
+    x, y, to_x, to_y = ends.T
+    side = np.where(x > 0, _HALF, -_HALF)  # where they leave
+    at = y + (to_y - y) * (side - x) / (to_x + 2 * side - x)
+    encoded = np.empty(len(ends), _CUT)
+    encoded["order"], encoded["type"], encoded["number"] = 1, 5, 2
+    parts = encoded["parts"]
+    parts["order"], parts["type"], parts["points"] = 1, 2, 2
+    parts["ends"] = np.stack([np.stack([x, y, side, at], 1), np.stack([-side, at, to_x, to_y], 1)], 1)
+    return encoded
+
+
+def _as_binary(encoded: Array, known: Array | None = None) -> pa.Array:
+    offsets = np.arange(len(encoded) + 1, dtype=np.int32) * encoded.itemsize
+    valid = None if known is None or known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
+    return pa.Array.from_buffers(pa.binary(), len(encoded), [valid, pa.py_buffer(offsets), pa.py_buffer(encoded)])
+
+
+def _bytes(encoded: Array) -> Array:
+    return np.ascontiguousarray(encoded).view(np.uint8).reshape(len(encoded), encoded.dtype.itemsize)

@@ -25,7 +25,7 @@ def make_clone(clone: Path) -> Path:
     The deployments run twelve hours from now: a scheduled run during a test would replace what it looks at.
     """
     clone.mkdir(exist_ok=True)
-    for name in ("flows", "kernels", "pipeline", "pyproject.toml"):
+    for name in ("flows", "graphmill", "kernels", "pipeline", "pyproject.toml"):
         (clone / name).symlink_to(ROOT / name)
     hour = (dt.datetime.now(dt.UTC).hour + 12) % 24
     deployments, count = re.subn(r'cron: "(\d+) \d+ ', rf'cron: "\1 {hour} ', (ROOT / "prefect.yaml").read_text())

@@ -235,10 +235,16 @@ def damage(folder, name):
     return path
 
 
-def plain_folder(folder):
+def empty_folder(folder):
     (folder / "roads").mkdir()
-    written(folder / "roads")
     return folder / "roads"
+
+
+def folder_of_a_first_run_that_failed(folder):
+    with pytest.raises(graphmill.GraphmillError, match="line 2"):
+        published(folder, "src,dst,weight\n1,2,x\n")
+    (folder / "out" / "runs").mkdir(parents=True)
+    return folder / "out"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +252,8 @@ def plain_folder(folder):
     [
         (lambda folder: folder / "missing.csv", {}, r"missing\.csv: no such file"),
         (lambda folder: folder / "missing.toml", {}, r"missing\.toml: No such file"),
-        (plain_folder, {}, r"roads: no such run; name an output folder, its `latest`, or a folder in its `runs`"),
+        (empty_folder, {}, r"roads: no such run; name an output folder, its `latest`, or a folder in its `runs`"),
+        (folder_of_a_first_run_that_failed, {}, r"out: no such run; this folder has runs, but no `latest`"),
         (lambda folder: lose(folder, "graph"), {}, r"steps/graph: is not there, or a later run has replaced it"),
         (lambda folder: lose(folder, "edges"), {}, r"steps/edges: is not there, or a later run has replaced it"),
         (lambda folder: damage(folder, "graph/vertices.arrow"), {}, r"vertices\.arrow: its BLAKE3 digest differs"),

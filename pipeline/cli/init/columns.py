@@ -143,9 +143,9 @@ def _numbers(sample: Sample, *others: str) -> list[str]:
 
 def _directions(sample: Sample, graph: GraphConfig) -> tuple[dict[str, str], list[str]]:
     """The columns of directions that are not stated, by their roles, and notes on those that are not used."""
-    given, found, notes = graph.columns, dict[str, str](), list[str]()
+    given, chosen, notes = graph.columns, dict[str, str](), list[str]()
     if graph.directed is False:
-        return found, notes
+        return chosen, notes
     oneway, meanings = _named(_ONEWAY, sample.names), Meanings.of(graph)
     if oneway and not given.oneway:
         values = sample.values.get(oneway, frozenset() if sample.kinds[oneway] == "bool" else frozenset({"..."}))
@@ -155,11 +155,11 @@ def _directions(sample: Sample, graph: GraphConfig) -> tuple[dict[str, str], lis
         elif unknown:
             notes.append(f"{oneway!r} is not used: {meanings.why_unknown(unknown[0].encode())}, then --oneway {oneway}")
         else:
-            found["oneway"] = oneway
+            chosen["oneway"] = oneway
     reverse = _named(_REVERSE, _numbers(sample, str(given.src), str(given.dst), str(given.weight)))
     if reverse and given.weight and not given.reverse_weight:
-        found["reverse_weight"] = reverse
-    return found, notes
+        chosen["reverse_weight"] = reverse
+    return chosen, notes
 
 
 def _named(known: str, names: Iterable[str]) -> str | None:

@@ -48,18 +48,20 @@ def encoding_of(head: bytes) -> str | None:
 
 def written(columns: Sequence[Sequence[str]]) -> Written:
     """How the numbers in some columns are written."""
-    found: dict[NumberForm, str] = {}
+    examples: dict[NumberForm, str] = {}
     nulls: set[str] = set()
     for fields in columns:
         absent = {field for field in fields if field in NULLS}
         values = [field for field in fields if field and field not in absent]
         form, example = _form_of(values)
         if example:
-            found.setdefault(form, example)
+            examples.setdefault(form, example)
         if values and absent and all(form.plain(value) for value in values):
             nulls |= absent
-    form = max(found, key=lambda each: (each.decimal == ",", bool(each.thousands)), default=USUAL)
-    reasons = [f"decimal {form.decimal!r}, thousands {form.thousands or 'none'}: {found[form]!r} is a number"] if found else []
+    form = max(examples, key=lambda each: (each.decimal == ",", bool(each.thousands)), default=USUAL)
+    reasons = (
+        [f"decimal {form.decimal!r}, thousands {form.thousands or 'none'}: {examples[form]!r} is a number"] if examples else []
+    )
     reasons += [f"{', '.join(map(repr, sorted(nulls)))} among numbers for no value"] if nulls else []
     return Written(NumberForm(form.decimal, form.thousands, frozenset(nulls)), "; ".join(reasons))
 

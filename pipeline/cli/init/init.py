@@ -98,12 +98,12 @@ def _show(file: str, seen: "Seen") -> None:
             rows["header line"] = "yes" if graph.header else "no: columns have numbers"
         guessed = ", ".join(f"{end} {seen.reasons[end]}" for end in ("src", "dst") if end in seen.reasons)
         rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
-        found = {role: f" (guessed: {reason})" for role, reason in seen.reasons.items()}
-        weight = f"{columns.weight}{found.get('weight', '')}"
+        why = {role: f" (guessed: {reason})" for role, reason in seen.reasons.items()}
+        weight = f"{columns.weight}{why.get('weight', '')}"
         rows["weights"] = weight if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
         named = {"oneway": columns.oneway, "reverse_weight": columns.reverse_weight}
         if columns.have_directions:
-            rows["directions"] = ", ".join(f"{role} {name}{found.get(role, '')}" for role, name in named.items() if name)
+            rows["directions"] = ", ".join(f"{role} {name}{why.get(role, '')}" for role, name in named.items() if name)
         if sample.written.why:
             rows["written"] = f"{sample.written.why} (guessed)"
         rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"

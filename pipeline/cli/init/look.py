@@ -87,9 +87,9 @@ def _text(file: str, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text,
     return Text(file, as_utf8(file, whole, graph.encoding) if graph.encoding else whole, graph.limits), graph, notes
 
 
-def _written(graph: GraphConfig, found: Written) -> dict[str, object]:
+def _written(graph: GraphConfig, how: Written) -> dict[str, object]:
     """The keys of numbers that are not stated, unless they are as usual."""
-    form, stated = found.form, graph.model_fields_set
+    form, stated = how.form, graph.model_fields_set
     keys = {"decimal": form.decimal, "thousands": form.thousands or None, "null": tuple(sorted(form.nulls))}
     usual = GraphConfig.model_fields
     return {key: value for key, value in keys.items() if key not in stated and value != usual[key].default}

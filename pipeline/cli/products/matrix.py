@@ -18,6 +18,7 @@ def matrix(
     proof: str = "every",
     zone: str | None = None,
     zone_weight: str | None = None,
+    named: bool | None = None,
     backend: str = "auto",
     cluster: str = "none",
     snap: SnapOptions = SNAP,
@@ -40,10 +41,11 @@ def matrix(
             and the distance is null if they are not connected.
         proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as
             fast for few targets, and prove one tree of each batch of sources.
+        named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
     """
-    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "backend": backend}
+    options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "named": named, "backend": backend}
     options |= {"zone": zone, "zone_weight": zone_weight}
     write("matrix", graph, out, cluster, **options, **snap.given)

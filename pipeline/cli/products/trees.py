@@ -12,6 +12,7 @@ def trees(
     *,
     out: Path,
     sources: str | None = None,
+    named: bool | None = None,
     backend: str = "auto",
     cluster: str = "none",
     snap: SnapOptions = SNAP,
@@ -28,8 +29,9 @@ def trees(
         out: Folder of the table. It is replaced as a whole, or kept if nothing has changed.
         sources: File of the sources: Parquet or CSV with one column of ids, or text with one vertex per line. Default: all
             vertices.
+        named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
     """
-    write("trees", graph, out, cluster, sources=sources, backend=backend, **snap.given)
+    write("trees", graph, out, cluster, sources=sources, named=named, backend=backend, **snap.given)

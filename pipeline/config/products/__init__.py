@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo
+from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo, Switch
 
 
 class GraphOptions(Model):
@@ -21,6 +21,7 @@ class ProductOptions(GraphOptions):
     sources: File | None = None
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
+    named: Switch | None = None
 
     @property
     def snap(self) -> Snap:

@@ -5,6 +5,7 @@ and `UNKNOWN`, or 1, 2, -1 and 0; HERE `F`, `T` (towards the reference node) and
 two of them use for different things, is refused.
 """
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.texts import shown
 
+log = logging.getLogger(__name__)
 CLOSED, FORWARD, REVERSE, BOTH = range(4)  # bits: 1 is the arc from src to dst, 2 that from dst to src
 _KNOWN = {"F": FORWARD, "T": REVERSE, "": BOTH}
 _FOLDED = {
@@ -93,6 +95,12 @@ class Directions:
         self.forward += counts[FORWARD]
         self.reverse += counts[REVERSE]
         self.both += counts[BOTH]
+
+
+def warn_of_one_way(file: str, rows: Directions) -> None:
+    """Say so if each row is open in one direction only, as where T and F were written for true and false."""
+    if rows.forward and rows.reverse and not rows.both:
+        log.warning("%s: no row is open in both directions; if its T and F are not HERE's, [graph.oneway] states them", file)
 
 
 def arcs_of(rows: Iterator[pa.Table], seen: Directions) -> Iterator[pa.Table]:

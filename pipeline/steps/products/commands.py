@@ -1,18 +1,22 @@
 """The commands on products: a product of a graph, or of a run's graph, in any folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.loading import checked
+from pipeline.config.loading import checked, load_run
 from pipeline.config.products import ProductOptions
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
+from pipeline.steps.derived.names import is_named, require_strings
 from pipeline.steps.destination import flushed, prepare
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.publication.places import places_in
-from pipeline.steps.stored_graph import stored_graph
+from pipeline.steps.stored_graph import folder_of, stored_graph
 from pipeline.store.manifest import Folder
+from pipeline.store.names import open_names
+from pipeline.store.workspace import find_run
 
 
 def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
@@ -35,9 +39,19 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = places_in(files, edges, graph, runtime)
             vertices = [named.get(key) for key in options.VERTICES]
-            step = table.resolve("step")
+            names = require_strings(open_names(edges)) if _adds_names(target, options) else None
+            step, naming = table.resolve("step"), replace(runtime, names=names)
             if table.switch:
-                return flushed(step(edges, graph, vertices, options, runtime))
-            return flushed(step(graph, vertices, options, runtime, places))
+                return flushed(step(edges, graph, vertices, options, naming))
+            return flushed(step(graph, vertices, options, naming, places))
 
     return steadily([target, *files.values()], tabulate)
+
+
+def _adds_names(target: str, options: ProductOptions) -> bool:
+    """Whether the table has names: as the option says or, without one, as the run or the configuration has them."""
+    if options.named is None and (folder := folder_of(target)):
+        return is_named(None, find_run(folder).path)
+    if options.named is None and target.endswith(".toml"):
+        return load_run(Path(target), default_output=options.output).named
+    return bool(options.named)

@@ -13,6 +13,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline.config.products.matrix import MatrixOptions
+from pipeline.steps.derived.names import as_named, naming
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
@@ -82,5 +83,5 @@ def tabulate_matrix(
         return swept.facts(sweeps.count, runtime.backend, sweeps.every).stored()
 
     parameters: dict[str, Any] = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
-    parameters |= {"cutoff": cutoff, "proof": options.proof, **listing(places)}
-    return make(options.output, STEP, {"graph": graph.digest}, parameters, write)
+    parameters |= {"cutoff": cutoff, "proof": options.proof, **listing(places), **as_named(runtime)}
+    return make(options.output, STEP, {"graph": graph.digest}, parameters, naming(runtime, STEP, write))

@@ -14,6 +14,7 @@ from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products import ProductOptions
 from pipeline.registry.products import PRODUCTS
+from pipeline.steps.derived.names import as_named, naming
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
@@ -62,7 +63,8 @@ def tabulate_trees(
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
-    return make(options.output, STEP, {"graph": graph.digest}, {"sources": sweeps.parameter, **listing(places)}, write, _CODE)
+    parameters = {"sources": sweeps.parameter, **listing(places), **as_named(runtime)}
+    return make(options.output, STEP, {"graph": graph.digest}, parameters, naming(runtime, TABLE, write), _CODE)
 
 
 def _schema(graph: Folder) -> pa.Schema:

@@ -10,6 +10,7 @@ from pipeline.store.facts.run import TableFacts
 from pipeline.store.manifest import Folder
 from pipeline.suggestions import did_you_mean
 from pipeline.tables.changes import SUFFIX
+from pipeline.tables.definitions import REJECTED
 
 
 def require_columns(edges: Folder, expect: ExpectConfig, target: Target) -> None:
@@ -42,9 +43,9 @@ def require_graph(graph: Folder, expect: ExpectConfig, target: Target) -> None:
 
 
 def require_tables(tables: Mapping[str, TableFacts], expect: ExpectConfig, target: Target) -> None:
-    """Raise Refused if a table is empty that was not empty before."""
+    """Raise Refused if a table is empty that was not empty before; bad rows of the source may well be gone."""
     for name, table in tables.items():
-        if name.endswith(SUFFIX):
+        if name.endswith(SUFFIX) or f"{name}.parquet" == REJECTED:
             continue
         before = target.previous.get("tables", {}).get(name, {}).get("rows", 0)
         if before and not table.rows and not expect.empty:

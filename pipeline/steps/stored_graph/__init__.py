@@ -1,7 +1,7 @@
 """The stored graph that a user names: that of a published run, or one that is laid out from a graph file or a TOML file."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, check, find
-from pipeline.store.workspace import find_run, shared_workspace
+from pipeline.store.workspace import find_run, holds_runs, shared_workspace
 
 Tables = Mapping[str, Mapping[str, Any]]
 
@@ -34,21 +34,24 @@ class StoredGraph(NamedTuple):
 
 @contextmanager
 def stored_graph(
-    target: str, options: GraphOptions, snap: Snap | None = None, tables: Tables | None = None
+    target: str | Sequence[str], options: GraphOptions, snap: Snap | None = None, tables: Tables | None = None
 ) -> Iterator[tuple[StoredGraph, Runtime]]:
-    """The graph of a run's folder or output URL, of the TOML file of a run or a graph, or of a graph file, and where to compute.
+    """The graph of a run's folder or output URL, of the TOML file of a run or a graph, or of a source, and where to compute.
 
     What is derived from it, and the graph itself unless it is a run's, is kept in a folder below the user's cache, of which the
     block has exclusive use.
 
     Args:
-        tables: Keys of the tables `[graph]` and `[layout]` that replace those of a TOML file, or describe a graph file.
+        target: Several texts are a source of several files.
+        tables: Keys of the tables `[graph]` and `[layout]` that replace those of a TOML file, or describe a source.
 
     Raises:
         BadConfig: A configuration is wrong, there is no such run or no longer its graph, or the user's cache is not writable.
         BadInput, OSError, TooLarge, ...: As `ingest` and `lay_out`.
     """
-    backend, folder, runs = choose(options.backend), workplace(str(Path(target).absolute())), folder_of(target)
+    entries = [target] if isinstance(target, str) else target
+    backend, folder = choose(options.backend), workplace(" ".join(str(Path(entry).absolute()) for entry in entries))
+    runs = folder_of(target)
     _require_writable(folder.parent)
     with started(options.cluster, backend) as cluster:
         named = graph_of_run(runs) if runs else _config_of(target, folder, tables or {})
@@ -57,10 +60,15 @@ def stored_graph(
             yield named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options), runtime
 
 
-def folder_of(target: str) -> Path | None:
-    """The folder that a target names, also by the URL of an output; None if it names a file."""
-    folder = output_folder(Path(target))
-    return folder if folder.is_dir() else None
+def folder_of(target: str | Sequence[str]) -> Path | None:
+    """The folder of runs that a target names, also by the URL of an output; None if it names a source.
+
+    A folder without runs is a source, unless it is empty.
+    """
+    folder = output_folder(Path(target)) if isinstance(target, str) else None
+    if folder is None or not folder.is_dir() or (any(folder.iterdir()) and not holds_runs(folder)):
+        return None
+    return folder
 
 
 def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
@@ -82,8 +90,8 @@ def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
     return StoredGraph(edges, graph)
 
 
-def _config_of(target: str, folder: Path, tables: Tables) -> RunConfig:
-    if target.endswith(".toml"):
+def _config_of(target: str | Sequence[str], folder: Path, tables: Tables) -> RunConfig:
+    if isinstance(target, str) and target.endswith(".toml"):
         return load_run(Path(target), tables, default_output=folder)
     graph = {"source": target, **tables.get("graph", {})}
     config = run_config("options", **{**tables, "graph": graph}, output=folder)

@@ -168,3 +168,10 @@ def test_distances_are_those_of_networkx(tmp_path):
     counts = published.facts["input"]["directions"]
     assert counts["forward"] + counts["reverse"] + counts["both"] == 180 - counts["closed"]
     assert "in reverse only" in (published.path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("values", "said"), [("TFF", True), ("TFB", False), ("FFF", False)])
+def test_letters_that_may_be_true_and_false_are_named(values, said, tmp_path, caplog):
+    (tmp_path / "g.csv").write_text("src,dst,way\n" + "".join(f"{row},9,{value}\n" for row, value in enumerate(values)))
+    ingest(GraphConfig(source=str(tmp_path / "g.csv"), columns={"oneway": "way"}), tmp_path / "work")
+    assert ("no row is open in both directions" in caplog.text) == said

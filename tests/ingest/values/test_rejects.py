@@ -188,3 +188,6 @@ def test_a_run_publishes_the_refused_rows(tmp_path):
     assert published.facts["input"]["rejected"] == {"rows": 1, "read": 3}
     assert published.facts["tables"]["rejected"]["rows"] == 1
     assert "1 of 3 rows, which are in table rejected" in (published.path / "report.html").read_text()
+    (tmp_path / "g.csv").write_text("src,dst\n1,2\n2,3\n")  # a night without bad rows may follow
+    run(checked(RunConfig, "test", **config, backend="cpu", reject={"limit": 1}, changes={"tables": True}))
+    assert pq.read_table(tmp_path / "out" / "latest" / "rejected").num_rows == 0

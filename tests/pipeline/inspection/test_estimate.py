@@ -99,9 +99,11 @@ def test_an_estimate_is_within_its_factor_of_a_real_run(edges, stages, tmp_path)
     """Disk and memory within 2.5; `make bounds` compares the seconds."""
     pa.csv.write_csv(rmat(edges), tmp_path / "graph.csv")
     out = tmp_path / "out"
-    config = run_config("test", graph={"source": str(tmp_path / "graph.csv")}, output=out, stages=stages, backend="cpu")
+    config = run_config(
+        "test", graph={"source": str(tmp_path / "graph.csv")}, output=out, stages=stages, backend="cpu", arcs=True
+    )
     found = estimate(config)
-    command = ["run", config.graph.source, "--out", str(out), "--stages", ",".join(stages), "--backend", "cpu"]
+    command = ["run", config.graph.source, "--out", str(out), "--stages", ",".join(stages), "--backend", "cpu", "--arcs"]
     done = subprocess.run([sys.executable, "-c", PEAK, *command], cwd=ROOT, check=True, capture_output=True, text=True)
     used = int(done.stdout.splitlines()[-1])
     memory, disk = found.needs
@@ -110,7 +112,7 @@ def test_an_estimate_is_within_its_factor_of_a_real_run(edges, stages, tmp_path)
     assert 1 / 2.5 < disk.needed / bytes_of(out) < 2.5
     assert not found.as_before
     again = estimate(config)
-    assert again.as_before and set(again.seconds) == {"edges", "graph", *stages, "report"}
+    assert again.as_before and set(again.seconds) == {"edges", "graph", *stages, "arcs", "report"}
 
 
 @pytest.fixture
@@ -179,7 +181,7 @@ def test_products_take_trees_from_their_sources(graph, tmp_path):
     }  # fmt: skip
     assert are_swept(301, 10**6, 2 * 10**6) and not are_swept(2, 10**6, 2 * 10**6) and not are_swept(301, 10**6, 9 * 10**6)
     plain, found = estimate(config()), estimate(config(**asked))
-    assert [*found.seconds] == ["edges", "graph", "wcc", *trees_of(config(**asked), 1, 1), "report"]
+    assert [*found.seconds] == ["edges", "graph", "wcc", *trees_of(config(**asked), 1, 1), "arcs", "report"]
     assert found.total > plain.total and found.needs[1].needed > plain.needs[1].needed
     with pytest.raises(BadInput, match=r"none\.csv: no such file"):
         estimate(config(nearest={"facilities": str(tmp_path / "none.csv")}))

@@ -29,6 +29,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import read
 from pipeline.tables import files as tables
 from pipeline.tables.lines import ends_of, lines
+from tests.counts import in_turn
 from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.steps import path_steps
 
@@ -46,7 +47,7 @@ def facts_of(path):
     return RunFacts.of(read(path))
 
 
-@pytest.mark.parametrize("graph", NAMED_GRAPHS, ids=lambda graph: graph.name)
+@pytest.mark.parametrize(("graph",), in_turn(3, NAMED_GRAPHS), ids=lambda graph: graph.name)
 def test_its_rows_are_the_clean_arcs(tmp_path, graph):
     found = tables.read(published(tmp_path, graph) / "arcs")
     assert found.to_pylist() == [

@@ -5,9 +5,13 @@ import re
 import duckdb
 import pandas
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from pipeline.cli.command import app
+from pipeline.errors import BadConfig, ProofFailed
 from pipeline.report.results import IDS
+from pipeline.steps.derived import names
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import read
 from pipeline.tables import files as tables
@@ -16,7 +20,7 @@ from tests.reports import Page
 
 
 def test_every_column_of_ids_has_a_column_of_names(everything):
-    names = sorted(map(name, range(SIDE * SIDE)))
+    ordered = sorted(map(name, range(SIDE * SIDE)))
     for table, described in RunFacts.of(read(everything)).tables.items():
         rows = tables.read(everything / table)
         ids = [column["name"] for column in described.columns if column["unit"].startswith("external id")]
@@ -26,7 +30,7 @@ def test_every_column_of_ids_has_a_column_of_names(everything):
             numbers, texts = ((column.combine_chunks()) for column in (rows[column], rows[own]))
             if pa.types.is_list(numbers.type):
                 numbers, texts = numbers.flatten(), texts.flatten()
-            assert texts.to_pylist() == [None if one is None else names[one] for one in numbers.to_pylist()], (table, column)
+            assert texts.to_pylist() == [None if one is None else ordered[one] for one in numbers.to_pylist()], (table, column)
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +58,79 @@ def test_every_query_of_the_report_has_the_names_that_are_shown(shown):
 def test_every_query_for_pandas_has_names(shown):
     for (columns, *due), _, frame in shown:
         *lines, last = frame.splitlines()
-        names = {"pandas": pandas}
-        exec("\n".join(lines), names)
-        found = eval(last, names)
-        column = next((name for name in ("id", f"{columns[0]}_name") if name in getattr(found, "columns", ())), None)
+        scope = {"pandas": pandas}
+        exec("\n".join(lines), scope)
+        found = eval(last, scope)
+        column = next((own for own in ("id", f"{columns[0]}_name") if own in getattr(found, "columns", ())), None)
         assert column or "  # " in last, frame  # another question
         if re.search(r"nlargest|head", last):
             assert found[column].tolist() == [row[1] for row in due], frame
+
+
+@pytest.fixture
+def folder(everything, tmp_path, monkeypatch):
+    """With a file of pairs; commands keep what they derive from graphs here."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    pq.write_table(pa.table({"src": [name(0), "nobody"], "dst": [name(9), name(1)]}), tmp_path / "pairs.parquet")
+    (tmp_path / "some.txt").write_text(f"{name(7)}\n{name(20)}\n")
+    return tmp_path
+
+
+def call(*words):
+    app([*map(str, words)], result_action="return_value", exit_on_error=False)
+
+
+def test_tables_of_commands_have_names_as_the_run(everything, folder):
+    paths = ("--out", folder / "reached", "--witness", folder / "paths", "--unknown", "null")
+    call("reach", everything, folder / "pairs.parquet", *paths)
+    assert [tuple(row.values()) for row in tables.read(folder / "reached").select(["src_name", "dst_name"]).to_pylist()] == [
+        (name(0), name(9)), (None, name(1)),
+    ]  # fmt: skip
+    (path,) = tables.read(folder / "paths").to_pylist()
+    assert path["path_name"][0] == name(0) and path["path_name"][-1] == name(9) and len(path["path"]) == len(path["path_name"])
+    for command, ids in (("matrix", ["source", "target"]), ("trees", ["source", "vertex", "predecessor"])):
+        call(command, everything, "--sources", folder / "some.txt", "--out", folder / command)
+        rows = tables.read(folder / command)
+        assert {*rows["source_name"].to_pylist()} == {name(7), name(20)}
+        assert [column for column in rows.schema.names if column.endswith("_name")] == [f"{column}_name" for column in ids]
+        before = (folder / command / "_manifest.json").read_bytes()
+        call(command, everything, "--sources", folder / "some.txt", "--out", folder / command)
+        assert (folder / command / "_manifest.json").read_bytes() == before
+
+
+def test_tables_of_commands_have_names_as_asked(everything, folder):
+    call("matrix", everything, "--sources", folder / "some.txt", "--no-named", "--out", folder / "plain")
+    assert tables.read(folder / "plain").schema.names == ["source", "target", "distance"]
+    (folder / "g.csv").write_text("src,dst\nana,bob\n")
+    (folder / "n.csv").write_text("src,dst\n1,2\n")
+    call("matrix", folder / "g.csv", "--out", folder / "unasked")
+    call("matrix", folder / "g.csv", "--named", "--out", folder / "asked")
+    assert tables.read(folder / "unasked").schema.names == ["source", "target", "distance"]
+    assert tables.read(folder / "asked")["target_name"].to_pylist() == ["ana", "bob", "ana", "bob"]
+    with pytest.raises(BadConfig, match="named: needs a graph whose ids are strings"):
+        call("matrix", folder / "n.csv", "--named", "--out", folder / "integers")
+
+
+def test_a_command_with_wrong_names_writes_nothing(everything, folder, monkeypatch):
+    def wrong(rows, ids, known):
+        made = with_names(rows, ids, known)
+        place = made.schema.get_field_index("target_name")
+        return made.set_column(place, made.schema.field(place), pa.array([name(0)] * len(rows), pa.string()))
+
+    with_names = names.with_names
+    monkeypatch.setattr(names, "with_names", wrong)
+    with pytest.raises(ProofFailed, match="a name does not belong to its target"):
+        call("matrix", everything, "--sources", folder / "some.txt", "--out", folder / "matrix")
+    assert not (folder / "matrix").exists()
+
+
+def test_artifacts_have_names(everything, monkeypatch):
+    from flows import artifacts
+
+    sent = {}
+    monkeypatch.setattr(artifacts, "create_table_artifact", lambda rows, key, description: sent.update({key: rows}))
+    monkeypatch.setattr(artifacts, "create_markdown_artifact", lambda *_, **__: None)
+    artifacts.show(read(everything))
+    assert len(sent) == len(RunFacts.of(read(everything)).tables)
+    for key, rows in sent.items():
+        assert any(column == "id" or column.endswith("_name") for column in rows[0]), key
