@@ -114,8 +114,8 @@ def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArr
 
 
 def quoted_name(name: str) -> str:
-    """The name of a column in SQL."""
-    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'
+    """The name of a user's column in SQL, which may be a word of the language."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def share(count: int, vertices: VertexColumns) -> str:
