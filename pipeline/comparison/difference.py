@@ -24,7 +24,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import changes
 from pipeline.tables.changes import ROW
-from pipeline.tables.files import PLACE
+from pipeline.tables.definitions import PLACE
 
 Item = TypeVar("Item")
 

@@ -17,7 +17,6 @@ from pipeline import markdown
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.report import change_tables, charts, reading, wording
 from pipeline.report.findings import Findings, read_and_draw
-from pipeline.report.places import farthest_places
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
 from pipeline.steps.publication.facts import input_of
@@ -26,7 +25,7 @@ from pipeline.steps.publication.results import Results, custom_facts_of, proof_o
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.products import CustomFacts, ProductFacts
-from pipeline.store.facts.run import PlaceTableFacts
+from pipeline.store.facts.run import PlaceFacts, PlaceTableFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
 from pipeline.strict_json import written
@@ -87,7 +86,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "heads": heads,
         "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables, custom),
         "reaching": findings.reaching,
-        "places": farthest_places(results.places, results.placed, open_names(edges), PLACES),
+        "places": _farthest(results),
         "all_places": len(results.places) + (PlaceTableFacts.of(results.placed).rows if results.placed else 0),
         "sources": read_from.source_names or read_from.sources or [],
         "script": script,
@@ -99,6 +98,15 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     for result in listed:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _farthest(results: Results) -> list[PlaceFacts]:
+    """The places that are listed."""
+    if not (results.places or results.placed):
+        return []
+    from pipeline.report.places import farthest_places
+
+    return farthest_places(results.places, results.placed, open_names(results.edges), PLACES)
 
 
 def _listed(top: Top) -> dict[str, Any]:

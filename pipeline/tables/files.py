@@ -18,14 +18,13 @@ from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, OF_PLACE, PLACES, SUMMED, definition_of, geometry_of
+from pipeline.tables.definitions import CUSTOM, LIST, MEASURED, PLACE, definition_of, geometry_of, other_column, with_followers
 from pipeline.tables.names import require_names, with_names
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 1_000_000  # a multiple of ROWS_PER_GROUP: what a core encodes, and what a worker writes again if it dies
-PLACE, PLACE_NAME = "_place", "_place_name"  # with which the names of columns end that follow one of vertices
 UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none
 
 
@@ -91,23 +90,15 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
 
     The unit is the one that `types` states; of weights and sums it is `measure`, if known.
     """
-    known = {
-        column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
+    known = with_followers(
+        replace(column, unit=measure) if measure and column.type in MEASURED else column
         for column in columns(table, dimensions, types)
-    }
-    other = {
-        "_name": "the id of `{}` in the source",
-        PLACE: "the id of a place at `{}`, as in its file",
-        PLACE_NAME: "the name of this place",
-    }
-    known = {
-        f"{name}{end}": replace(column, unit=unit.format(name)) for name, column in known.items() for end, unit in other.items()
-    } | known
-    unknown, units = OF_PLACE if table == PLACES else ATTRIBUTE, units_of(types)
+    )
+    units = units_of(types)
     return [
         {"name": field.name, "type": str(field.type), "unit": units.get(field.name, column.unit), "nulls": column.nulls}
         for field in types
-        for column in [known.get(field.name, unknown if field.nullable else SUMMED)]
+        for column in [known.get(field.name) or other_column(table, field)]
     ]
 
 

@@ -188,8 +188,8 @@ STRANGE = {
     "keep = [\n" + "{a = " * 101: "line 2: has more than 100 brackets",
     f"keep = '{'x' * 2**20}'": "has more than 1048576 bytes, the limit for a configuration",
     'output = "a\\u0000b"': "has a null character",
-    'graph.columns = {src = "a", dst = "a"}': "graph.columns: src, dst and weight must be different columns; 'a' is given twice",
-    'graph.columns.weight = "src"': "graph.columns: src, dst and weight must be different columns; 'src' is given twice",
+    'graph.columns = {src = "a", dst = "a"}': "graph.columns: src, dst, .* must be different columns; 'a' is given twice",
+    'graph.columns.weight = "src"': "graph.columns: src, dst, .* must be different columns; 'src' is given twice",
 }
 
 

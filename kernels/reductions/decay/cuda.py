@@ -14,7 +14,7 @@ _SOURCE = "reductions/decay/decay.cu"
 
 def decayed(distances: Array, thresholds: Array, values: Array, scales: Array, decay: Decay) -> Array:
     """As `cpu.decayed`."""
-    trees, given = cupy.ascontiguousarray(distances), cupy.ascontiguousarray(values)
+    trees, given = cupy.ascontiguousarray(distances), cupy.ascontiguousarray(cupy.asarray(values))  # from the host, too
     totals: Array = cupy.zeros((len(trees), len(thresholds), 1 + PARTS * len(given)), np.int64)
     sizes = map(np.int64, (*trees.shape, len(thresholds), len(given)))
     arrays = trees, *map(cupy.asarray, (thresholds, given, scales, decay.parameters))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import types
 
-from pipeline.cli.init.dates import are_moments, is_date
+from pipeline.cli.init.dates import are_moments, is_date, may_be_moments
 from pipeline.cli.init.forms import AS_USUAL, Written, may_be_either, written
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.errors import BadInput
@@ -33,7 +33,7 @@ _DST = (
     "cited callee receiver recipient b id2 node2 nref_in_id tnode t_jnctid friend friend_id"
 )
 _WEIGHT = (
-    "weight w cost length_m length distance dist time seconds minutes hours metres meters km count amount value duration capacity"
+    "weight w length distance dist cost time seconds minutes hours metres meters km count amount value duration capacity length_m"
 )
 _ONEWAY = "oneway one_way dir_travel"
 _REVERSE = "reverse_cost reverse_weight cost_reverse rcost"
@@ -94,7 +94,9 @@ def of_parquet(path: Path, file: str) -> Sample:
     with reading(file), pq.ParquetFile(path, buffer_size=_BUFFER) as parquet:
         known = {field.name: field.type for field in parquet.schema_arrow}
         kinds, columns = {name: _kind_of_type(kind) for name, kind in known.items()}, dict[str, list[str]]()
-        looked_at = [name for name, kind in kinds.items() if kind in _IDS]
+        looked_at = [
+            name for name, kind in kinds.items() if kind in _IDS or (kind == "number" and name == _named(_ONEWAY, known))
+        ]
         for batch in parquet.iter_batches(ROWS, columns=looked_at):
             columns = {name: [*_texts(batch[name])] for name in looked_at if batch[name].null_count < len(batch)}
             break
@@ -109,7 +111,8 @@ def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     given, kinds, reasons = graph.columns, sample.kinds, dict[str, str]()
     used = {given.weight, given.oneway, given.reverse_weight} | {_named(_ONEWAY, sample.names)}
     ids = [name for name in sample.names if kinds[name] in _IDS and name not in used]
-    ids.sort(key=lambda name: name in sample.moments)  # times that are not called so come last
+    if len(others := [name for name in ids if name not in sample.moments]) > 1:
+        ids = others
     if len({*ids, *filter(None, (given.src, given.dst))}) < 2:
         seen = ", ".join(f"{name!r} ({kind})" for name, kind in kinds.items())[:200]
         raise BadInput(file, f"has no two columns of ids among {seen}; --src and --dst name them")
@@ -177,7 +180,7 @@ def _plain(form: NumberForm, value: str) -> str:
 
 def _may_be_moments(fields: Iterable[str]) -> bool:
     values = [int(field) for field in fields if field.isdecimal()]
-    return bool(values) and are_moments("timestamp", values)
+    return bool(values) and may_be_moments(values)
 
 
 def _texts(column: pa.Array) -> Iterable[str]:

@@ -30,6 +30,15 @@ _YEARS, _DAYS = range(1000, 2200), range(1900_01_01, 2200_01_01)
 _SECONDS = range(100_000_000, 5_000_000_000)  # since 1970, from 1973 on; also in thousandths, and so on
 
 
+# Seconds and days from 1990 to 2032, among which not all of thousands of ids are by accident.
+_RECENT = [range(631_152_000 * unit, 1_988_150_400 * unit) for unit in (1, 10**3, 10**6, 10**9)] + [range(1990_01_01, 2033_01_01)]
+
+
+def may_be_moments(values: Sequence[int]) -> bool:
+    """Whether integers may be times or days of today, whatever their column is called."""
+    return any(all(value in part for value in values) for part in _RECENT)
+
+
 def is_date(text: str) -> bool:
     """Whether a text is a date, a time or both, such as `2026-01-01T08:15:00Z`, `1.2.2026` or `1 Jan 2026`."""
     return bool(_DATE.fullmatch(text))

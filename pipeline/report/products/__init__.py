@@ -15,7 +15,7 @@ from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, number
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
-from pipeline.tables.files import PLACE, PLACE_NAME
+from pipeline.tables.definitions import PLACE, PLACE_NAME
 
 if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
@@ -124,8 +124,8 @@ def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArr
 
 
 def quoted_name(name: str) -> str:
-    """The name of a column in SQL."""
-    return name if name.isidentifier() and name.isascii() else '"' + name.replace('"', '""') + '"'
+    """The name of a user's column in SQL, which may be a word of the language."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def share(count: int, vertices: VertexColumns) -> str:

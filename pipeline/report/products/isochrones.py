@@ -58,7 +58,7 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
     within = f"within {with_unit(largest or 0, context.unit)}"
     own = {column.name for column in TABLES[product.manifest.step]}
     sums = sorted(table.schema.names[table.schema.names.index("vertices") + 1 :], key=own.__contains__)  # ratios last
-    tops = [_most(last, name, within) for name in ("vertices", *sums[:SUMS])]
+    tops = [_most(last, name, name if name in own else quoted_name(name), within) for name in ("vertices", *sums[:SUMS])]
     count = ProductFacts.of(product).sources
     to = "; paths lead to them" if product.manifest.parameters["direction"] == "to" else ""
     result = Result(context.title, f"{counted(count, 'source')}, {counted(len(table), 'row')}{to}", tops, {})
@@ -89,16 +89,15 @@ def _empty_areas(product: Folder) -> int:
     return empty
 
 
-def _most(last: pa.Table, name: str, within: str) -> Top:
-    """The sources, or places, with most of a column."""
-    who = who_of(last, "source")
-    columns = [*who, name, *(["vertices"] if name != "vertices" else [])]
-    known = f"{quoted_name(name)} IS NOT NULL AND " if last.schema.field(name).nullable else ""
-    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {quoted_name(name)} DESC"
+def _most(last: pa.Table, name: str, in_sql: str, within: str) -> Top:
+    """The sources, or places, with most of a column, which is called `in_sql` in queries."""
+    who, others = who_of(last, "source"), ["vertices"] if name != "vertices" else []
+    known = f"{in_sql} IS NOT NULL AND " if last.schema.field(name).nullable else ""
+    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {in_sql} DESC"
     order += f", {', '.join(who[:2])} LIMIT {MOST}"
-    sql = f"SELECT {', '.join(map(quoted_name, columns))}\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
-    rows = last.select(columns).filter(last[name].is_valid())
-    return top(f"Most {name} {within}", tuple(columns), rows, sql, by=len(who))
+    sql = f"SELECT {', '.join([*who, in_sql, *others])}\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
+    columns = [*who, name, *others]
+    return top(f"Most {name} {within}", tuple(columns), last.select(columns).filter(last[name].is_valid()), sql, by=len(who))
 
 
 def _map_of(last: pa.Table, name: str, within: str, of_all: bool, context: ReportContext) -> ValueMap | None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from kernels.cpu.parallel import cores, running_sums
 from kernels.graph import Array
+from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.derived.arcs_proof import ArcsProof, FileRead
 from pipeline.steps.runtime import Runtime
@@ -29,6 +30,7 @@ from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
 
 STEP = "arcs"  # and the table
+_BYTES_PER_FILE = 1 << 29  # of memory that one takes while it is written and read back, with lines and names
 NUMBER = "parallel"  # the column that only a graph with parallel arcs has
 
 
@@ -63,7 +65,8 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
             tables.write_rows(path, rows.schema, keys, batches)
             return proof.read(path)
 
-        files = list(map_in_order(write_file, range(tables.files_of(rows.number)), cores()))
+        threads = max(1, min(cores(), free_memory() // _BYTES_PER_FILE))
+        files = list(map_in_order(write_file, range(tables.files_of(rows.number)), threads))
         started = time.perf_counter()
         proof.require_all(files)
         seconds = time.perf_counter() - started + sum(file.seconds for file in files)

@@ -14,7 +14,7 @@ from kernels.trees import Trees
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import TreeTable
 from pipeline.tables import files as tables
-from pipeline.tables.files import PLACE, PLACE_NAME
+from pipeline.tables.definitions import PLACE, PLACE_NAME
 
 
 @dataclass(frozen=True)

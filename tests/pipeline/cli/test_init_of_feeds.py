@@ -53,10 +53,10 @@ def test_what_is_left_out_is_said(tmp_path):
     assert "oneway" not in seen(tmp_path, ROADS["OpenStreetMap"][0], directed=False).reasons
 
 
-def test_directions_in_parquet(tmp_path):
-    columns = {"source": [1], "target": [2], "cost": [1.5], "oneway": [True], "reverse_cost": [None]}
-    pq.write_table(pa.table(columns, pa.schema([("source", "int64"), ("target", "int64"), ("cost", "double"), ("oneway", "bool"),
-                                                ("reverse_cost", "double")])), tmp_path / "g.parquet")  # fmt: skip
+@pytest.mark.parametrize("oneway", [[True], [-1], [1.0], ["yes"]])
+def test_directions_in_parquet(oneway, tmp_path):
+    columns = {"source": [1], "target": [2], "cost": [1.5], "oneway": oneway, "reverse_cost": pa.array([None], "double")}
+    pq.write_table(pa.table(columns), tmp_path / "g.parquet")
     found = look(GraphConfig(source=str(tmp_path / "g.parquet"))).graph.columns
     assert (found.weight, found.oneway, found.reverse_weight) == ("cost", "oneway", "reverse_cost")
 
@@ -68,6 +68,19 @@ def test_times_that_are_not_called_so_are_no_ids(row, header, tmp_path):
     columns = seen(tmp_path, header + f"{row}\n" * 5).graph.columns
     values = dict(zip("pqr" if header else "123", row.split(","), strict=True))
     assert (values[columns.src], values[columns.dst]) == ("7", "8")
+
+
+LARGE = {  # rows of integers, and the columns of the ends
+    "1288834974,1262304000,5": ("1", "2"),  # ids and a value: only one column is left that has no times
+    "12,1288834974,5\n13,4000000000,6": ("1", "2"),  # ids beyond the times of today
+    "1704067200,1704070800,7,8": ("3", "4"),  # begin, end and two ids
+}
+
+
+@pytest.mark.parametrize("rows", LARGE)
+def test_large_ids_are_ids(rows, tmp_path):
+    columns = seen(tmp_path, rows + "\n").graph.columns
+    assert (columns.src, columns.dst) == LARGE[rows]
 
 
 # text: keys of the configuration, the weights

@@ -96,6 +96,7 @@ def test_two_step_floating_catchment_areas(some, monkeypatch, asked, sources):
     """As PySAL's `access` has them; the island demands nothing."""
     monkeypatch.setattr(access, "_TASKS", 3)
     monkeypatch.setattr(sweeping, "WORTH", 1 if sources is None else 1000)
+    monkeypatch.setattr("kernels.trees._MOST", 2)  # trees of a batch that are searched
     asked = {**asked, "direction": "to", "supply": "jobs", "demand": "people"}
     asked |= {} if sources else {"sources": None}
     ratios = {}

@@ -20,13 +20,13 @@ def published(request, tmp_path_factory):
     graph = write_network(folder)
     nodes = (folder / "nodes.csv").read_text().replace("people", 'all "people"', 1).splitlines()
     rows = [f"{line},{'north' if number < 20 else ''}" for number, line in enumerate(nodes[1:])]
-    (folder / "nodes.csv").write_text("\n".join(['vertex,"all ""people""",jobs,zone', *rows]) + "\n")
+    (folder / "nodes.csv").write_text("\n".join(['vertex,"all ""people""",order,zone', *rows]) + "\n")
     pq.write_table(pa.table({"src": [0, 6], "dst": [48, 60], "trips": [5, 3]}), folder / "trips.parquet")
     facilities = str(folder / "facilities.csv")
-    isochrones = {"thresholds": [4, 7], "sums": ['all "people"', "jobs"], "supply": "jobs", "demand": 'all "people"'}
+    isochrones = {"thresholds": [4, 7], "sums": ['all "people"', "order"], "supply": "order", "demand": 'all "people"'}
     isochrones |= {"sources": facilities, "direction": "to", "decay": "exponential", "beta": 0.1}
     isochrones |= {"polygons": True, "buffer": 20_000} if request.param == "areas" else {}
-    nearest = {"facilities": facilities, "zone": "zone", "zone_weight": "jobs"}
+    nearest = {"facilities": facilities, "zone": "zone", "zone_weight": "order"}
     flows = {"pairs": str(folder / "trips.parquet"), "weight": "trips", "lines": True}
     tables = {"isochrones": isochrones, "nearest": nearest, "flows": flows}
     made = run(run_config("t", graph=graph.model_dump(), output=folder / "out", stages=["wcc"], backend="cpu", **tables))
@@ -71,7 +71,7 @@ def test_maps_and_words(published):
     for words in (
         "paths lead to them",
         "3 of 8 trips have no path",
-        "means are weighted by jobs",
-        'jobs for each of all "people"',
+        "means are weighted by order",
+        'order for each of all "people"',
     ):
         assert words in page.text, words

@@ -127,7 +127,8 @@ def test_the_manifest_names_source_configuration_and_versions_without_secrets(ni
     assert facts.published_as == "latest"
     assert facts.configuration.file == "nightly"
     assert facts.configuration.changed == ["sources"]
-    assert facts.configuration.values["graph"]["columns"] == {"src": "from", "dst": "to", "weight": "km"}
+    columns = facts.configuration.values["graph"]["columns"]
+    assert {role: columns[role] for role in ("src", "dst", "weight")} == {"src": "from", "dst": "to", "weight": "km"}
     assert facts.configuration.values["stages"] == ["bfs", "wcc"]
     assert facts.input.source.path == str(nightly.parent / "roads.csv")
     assert len(facts.input.source.sha256) == 64

@@ -236,6 +236,8 @@ def asarray(a, dtype=None, like=None):
 
 
 def ascontiguousarray(a, dtype=None):
+    if not isinstance(a, ndarray):
+        raise TypeError(f"Argument 'a' has incorrect type (expected cupy.ndarray, got {type(a).__name__})")
     a = asarray(a, dtype)
     return a if a.flags.c_contiguous else a.copy()
 
