@@ -21,9 +21,8 @@ class PlacesConfig(Model):
 
     # The column of the places' ids, each once in a file: integers or texts; by default `id`.
     id: str | None = Field(default=None, examples=["hospital"])
-    name: str | None = Field(
-        default=None, examples=["title"]
-    )  # the column of the places' names; by default `name`, if there is one
+    # The column of the places' names; by default `name`, if there is one.
+    name: str | None = Field(default=None, examples=["title"])
     # The column of degrees of longitude, or of whatever `crs` states; by default `lon`, `lng`, `long`, `longitude` or `x`.
     lon: str | None = Field(default=None, examples=["easting"])
     lat: str | None = Field(default=None, examples=["northing"])  # of latitude; by default `lat`, `latitude` or `y`

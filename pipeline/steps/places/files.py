@@ -14,7 +14,6 @@ from pipeline.ingest.formats.parquet import is_parquet, reading
 from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.types import TEXT, is_text
 from pipeline.ingest.places import PlaceList, read_places
-from pipeline.ingest.places.points import is_geometry
 from pipeline.ingest.source import locate
 from pipeline.steps.places import Ground, ground_of, text_of
 from pipeline.steps.places.columns import PlaceColumns
@@ -58,7 +57,7 @@ def has_places(file: str, config: PlacesConfig) -> bool:
         return True
     with reading(file), open_file(path, file, Limits()) as parquet:
         kinds = parquet.schema_arrow.types
-    return len(kinds) > 1 or any(map(is_geometry, kinds))
+    return len(kinds) > 1
 
 
 def placed_in(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Placed | None:
@@ -69,8 +68,10 @@ def placed_in(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Plac
         BadSource: A place is too far from every vertex, or from its own.
     The message has the row, from 0.
     """
+    if not has_places(file, runtime.places):
+        return None
     key = Placed, file, edges.digest, graph.digest
-    return runtime.derived.get(key, lambda: _placed(file, edges, graph, runtime) if has_places(file, runtime.places) else None)
+    return runtime.derived.get(key, lambda: _placed(file, edges, graph, runtime))
 
 
 def places_at(file: str | None, edges: Folder, graph: Folder, runtime: Runtime) -> PlaceColumns | None:
