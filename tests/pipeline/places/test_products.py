@@ -1,11 +1,14 @@
 """Places at sources and facilities of products that add up, by zones, by columns of nodes, or with weights of pairs."""
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from pipeline.tables import files as tables
 from tests.pipeline.places.test_runs import AT, CROSSINGS, csv_of, graph, rows, run_of
 from tests.pipeline.products.calls import matrix_into
+from tests.reports import Page
 
 
 def with_nodes(folder, named=False):
@@ -34,6 +37,22 @@ def test_what_is_supplied_at_a_vertex_counts_once_also_for_two_places(tmp_path):
     assert of_places == [(one, *row) for one in "ABC" for row in of_vertices if row[0] == AT[one]]
     page = (published["places"].path / "report.md").read_text("utf-8")
     assert 'SELECT source, source_place, source_place_name, "people", vertices' in page
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_queries_of_the_report_return_the_rows_that_are_shown(tmp_path, named):
+    file = csv_of(tmp_path)
+    asked = {"nearest": {"facilities": file, "count": 2}, "closeness": {"sources": file}}
+    asked["isochrones"] = {"thresholds": [1], "sources": file, "sums": ["jobs"]}
+    published = run_of(tmp_path, named=named, graph=with_nodes(tmp_path, named), **asked)
+    page = Page((published.path / "report.html").read_text("utf-8"))
+    queries = [words for words in page.words if words.startswith("SELECT ") and "_place" in words]
+    assert len(queries) == 4
+    for query in queries:
+        found = duckdb.sql(query)
+        due = next(table for table in page.tables if [one.partition(" (")[0] for one in table[0]] == found.columns)
+        assert [["" if one is None else str(one) for one in row[:3]] for row in found.fetchall()] == [row[:3] for row in due[1:]]
+        assert sum(column == "id" or column in ("source_name", "facility_name") for column in found.columns) == named
 
 
 def test_zones_are_those_of_the_vertices_of_places(tmp_path):
