@@ -41,7 +41,7 @@ def shown(everything):
     texts = [words.replace(here, str(everything)) for words in page.words if words.startswith("SELECT ")]
     frames = [words.replace(here, str(everything)) for words in page.words if "pandas.read_parquet" in words]
     lists = [table for table in page.tables if table and table[0] and table[0][0] in IDS][: len(texts)]  # before the first rows
-    assert len(texts) == len(frames) == len(lists) == 19
+    assert len(texts) == len(frames) == len(lists) == 21
     return [*zip(lists, texts, frames, strict=True)]
 
 
