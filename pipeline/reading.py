@@ -15,7 +15,7 @@ from pipeline.report import prepare_page
 from pipeline.report.wording import read_as
 from pipeline.signals import beside
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.places import different
+from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import input_of
 from pipeline.steps.publication.target import Target
@@ -63,7 +63,7 @@ class FromSource:
         edges = steps("edges", ingest, config.graph, runtime.work, *how)
         require_columns(edges, config.expect, target)
         layout = suited(config.layout, edges, config.cluster.shards)
-        stated = [source for source in numbers_of(edges, config.sources) if isinstance(source, int)]
+        stated = [source for source in numbers_of(edges, config.listed_sources) if isinstance(source, int)]
         graph = steps("graph", lay_out, edges, layout, runtime, stated)
         sources = sources_of(config, edges, graph, target, runtime)
         read = read_as(input_of(edges, graph)).items()
@@ -74,8 +74,8 @@ class FromSource:
 
 
 def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target, runtime: Runtime) -> list[int]:
-    """The external ids of a run's sources. Raises BadSource, and Refused for a graph that `[expect]` does not allow."""
-    sources = different(edges, graph, numbers_of(edges, config.sources), runtime)
+    """The external ids of a run's sources. Raises as `given_sources`, and Refused for a graph that `[expect]` does not allow."""
+    sources = given_sources(config, edges, graph, runtime)
     require_sources(graph, sources)
     require_graph(graph, config.expect, target)
     return sources

@@ -19,6 +19,7 @@ from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
 from pipeline.signals import beside, foreseen
+from pipeline.steps.places.files import has_places
 from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
@@ -63,14 +64,19 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         if target.why_not_latest:
             log.warning("%s/latest stays as it is: %s. This run will be %s", config.output, target.why_not_latest, target.link)
         held = HeldEdges(backend, not cluster.shards, Sums(work / SUMS))  # ranks read their parts of the edges themselves
-        runtime = Runtime(work, backend, cluster, held, snap=config.snap)
+        runtime = Runtime(work, backend, cluster, held, snap=config.snap, places=config.places)
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         require_files(config)
         given = read(config, runtime, steps, partial(cluster.prepare, backend), target)
+        if config.files_of_pairs:
+            from pipeline.steps.pairs.placed import with_vertices
+
+            config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
         results = replace(solve_stages(config, given, runtime, steps), places=places)
+        results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)
         cluster.release()
@@ -82,6 +88,15 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         results = replace(results, report=steps("report", draw, results, runtime))
         flushed.result()
         return _publish(config, results, target, backend, steps)
+
+
+def _with_places(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
+    """The results with table `places`, if there are files of places."""
+    if not any(has_places(file, config.places) for file in config.files_of_vertices):
+        return results
+    from pipeline.steps.places.table import STEP, tabulate_places
+
+    return replace(results, placed=steps(STEP, tabulate_places, results.edges, results.graph, config.files_by_key, runtime))
 
 
 def _with_queries(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:

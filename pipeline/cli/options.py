@@ -41,12 +41,38 @@ class SnapOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
+class PlaceOptions:
+    """Columns of files of places, as in table `[places]` of a run.
+
+    Attributes:
+        place_id: Column of the places' ids. Default: id.
+        place_name: Column of their names. Default: name, if there is one.
+        lon: Column of the longitudes, or eastings. Default: lon, lng, long, longitude or x.
+        lat: Column of the latitudes, or northings. Default: lat, latitude or y.
+        crs: Coordinate reference system of these columns, such as EPSG:2263. Default: degrees.
+    """
+
+    place_id: str | None = None
+    place_name: str | None = None
+    lon: str | None = None
+    lat: str | None = None
+    crs: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The table of the options that were given."""
+        columns = {"id": self.place_id, "name": self.place_name, "lon": self.lon, "lat": self.lat, "crs": self.crs}
+        return {"places": _given(columns)}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
 class RunOptions:
     """Options of a run; they replace the values of a configuration.
 
     Attributes:
         out: Folder of the tables; `latest` in it names the newest run. Required for a graph file.
-        sources: Text file with one source per line, instead of `--source`.
+        sources: Text file with one source per line, or a file of places, instead of `--source`.
         snap_limit: Largest distance in metres from a place LON,LAT to the vertex that stands for it. A place farther away is
             refused. Default: 1000.
         snap_to: Which vertices may stand for a place: those of the largest component (default: largest), or any.
@@ -76,6 +102,7 @@ class RunOptions:
         keep: Number of runs of the same link that are kept; 0 keeps all. Default: 7. Each run is kept for at least an hour after
             the next one was published.
         coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.
+        crs: Coordinate reference system of `--coordinates`, such as EPSG:2263. Default: degrees.
         nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
         sha256: Expected SHA-256 of the graph file.
         order: Order of the rows in the stored graph: degree (default), windowed (for roads) or source.
@@ -124,6 +151,7 @@ class RunOptions:
     publish_as: str | None = None
     keep: Integer | None = None
     coordinates: str | None = None
+    crs: str | None = None
     nodes: str | None = None
     sha256: str | None = None
     order: str | None = None
@@ -151,7 +179,7 @@ class RunOptions:
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
-            "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes, "encoding": self.encoding,
+            "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes, "crs": self.crs, "encoding": self.encoding,
             "decimal": self.decimal, "thousands": self.thousands, "null": self.null,
         })  # fmt: skip
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
@@ -187,4 +215,4 @@ def cluster_table(cluster: str) -> dict[str, Any]:
     return load_cluster(Path(cluster)).model_dump() if cluster.endswith(".toml") else {"scheduler": cluster}
 
 
-NO_OPTIONS, SNAP = RunOptions(), SnapOptions()
+NO_OPTIONS, SNAP, PLACES = RunOptions(), SnapOptions(), PlaceOptions()

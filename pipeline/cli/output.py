@@ -98,8 +98,8 @@ def summarise(published: "Folder", output: Path) -> None:
         print(f"  {'changes':<20} {changed(graph.state)}")
     for table, described in facts.tables.items():
         print(f"  {table:<20} {described.rows:>13,} rows   {link / table}")
-    if facts.places:
-        print(f"  {'places':<20} {farthest(facts.places)}")
+    if said := farthest(facts):
+        print(f"  {'places':<20} {said}")
     if facts.reached:
         print(f"  {answered(facts.reached)}")
     if facts.paths:

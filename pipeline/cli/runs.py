@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from pipeline.cli.arguments import Integer, Json, print_json
 from pipeline.cli.options import NO_OPTIONS, RunOptions
@@ -12,12 +14,15 @@ from pipeline.units import size
 if TYPE_CHECKING:
     from pipeline.comparison.difference import RunDifference, TableDifference
 
+End = Annotated[str, Parameter(allow_leading_hyphen=True)]  # of a path: a place may have a negative longitude
 
-def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json: Json = False) -> None:
+
+def path(out: Path, src: End, dst: End, /, *, table: str | None = None, as_json: Json = False) -> None:
     """Print a shortest path from one vertex to another, read from the tables of a published run.
 
     ```
     graphmill path out/roads 1 3353
+    graphmill path out/roads H7 -73.98,40.75
     ```
 
     Each line has a vertex, its distance from `src`, and its coordinates if the run has them. It is an error if no path leads to
@@ -25,8 +30,9 @@ def path(out: Path, src: str, dst: str, /, *, table: str | None = None, as_json:
 
     Args:
         out: A run (`DIR/latest` or `DIR/runs/ID`), or an output folder, which stands for its latest run.
-        src: Id of the first vertex, which must be a source of the run.
-        dst: Id of the last vertex.
+        src: The first vertex, which must be a source of the run: its id, the id of a place in table `places`, or LON,LAT in
+            degrees for the vertex nearest to a place. `vertex:ID` and `place:ID` say which of both an id is.
+        dst: The last vertex.
         table: Table of the path: sssp (default, if the run has it) for the least sum of weights, bfs for the fewest arcs.
     """
     from dataclasses import asdict
@@ -247,6 +253,8 @@ def _print_difference(differences: "RunDifference") -> None:
     for sign, names in (("+", differences.added), ("-", differences.removed)):
         for name in names:
             print(f"  {sign} {name}: this table is only in the {'new' if sign == '+' else 'old'} run")
+    for name, why in differences.not_compared.items():
+        print(f"  {name}: its rows cannot be compared, because {why}")
     for name, table in differences.tables.items():
         print(f"  {name}: {_sentence(table)}")
         for sign, kind in (("+", "added"), ("-", "removed"), ("~", "changed")):

@@ -24,6 +24,7 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import changes
 from pipeline.tables.changes import ROW
+from pipeline.tables.definitions import PLACE
 
 Item = TypeVar("Item")
 
@@ -68,6 +69,7 @@ class RunDifference:
     added: list[str]
     removed: list[str]
     tables: dict[str, TableDifference]
+    not_compared: dict[str, str]  # tables of both, and why their rows cannot be matched
 
 
 def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
@@ -82,7 +84,9 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
     """
     before, after = of_run(old), of_run(new)
     numbers = numbers_of(before, after)
-    comparisons = [Comparison(name, table, after[name], numbers) for name, table in before.items() if name in after]
+    both = {name: (table, after[name]) for name, table in before.items() if name in after}
+    reasons = {name: why for name, versions in both.items() if (why := _unlike_keys(name, *versions))}
+    comparisons = [Comparison(name, *versions, numbers) for name, versions in both.items() if name not in reasons]
     for one, part in compared(comparisons, examples):
         one.take(part, examples)
     return RunDifference(
@@ -91,7 +95,22 @@ def difference(old: Folder, new: Folder, examples: int = 3) -> RunDifference:
         sorted(after.keys() - before),
         sorted(before.keys() - after),
         {one.name: one.result() for one in comparisons},
+        reasons,
     )
+
+
+def _unlike_keys(name: str, old: Version, new: Version) -> str:
+    """Why rows of two versions of a table cannot be matched; empty if they can."""
+    before, after = (changes.keys(name, version.schema.names) for version in (old, new))
+    placed = [{key for key in keys if key.endswith(PLACE)} for keys in (before, after)]
+    if placed[0] != placed[1]:
+        return f"only the {'new' if placed[1] > placed[0] else 'old'} run has a row for each place"
+    alike = all(_is_text(old, key) == _is_text(new, key) for key in before if key in after)
+    return "" if alike else "the ids of places are texts in only one of the runs"
+
+
+def _is_text(version: Version, key: str) -> bool:
+    return key in version.schema.names and pa.types.is_string(version.schema.field(key).type)
 
 
 def compare(name: str, old: Version, new: Version, examples: int = 0, numbers: CommonNumbers | None = None) -> TableDifference:

@@ -107,7 +107,7 @@ def key_numbers(*sides: Sequence[pa.Array]) -> list[Array]:
     Args:
         sides: For each set of rows the columns of the keys, of which the first one counts most.
     """
-    columns = [[_ordered(column) for column in of_one] for of_one in zip(*sides, strict=True)]
+    columns = [_ordered_alike(of_one) for of_one in zip(*sides, strict=True)]
     while len(columns) > 1 and len({of[end] for of in columns[0] if len(of) for end in (0, -1)}) < 2:
         columns = columns[1:]  # all rows have the same key, for they are sorted
     if len(columns) == 1:
@@ -128,6 +128,14 @@ def key_numbers(*sides: Sequence[pa.Array]) -> list[Array]:
 def ascend(numbers: Array) -> bool:
     """Whether numbers ascend, each once."""
     return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _ordered_alike(columns: Sequence[pa.Array]) -> list[Array]:
+    """The values of one key in several sets of rows as int64 in the same order; texts by their ranks among all of them."""
+    if not any(pa.types.is_string(column.type) for column in columns):
+        return [_ordered(column) for column in columns]
+    ranks = pc.rank(pa.chunked_array(columns), tiebreaker="dense").to_numpy().astype(np.int64)
+    return np.split(ranks, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _ordered(column: pa.Array) -> Array:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipeline.config.formats import FORMATS
-from pipeline.config.model import MIB, ColumnName, Finite, Model, Positive, Switch, is_utf8, once
+from pipeline.config.model import MIB, ColumnName, CrsName, Finite, Model, Positive, Switch, is_utf8, once
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class NodeColumns(Model):
     """Columns of the files that `nodes` and `coordinates` name."""
 
     vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
-    x: str = Field(default="x", examples=["longitude"])  # degrees, east
+    x: str = Field(default="x", examples=["longitude"])  # degrees, east, or what `crs` below `[graph]` states
     y: str = Field(default="y", examples=["latitude"])  # degrees, north
     declare: Switch = False  # whether each row of `nodes` is a vertex, also without an edge
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
@@ -181,6 +181,8 @@ class GraphConfig(Model):
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
     directed: Switch | None = Field(default=None, examples=[True])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, or CSV, TSV or Parquet file
+    # Coordinate reference system of `coordinates` in a CSV, TSV or Parquet file, as PROJ knows it; by default degrees (WGS 84).
+    crs: CrsName | None = Field(default=None, examples=["EPSG:2263"])
     # Type of the ids in CSV, TSV, SNAP, KONECT and Parquet files. `auto` decides by the column types of Parquet, and by the first
     # row of CSV and TSV, where also another form of an integer in any row, such as 007, makes ids strings.
     ids: Literal["auto", "integer", "string"] = "auto"

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.effects import idle_keys, require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
+from pipeline.config.products.places import is_table
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.config.tables import keys_of_files
@@ -79,7 +80,9 @@ def run_config(origin: str, **content: Any) -> RunConfig:
     if isinstance(sources := content.get("sources"), str):
         if url_of(sources):
             raise BadConfig(f"{origin}: sources: {sources} is a URL; it must be a file of this machine, or a list")
-        content["sources"] = read_sources(Path(sources))
+        places = content.get("places")
+        named = [name for name in places.values() if isinstance(name, str)] if isinstance(places, dict) else ()
+        content["sources"] = sources if is_table(Path(sources), named) else read_sources(Path(sources))
     url, other = url_of(content.get("output")), url_of(content.get("publish_to"))
     if url and other and url != other:
         raise BadConfig(f"{origin}: publish_to: is {quoted(other)}, but output is a URL, too, {quoted(url)}; leave one out")

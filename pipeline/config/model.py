@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -106,6 +106,16 @@ Vertex = Annotated[
     PlainSerializer(lambda value: value),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": LARGEST}, {"type": "string", "minLength": 1}]}),
 ]
+
+
+def _file_or_list(value: object, vertices: ValidatorFunctionWrapHandler) -> object:
+    return value if isinstance(value, str) and value else vertices(value)
+
+
+if TYPE_CHECKING:
+    Vertices = tuple[int | str, ...] | str
+else:  # vertices, or the path of a file of places
+    Vertices = Annotated[tuple[Vertex, ...], WrapValidator(_file_or_list), PlainSerializer(lambda value: value)]
 # A column of a file: its name or, in a file without a header line, its number from 1.
 ColumnName = Annotated[
     str,
@@ -116,6 +126,7 @@ ColumnName = Annotated[
 Metres = Annotated[Finite, Field(ge=0)]
 Length = Annotated[Natural | Finite, Field(union_mode="left_to_right"), BeforeValidator(_length)]  # in the unit of the weights
 SnapTo = Literal["largest", "any"]
+CrsName = Annotated[str, Field(min_length=1)]  # a coordinate reference system, as PROJ knows it
 LocalFolder = Annotated[Path, AfterValidator(_local)]
 
 

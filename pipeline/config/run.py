@@ -26,11 +26,12 @@ from pipeline.config.model import (
     Snap,
     SnapTo,
     Switch,
-    Vertex,
+    Vertices,
     once,
     url_of,
     without_secret,
 )
+from pipeline.config.products.places import PlacesConfig
 from pipeline.config.stages import QueriesConfig
 from pipeline.config.tables import OF_PRODUCTS, OF_STAGES, with_tables
 from pipeline.errors import BadConfig
@@ -56,7 +57,7 @@ LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link
 _CONTENT: dict[str, set[str]] = {
     "graph": {"name", "sha256", "limits"},
     "layout": {"order", "window", "shards"},
-    **{key: set() for key in ("stages", "sources", "snap_to", *OF_STAGES, "queries", *OF_PRODUCTS, "custom")},
+    **{key: set() for key in ("stages", "sources", "snap_to", "places", *OF_STAGES, "queries", *OF_PRODUCTS, "custom")},
 }
 
 
@@ -95,15 +96,24 @@ class _Task(Model):
     # Stages to compute, in any order, each at most once. Stages that are not in the default are computed on request only.
     stages: tuple[StageName, ...] = Field(default=STAGES, min_length=1, examples=[[STAGES[0], STAGES[-1]]])
     # Vertices for the stages that have sources: a list of external ids, or of `"LON,LAT"` in degrees for the vertex nearest to a
-    # place; or the path of a text file with one of these per line. Empty: the vertex of highest out-degree, with the smallest id.
-    sources: tuple[Vertex, ...] = Field(default=(), examples=[[1, 151_234]])
+    # place; or the path of a text file with one of these per line, or of a file of places. Empty: the vertex of highest
+    # out-degree, with the smallest id.
+    sources: Vertices = Field(default=(), examples=[[1, 151_234]])
     # Largest distance in metres, on the sphere, from a place to the vertex that stands for it; a place farther away is refused.
     # It holds for all places of the run: in `sources`, and in the files of facilities and sources of its tables.
     snap_limit: Metres = Field(default=Snap.limit, examples=[250])
     # Which vertices may stand for a place: those of the `largest` weak component, or `any`, also of a small island.
     snap_to: SnapTo = Snap.to
 
-    _once = field_validator("stages", "sources")(once)
+    # Columns of files of places.
+    places: PlacesConfig = PlacesConfig()
+
+    _once = field_validator("stages")(once)
+
+    @field_validator("sources")
+    @classmethod
+    def _each_once(cls, value: tuple[int | str, ...] | str) -> tuple[int | str, ...] | str:
+        return value if isinstance(value, str) else once(value)
 
     @field_validator("stages")
     @classmethod
@@ -157,10 +167,16 @@ class RunConfig(_TaskWithTables):
         return {name: table for name in OF_PRODUCTS if (table := getattr(self, name))}
 
     @property
+    def listed_sources(self) -> tuple[int | str, ...]:
+        """The sources, unless they are the places of a file."""
+        return () if isinstance(self.sources, str) else self.sources
+
+    @property
     def files_by_key(self) -> dict[str, str]:
-        """The files that name facilities or sources of products, by the keys that name them."""
+        """The files that name vertices or places, by the keys that name them."""
         tables = self.of_products.items()
-        return {f"{name}.{key}": file for name, table in tables for key, file in table.vertex_files.items()}
+        files = {f"{name}.{key}": file for name, table in tables for key, file in table.vertex_files.items()}
+        return {"sources": self.sources} | files if isinstance(self.sources, str) else files
 
     @property
     def files_of_vertices(self) -> list[str]:

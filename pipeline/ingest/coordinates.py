@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.config.graph import GraphConfig, Limits, NodeColumns
-from pipeline.errors import BadInput
+from pipeline.config.graph import GraphConfig, Limits
+from pipeline.errors import BadConfig, BadInput
 from pipeline.ingest.decompress import chunks
 from pipeline.ingest.formats import dimacs
 from pipeline.ingest.formats.detect import by_name
@@ -18,6 +18,7 @@ from pipeline.ingest.formats.parquet import begins_parquet
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.opening import Opened, watched
+from pipeline.ingest.places.crs import to_degrees
 from pipeline.ingest.source import Stored
 from pipeline.ingest.writer import write
 from pipeline.store.facts import EdgeFacts
@@ -33,9 +34,11 @@ def write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: 
     """Write the coordinates that a file has, and return how many vertices have some. Raises BadInput for another file."""
     url = content.source.url
     if is_table(url, content.peek(HEAD)):
-        table = coordinates_of(content, graph.limits, names, graph.node_columns)
+        table = coordinates_of(content, graph, names)
         write(folder / COORDINATES, _SCHEMA, iter([table]))
         return len(table)
+    if graph.crs:
+        raise BadConfig(f"graph.crs: has no effect: {url} is DIMACS, which has degrees; leave the key out")
     if names is not None:
         raise BadInput(url, "has integer ids, but the ids of the graph are strings")
     vertices, batches = dimacs.coordinates(Text(url, chunks(content, graph.limits), graph.limits), graph.limits.edges)
@@ -76,15 +79,27 @@ def is_table(file: str, head: bytes) -> bool:
     return begins_parquet(head, file) or by_name(file) in TABLES
 
 
-def coordinates_of(content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns) -> pa.Table:
-    """Columns `vertex`, `x` and `y` of a table; `columns` are their names in it. Rows without coordinates are left out.
+def coordinates_of(content: Stored, graph: GraphConfig, names: VertexNames | None) -> pa.Table:
+    """Columns `vertex`, `x` and `y` of a table, degrees. Rows without coordinates are left out.
 
-    Raises BadInput as `read_nodes`, and for what is not a number of degrees.
+    Raises BadInput as `read_nodes`, and for what is not a number of degrees; otherwise as `to_degrees`.
     """
-    table, _ = read_nodes(content, limits, names, columns, (columns.x, columns.y))
-    _require_degrees(content.source.url, table, columns.x, columns.y)
-    degrees = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (columns.x, columns.y), strict=True)}
-    return pa.table({"vertex": table["vertex"], **degrees}).drop_null()
+    columns, file = graph.node_columns, content.source.url
+    table, _ = read_nodes(content, graph.limits, names, columns, (columns.x, columns.y))
+    if not graph.crs:
+        _require_degrees(file, table, columns.x, columns.y)
+    axes = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (columns.x, columns.y), strict=True)}
+    placed = pa.table({"vertex": table["vertex"], **axes}).drop_null()
+    if not graph.crs:
+        return placed
+
+    def what(row: int) -> str:
+        vertex = placed["vertex"][row].as_py()
+        return f"{columns.vertex} {names.text(vertex) if names else vertex}"
+
+    points = np.stack([placed[axis].to_numpy() for axis in "xy"], axis=1)
+    x, y = to_degrees(file, points, graph.crs, "graph.crs", what).T
+    return pa.table({"vertex": placed["vertex"], "x": x, "y": y})
 
 
 def _require_degrees(file: str, table: pa.Table, x: str, y: str) -> None:

@@ -31,7 +31,7 @@ def numbers_of(edges: Folder, vertices: Sequence[int | str]) -> list[int | Place
     numbers_of_names = names.find(pa.array([str(one) for one in vertices], pa.large_string())).tolist() if vertices else []
     numbers: list[int | Place] = []
     for one, number in zip(vertices, numbers_of_names, strict=True):
-        place = _place(str(one)) if number == UNKNOWN else None
+        place = place_of(str(one)) if number == UNKNOWN else None
         if number == UNKNOWN and place is None:
             like = did_you_mean(str(one), names.array()[:_FEW].to_pylist())
             raise BadSource(f"source {str(one)[:80]!r} is not among the {len(names)} ids of the graph{like}")
@@ -47,14 +47,15 @@ def is_place(text: str) -> bool:
 def _integer(text: str) -> int | Place:
     if (number := id_of(text)) is not None:
         return number
-    if place := _place(text):
+    if place := place_of(text):
         return place
     if text.isdecimal() or other_form_of(text):
         raise BadSource(f"source {text[:80]!r} {why_not_an_id(text) or f'is not in 0..{LARGEST}'}")
     raise BadSource(f"source {text[:80]!r} is neither an id (ids are integers in this graph) nor a place LON,LAT in degrees")
 
 
-def _place(text: str) -> Place | None:
+def place_of(text: str) -> Place | None:
+    """The place that a text `LON,LAT` is; None for another text. Raises BadSource for one that is not on the globe."""
     if not (match := _PLACE.fullmatch(text.strip())):
         return None
     for name, number, most in zip(("longitude", "latitude"), match.groups(), (180, 90), strict=True):

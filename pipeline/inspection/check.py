@@ -11,9 +11,10 @@ from pipeline.ingest.vertex_names import numbers_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
+from pipeline.steps.pairs.placed import with_vertices
 from pipeline.steps.pairs.requirements import require_pairs
-from pipeline.steps.places import different
 from pipeline.steps.products.configured import require_files, require_products
+from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
@@ -66,19 +67,19 @@ def check(config: RunConfig) -> Checked:
     custom = {name: CustomStage(it.file, it.sha256, it.proof_on(backend)) for name, it in programs.items()}
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
-        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap)
+        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap, places=config.places)
         with shown.step("edges"):
             edges = ingest(config.graph, work, runtime.held_edges, reject=config.reject.limit)
         target = target_of(config)
         require_columns(edges, config.expect, target)
-        named = numbers_of(edges, config.sources)
+        named = numbers_of(edges, config.listed_sources)
         with shown.step("graph"):
             graph = lay_out(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
-        given = different(edges, graph, named, runtime)
+        given = given_sources(config, edges, graph, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         require_products(config, edges, graph, runtime)
-        require_pairs(config, graph)
+        require_pairs(with_vertices(config, edges, graph, runtime), graph)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]
@@ -86,4 +87,4 @@ def check(config: RunConfig) -> Checked:
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
         read = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files, custom)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, read, tuple(dict.fromkeys(files)), custom)

@@ -14,7 +14,7 @@ from pipeline.errors import BadInput, Damaged
 from pipeline.ingest.source import locate
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
-from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
+from pipeline.inspection.products import TreesOfProduct, are_swept, sources_of, trees_of
 from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
@@ -87,7 +87,7 @@ def estimate(config: RunConfig) -> Estimate:
     seconds["report"] = _seconds("report", config, backend, million)
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))
-    answers = {stage: max(1, len(config.sources)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
+    answers = {stage: max(1, sources_of(config)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)
@@ -150,7 +150,7 @@ def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[floa
     if backend == "cpu":
         one *= (rates.CPU_CORES / cores()) ** 0.5
     if stage and stage.has_sources:
-        count = len(config.sources)
+        count = sources_of(config)
     elif stage and stage.searches:
         count = stage.resolve("searches")(int(million[1] * 1e6), **config.of_stages[step].model_dump())
     return one * max(1, count if backend == "gpu" else count / cores())

@@ -15,6 +15,7 @@ from kernels.algorithm import Form
 from kernels.registry import ALGORITHMS
 from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadConfig, BadSource, Damaged, NoPath
+from pipeline.inspection.ends import vertices_of
 from pipeline.report.wording import number
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder
@@ -41,7 +42,8 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
 
     Args:
         run: A published run.
-        src, dst: External ids, or ids of the source file if these are strings; the run must have had `src` as a source.
+        src, dst: External ids, or ids of the source file if these are strings, or places, see `pipeline.inspection.ends`; the
+            run must have had `src` as a source.
         table: One of `PATH_TABLES`; None takes the run's last one: weighted distances if there are some.
 
     Raises:
@@ -53,7 +55,7 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     facts = RunFacts.of(run)
     name = _table_of(run, facts, table)
     described = Described(run, facts)
-    source, end = described.numbers([src, dst])
+    source, end = vertices_of(run, facts, described, [src, dst])
     rows = _SortedRows(run.path / name, ("vertex", "distance", "predecessor"), source)
     if not rows.groups:
         known = ", ".join(str(described.row(one).get("id", one)) for one in rows.sources[:_SHOWN]) + (
@@ -87,13 +89,30 @@ class Described:
         name = "vertices" if "vertices" in facts.tables else "coordinates"
         has = [column["name"] for column in facts.tables[name].columns] if name in facts.tables else []
         self._columns = [column for column in ("id", "x", "y") if column in has]
-        self._folder = run.path / name
-        self._rows = _SortedRows(self._folder, ("vertex", *self._columns)) if self._columns else None
+        self._folder, self._complete = run.path / name, name == "vertices"
+        self._rows = _SortedRows(self._folder, ("vertex", *self._columns)) if has else None
 
     def row(self, vertex: int) -> dict[str, Any]:
         """The known attributes of a vertex; null if there is none."""
         row = self._rows.find(vertex) if self._rows else None
         return {column: row[column] if row else None for column in self._columns}
+
+    def known(self, one: str) -> int | None:
+        """The external id of the vertex of an id; None if there is no such vertex."""
+        if "id" not in self._columns:
+            number_of = id_of(one)
+            missing = number_of is None or (self._rows is not None and self._complete and self._rows.find(number_of) is None)
+            return None if missing else number_of
+        return self._named([one]).get(one) if is_utf8(one) else None
+
+    def placed(self) -> pa.Table | None:
+        """Columns `vertex`, `component`, `x` and `y` of all vertices; None if the run does not have them. Raises Damaged."""
+        if not self._complete or "x" not in self._columns:
+            return None
+        try:
+            return tables.read(self._folder, columns=["vertex", "component", "x", "y"])
+        except (OSError, pa.ArrowException) as error:
+            raise Damaged(f"{self._folder}: {error}") from None
 
     def numbers(self, ids: list[str]) -> list[int]:
         """The external ids of the vertices that a user named. Raises BadSource."""
@@ -104,9 +123,16 @@ class Described:
                     reason = why_not_an_id(one) or f"is not in 0..{LARGEST}"
                     raise BadSource(f"vertex {one[:80]!r} {reason}; the ids of this graph are integers")
             return [one for one in numbers if one is not None]
-        named: dict[str, int] = {}
         if wrong := next((one for one in ids if not is_utf8(one)), None):
             raise BadSource(f"vertex {wrong[:80]!r} is not in the graph: its name is not UTF-8")
+        named = self._named(ids)
+        if (missing := next((one for one in ids if one not in named), None)) is not None:
+            raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
+        return [named[one] for one in ids]
+
+    def _named(self, ids: list[str]) -> dict[str, int]:
+        """The external ids of vertices by their ids in the source, without those that are not in the graph."""
+        named: dict[str, int] = {}
         try:
             for file in tables.files(self._folder):
                 with pq.ParquetFile(file, page_checksum_verification=True) as opened:
@@ -115,9 +141,7 @@ class Described:
                         named |= dict(zip(matching["id"].to_pylist(), matching["vertex"].to_pylist(), strict=True))
         except (OSError, pa.ArrowException) as error:
             raise Damaged(f"{self._folder}: {error}") from None
-        if (missing := next((one for one in ids if one not in named), None)) is not None:
-            raise BadSource(f"vertex {missing[:80]!r} is not in the graph")
-        return [named[one] for one in ids]
+        return named
 
 
 def _table_of(run: Folder, facts: RunFacts, table: str | None) -> str:

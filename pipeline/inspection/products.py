@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.ingest.formats.parquet import is_parquet, reading
+from pipeline.ingest.places import count_places
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
+from pipeline.steps.places.files import has_places
 
 _VALUE = 6.0  # bytes of a value in a table
 _ROAD_LIKE = 4  # arcs for each vertex up to which a hierarchy is worth its time
@@ -30,7 +33,8 @@ def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, TreesOfPr
     """
     trees = dict[str, TreesOfProduct]()
     for name, table in config.of_products.items():
-        count = min([vertices, *map(_rows_of, [*table.vertex_files.values(), *table.pair_files])])
+        files = [*table.vertex_files.values(), *table.pair_files]
+        count = min([vertices, *(rows_of_file(file, config.places) for file in files)])
         for written in PRODUCTS[name].tables_for(table):
             trees[written.name] = TreesOfProduct(
                 count if written.swept else 0, _VALUE * written.values(table, count, vertices, arcs), name
@@ -45,11 +49,18 @@ def are_swept(count: int, vertices: int, arcs: int) -> bool:
     return count >= WORTH and arcs <= _ROAD_LIKE * vertices
 
 
-def _rows_of(file: str) -> int:
-    """Vertices, or pairs, of a file."""
+def rows_of_file(file: str, places: PlacesConfig) -> int:
+    """Vertices, places or pairs of a file."""
     path = locate(file).require_local()
+    if has_places(file, places):
+        return count_places(file, path)
     if not is_parquet(path, file):
         return len(read_sources(path))
     with reading(file):
         rows: int = pq.read_metadata(path).num_rows
     return rows
+
+
+def sources_of(config: RunConfig) -> int:
+    """How many sources a configuration names. Raises BadInput."""
+    return rows_of_file(config.sources, config.places) if isinstance(config.sources, str) else len(config.sources)

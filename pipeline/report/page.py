@@ -25,6 +25,7 @@ from pipeline.steps.publication.results import Results, custom_facts_of, proof_o
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
 from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.products import CustomFacts, ProductFacts
+from pipeline.store.facts.run import PlaceFacts, PlaceTableFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
 from pipeline.strict_json import written
@@ -46,7 +47,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     by_stage = {answer.manifest.step: answer for answer in answers}
     ordered = {algorithm.name: by_stage[algorithm.name] for algorithm in ALGORITHMS if algorithm.name in by_stage}
     proved = {proof.stage: proof for proof in map(ProofFacts.of, proofs)}
-    findings = read_and_draw(edges, graph, ordered, [*results.products, *results.custom], results.changes)
+    findings = read_and_draw(edges, graph, ordered, [*results.products, *results.custom], results.changes, results.placed)
     facts = GraphFacts.of(graph)
     of_graph = {table.manifest.step: findings.graph.named(_of_graph(table, findings)) for table in results.of_graph}
     listed = [*findings.results.values(), *of_graph.values(), *findings.products, *map(findings.graph.named, _queries(results))]
@@ -85,8 +86,8 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
         "heads": heads,
         "proved": counted_proofs([head["name"] for head in heads], proofs_of_tables, custom),
         "reaching": findings.reaching,
-        "places": sorted(results.places, key=lambda place: -place.metres),
-        "most_places": PLACES,
+        "places": _farthest(results),
+        "all_places": len(results.places) + (PlaceTableFacts.of(results.placed).rows if results.placed else 0),
         "sources": read_from.source_names or read_from.sources or [],
         "script": script,
         "script_hash": f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -97,6 +98,15 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     for result in listed:
         figures |= {what: value for what, value in result.figures.items() if math.isfinite(value)}  # JSON has no others
     return files, {"maps": len(findings.maps), "charts": len(findings.charts), "figures": figures}
+
+
+def _farthest(results: Results) -> list[PlaceFacts]:
+    """The places that are listed."""
+    if not (results.places or results.placed):
+        return []
+    from pipeline.report.places import farthest_places
+
+    return farthest_places(results.places, results.placed, open_names(results.edges), PLACES)
 
 
 def _listed(top: Top) -> dict[str, Any]:
@@ -196,6 +206,8 @@ def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)
     for table in (*results.derived, *results.of_graph):
         yield first.of(table, table.manifest.step, table.facts["rows"])
+    if results.placed:
+        yield first.of(results.placed, results.placed.manifest.step, PlaceTableFacts.of(results.placed).rows)
     for product in results.products:
         yield first.of(product, product.manifest.step, ProductFacts.of(product).rows)
     for table in results.custom:

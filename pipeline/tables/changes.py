@@ -4,7 +4,7 @@ Their columns are the keys of the table, `old_X` and `new_X` for each other colu
 """
 
 import json
-from collections.abc import Container
+from collections.abc import Collection
 
 import pyarrow as pa
 
@@ -21,9 +21,9 @@ NUMBER = Column(ROW, "int64", "row of the table, from 0")
 _NAMED = "the vertex in the source, whose ids are strings"
 
 
-def keys(table: str, present: Container[str]) -> list[str]:
-    """The columns that identify a row of a table that has the columns `present`."""
-    return [key for key in tables.keys(table) if key in present] or [ROW]
+def keys(table: str, present: Collection[str]) -> list[str]:
+    """The columns that identify a row of a table that has the columns `present`; see `pipeline.tables.files.keys`."""
+    return [key for key in tables.keys(table, present) if key in present] or [ROW]
 
 
 def ids(table: str, schema: pa.Schema) -> set[str]:
@@ -34,12 +34,11 @@ def ids(table: str, schema: pa.Schema) -> set[str]:
 def compared(table: str, schema: pa.Schema, named: bool) -> list[str]:
     """The columns of a table that are compared: all but those that say what others do.
 
-    A point repeats `x` and `y`; if the ids of the source are strings, `named`, columns of names repeat the ids.
+    A point repeats its coordinates; if the ids of the source are strings, `named`, columns of names repeat the ids.
     """
-    same = ({GEOMETRY} if "x" in schema.names else set()) | (
-        {"id", *(f"{name}_name" for name in ids(table, schema))} if named else set()
-    )
-    return [name for name in schema.names if name not in same]
+    repeated = {GEOMETRY} if {"x", "lon"} & {*schema.names} else set()
+    named_ids = {"id", *(f"{name}_name" for name in ids(table, schema))} - {*tables.keys(table)} if named else set()
+    return [name for name in schema.names if name not in repeated | named_ids]
 
 
 def schema(table: str, old: pa.Schema, new: pa.Schema, named: bool) -> pa.Schema:

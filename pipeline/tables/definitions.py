@@ -1,5 +1,6 @@
 """The columns of the published tables. `docs/tables.md` describes them for analysts; a test compares the two."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pyarrow as pa
@@ -12,8 +13,12 @@ from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.stages import DERIVED, POINT
 
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
+OF_PLACE = Column("", "", "as in the file of places", "it has no value, or the file does not have it")
+_NOWHERE = "the place has no coordinates"
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
+PLACES = "places"  # the table of the places in files
+PLACE, PLACE_NAME = "_place", "_place_name"  # with which the names of columns end that follow one of vertices
 REJECTED = "rejected.parquet"  # of an edge list: the table of this name
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
@@ -33,6 +38,17 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("dst", "int64", "external id"),
         Column("length", "int64", "arcs"),
         Column("path", LIST, "external ids, from src to dst"),
+    ),
+    PLACES: (
+        Column("key", "string", "key of the configuration that names the file", key=True),
+        Column("id", "string", "as in the file of places", key=True),
+        Column("name", "string", "as in the file of places", "the place has no name"),
+        Column("vertex", "int64", "external id"),
+        Column("lon", "float64", "degrees, east", _NOWHERE),
+        Column("lat", "float64", "degrees, north", _NOWHERE),
+        Column("metres", "float64", "metres on the sphere to the vertex", "the place or the vertex has no coordinates"),
+        Column("component", "int64", "external id, the smallest in the weak component"),
+        Column("geometry", "binary", "the point (lon, lat), as WKB", _NOWHERE),
     ),
     **{name: table.columns for name, table in products.TABLES.items()},
     "rejected": (
@@ -59,6 +75,25 @@ def definition_of(table: str, schema: pa.Schema | None = None) -> tuple[Column, 
 def _described(field: pa.Field) -> Column:
     unit = (field.metadata or {}).get(UNIT, b"as its stage says").decode()
     return Column(field.name, str(field.type), unit, "it has none" if field.nullable else "never")
+
+
+def other_column(table: str, field: pa.Field) -> Column:
+    """A column that the user's files or sums add to a table."""
+    if not field.nullable:
+        return SUMMED
+    return OF_PLACE if table == PLACES else ATTRIBUTE
+
+
+def with_followers(columns: Iterable[Column]) -> dict[str, Column]:
+    """Columns by their names, and those that may follow a column of vertices: its names, and the places there."""
+    units = {
+        "_name": "the id of `{}` in the source",
+        PLACE: "the id of a place at `{}`, as in its file",
+        PLACE_NAME: "the name of this place",
+    }
+    own = {column.name: column for column in columns}
+    ends = [(column, end, unit) for column in own.values() for end, unit in units.items()]
+    return {f"{column.name}{end}": replace(column, unit=unit.format(column.name)) for column, end, unit in ends} | own
 
 
 def geometry_of(table: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The published tables: how a table is written, and how it is read back."""
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
@@ -18,7 +18,7 @@ from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import ATTRIBUTE, CUSTOM, LIST, MEASURED, SUMMED, definition_of, geometry_of
+from pipeline.tables.definitions import CUSTOM, LIST, MEASURED, PLACE, definition_of, geometry_of, other_column, with_followers
 from pipeline.tables.names import require_names, with_names
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
@@ -90,16 +90,15 @@ def describe(table: str, types: pa.Schema, dimensions: int = 0, measure: str | N
 
     The unit is the one that `types` states; of weights and sums it is `measure`, if known.
     """
-    known = {
-        column.name: replace(column, unit=measure) if measure and column.type in MEASURED else column
+    known = with_followers(
+        replace(column, unit=measure) if measure and column.type in MEASURED else column
         for column in columns(table, dimensions, types)
-    }
-    known |= {f"{name}_name": replace(column, unit=f"the id of `{name}` in the source") for name, column in known.items()}
+    )
     units = units_of(types)
     return [
         {"name": field.name, "type": str(field.type), "unit": units.get(field.name, column.unit), "nulls": column.nulls}
         for field in types
-        for column in [known.get(field.name, ATTRIBUTE if field.nullable else SUMMED)]
+        for column in [known.get(field.name) or other_column(table, field)]
     ]
 
 
@@ -113,9 +112,10 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
     return write_rows(path, schema(table, weight, dimensions), keys(table), batches)
 
 
-def keys(table: str) -> list[str]:
-    """The columns by which a table is sorted."""
-    return [column.name for column in definition_of(table) if column.key]
+def keys(table: str, present: Collection[str] = ()) -> list[str]:
+    """The columns by which a table is sorted; of those that are `present`, also the ids of places after their vertices."""
+    own = [column.name for column in definition_of(table) if column.key]
+    return [name for key in own for name in (key, f"{key}{PLACE}") if name == key or name in present]
 
 
 def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str], batches: Iterable[pa.RecordBatch]) -> int:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.cli.arguments import Number
-from pipeline.cli.options import SNAP, SnapOptions
+from pipeline.cli.options import PLACES, SNAP, PlaceOptions, SnapOptions
 from pipeline.cli.products import write
 
 
@@ -22,6 +22,7 @@ def matrix(
     backend: str = "auto",
     cluster: str = "none",
     snap: SnapOptions = SNAP,
+    places: PlaceOptions = PLACES,
 ) -> None:
     """Write the shortest distances from sources to targets, as a table with the columns source, target and distance.
 
@@ -29,7 +30,8 @@ def matrix(
     graphmill matrix out/roads --sources schools.csv --targets homes.parquet --cutoff 9000 --out out/to-schools
     ```
 
-    A file of vertices is Parquet or CSV with one column of ids, or text with one vertex per line.
+    A file of vertices is Parquet or CSV with one column of ids, text with one vertex per line, or a file of places: CSV, Parquet,
+    GeoParquet or GeoJSON with columns id, lon and lat, or points. The table then has their ids and names, too.
 
     Args:
         graph: A run (`DIR/latest`, or its output folder `DIR`) whose stored graph is still there; a graph file; or the `.toml`
@@ -48,4 +50,4 @@ def matrix(
     """
     options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "named": named, "backend": backend}
     options |= {"zone": zone, "zone_weight": zone_weight}
-    write("matrix", graph, out, cluster, **options, **snap.given)
+    write("matrix", graph, out, cluster, **options, **snap.given, **places.given)

@@ -47,12 +47,17 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
                 yield f"{stage}.{name}", f"stage {stage} does not run ({stages}); add it, or leave the key out"
     for name, table in (config.of_stages | config.of_products).items():
         yield from ((f"{name}.{key}", reason) for key, reason in table.idle_keys())
+    if not (config.files_of_vertices or config.files_of_pairs):
+        for name in set_keys(config.places):
+            yield f"places.{name}", "no file of places is named, such as facilities or sources; name one, or leave the key out"
     yield from _of_graph(config.graph)
     yield from _of_layout(config.layout, config.cluster.shards)
     yield from ((f"cluster.{key}", reason) for key, reason in _of_cluster(config.cluster))
 
 
 def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
+    if graph.crs and not graph.coordinates:
+        yield "graph.crs", "no file of coordinates is named; name it below [graph], or leave the key out"
     for name in set_keys(graph.node_columns):
         if not (graph.coordinates and name != "declare") and (name in ("x", "y") or not graph.nodes):
             needed = {"x": "coordinates", "y": "coordinates", "declare": "nodes"}.get(name, "nodes or coordinates")

@@ -1,9 +1,10 @@
-"""The tables of products in a run's configuration, one module for each, and the options of the commands of products."""
+"""The tables of products in a run's configuration, one module for each, their places, and the options of commands."""
 
 from typing import ClassVar
 
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo, Switch
+from pipeline.config.products.places import PlacesConfig
 
 
 class GraphOptions(Model):
@@ -21,6 +22,7 @@ class ProductOptions(GraphOptions):
     sources: File | None = None
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
+    places: PlacesConfig = PlacesConfig()
     named: Switch | None = None
 
     @property

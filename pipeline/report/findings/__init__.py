@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernels.cpu.parallel import over_items
-from kernels.graph import Array
 from pipeline.report import reading
 from pipeline.report.change_tables import movement
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import degree_chart
 from pipeline.report.findings.stages import ReportedGraph, StageReader, TableFindings, mapped, maps_of
-from pipeline.report.products import ProductPart, ReportContext, shown
+from pipeline.report.places import called
+from pipeline.report.products import Drawn, ProductPart, ReportContext, shown
 from pipeline.report.reaching import Reaching
 from pipeline.report.results import Result, Top
 from pipeline.signals import beside
@@ -53,9 +53,14 @@ class Findings:
 
 
 def read_and_draw(
-    edges: Folder, graph: Folder, answers: Mapping[str, Folder], products: Sequence[Folder] = (), changes: Folder | None = None
+    edges: Folder,
+    graph: Folder,
+    answers: Mapping[str, Folder],
+    products: Sequence[Folder] = (),
+    changes: Folder | None = None,
+    placed: Folder | None = None,
 ) -> Findings:
-    """What the tables of stages, by their names in order, of products and of changes show."""
+    """What the tables of stages, by their names in order, of products and of changes show; `placed` has places for maps."""
     reported = ReportedGraph.of(edges, graph)
     moving = beside(partial(movement, changes, reported.vertices, reported.names, reported.measure)) if changes else None
     degrees = TableFindings(Result("Degrees"))
@@ -63,7 +68,7 @@ def read_and_draw(
     by_step = {product.manifest.step: product for product in products}
     context = ReportContext(reported.vertices, reported.unit, by_step, reported.drawn_at is not None)
     parts = {step: _part(product, context) for step, product in by_step.items()}
-    drawn = [of for part in parts.values() for of in part.maps]
+    drawn = [(step, of) for step, part in parts.items() for of in part.maps]
     stages = mapped(answers)
     count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
     atlas, why_not = _atlas_for(graph, reported, lambda: count + bool(moving and moving.result()))
@@ -75,7 +80,7 @@ def read_and_draw(
         degrees.maps += [atlas.changes(moved)] if atlas else []
         degrees.charts += [chart] if chart else []
     if atlas:
-        degrees.maps += [of.on(atlas, _markers(atlas, reported, of.marked, of.what)) for of in drawn]
+        degrees.maps += [of.on(atlas, _markers(atlas, reported, of, called(placed, step))) for step, of in drawn]
         degrees.not_drawn += [part.not_drawn for part in parts.values() if part.not_drawn]
         degrees.maps += [] if any(of.maps for of in (degrees, *by_stage.values())) else [atlas.network()]
     return _sorted(reported, atlas, degrees, by_stage, {step: part.result for step, part in parts.items()})
@@ -102,12 +107,14 @@ def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int])
     return Atlas(graph, reported.drawn_at, reported.vertices.ids, maps, reported.text), []
 
 
-def _markers(atlas: "Atlas", graph: ReportedGraph, vertices: Array | None, what: str) -> Sequence["Marker"]:
-    """Markers of the places of a product, with names if they are few."""
-    if vertices is None:
+def _markers(atlas: "Atlas", graph: ReportedGraph, drawn: Drawn, names: Mapping[int, str]) -> Sequence["Marker"]:
+    """Markers of the places of a product, with their names, or the ids of their vertices, if they are few."""
+    if drawn.marked is None:
         return ()
-    few = len(vertices) <= NAMED_PLACES
-    return atlas.markers({int(one): f"{what} {graph.text(int(one))}" if few else "" for one in vertices[:MARKED_PLACES]})
+    marked: list[int] = list(dict.fromkeys(drawn.marked.tolist()))
+    few = len(marked) <= NAMED_PLACES
+    texts = {one: f"{drawn.what} {names.get(one) or graph.text(one)}" if few else "" for one in marked[:MARKED_PLACES]}
+    return atlas.markers(texts)
 
 
 def _sorted(

@@ -15,6 +15,7 @@ from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, number
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder
+from pipeline.tables.definitions import PLACE, PLACE_NAME
 
 if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
@@ -100,9 +101,18 @@ def top(title: str, columns: tuple[str, ...], table: pa.Table, sql: str, by: int
     names = table.schema.names
     order = [(names[by], "descending"), *((name, "ascending") for name in names[:2] if name != names[by])]
     chosen = table.take(pc.select_k_unstable(table, min(MOST, len(table)), order)).to_pylist() if len(table) else []
-    rows = [[str(row[name]) if at < by else number(row[name]) for at, name in enumerate(names)] for row in chosen]
+    rows = [[_text(row[name]) if at < by else number(row[name]) for at, name in enumerate(names)] for row in chosen]
     pandas = f'pandas.read_parquet("{FOLDER}/{sql.partition(FOLDER + "/")[2].partition("/")[0]}")'
     return Top(title, list(columns), rows, sql, pandas)
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def who_of(table: pa.Table, column: str) -> list[str]:
+    """The columns that say who a row is about: a column of vertices, and those of the places there."""
+    return [name for name in (column, column + PLACE, column + PLACE_NAME) if name in table.schema.names]
 
 
 def spread(vertices: VertexColumns, some: Array, values: Array) -> pa.ChunkedArray:

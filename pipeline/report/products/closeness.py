@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.report.products import EACH_HALF, ProductPart, ReportContext, ValueMap, share, spread, top
+from pipeline.report.products import EACH_HALF, ProductPart, ReportContext, ValueMap, share, spread, top, who_of
 from pipeline.report.results import FOLDER, MOST, Result
 from pipeline.report.wording import in_unit, number, with_unit
 from pipeline.store.facts.products import ProductFacts
@@ -16,10 +16,11 @@ def show(product: Folder, context: ReportContext) -> ProductPart:
     table, of, unit = tables.read(product.path), ProductFacts.of(product).figures, context.unit
     if not len(table):
         return ProductPart(Result(context.title, "no vertex"))
-    order = f"ORDER BY closeness DESC, vertex LIMIT {MOST}"
-    sql = f"SELECT vertex, closeness, eccentricity\nFROM '{FOLDER}/closeness/*.parquet' {order};"
-    columns = ("vertex", "closeness", in_unit("eccentricity", unit))
-    tops = [top("Highest closeness", columns, table.select([0, 4, 3]), sql)]
+    who = who_of(table, "vertex")
+    order = f"ORDER BY closeness DESC, {', '.join(who[:2])} LIMIT {MOST}"
+    sql = f"SELECT {', '.join(who)}, closeness, eccentricity\nFROM '{FOLDER}/closeness/*.parquet' {order};"
+    columns = (*who, "closeness", in_unit("eccentricity", unit))
+    tops = [top("Highest closeness", columns, table.select([*who, "closeness", "eccentricity"]), sql, by=len(who))]
     extent = f"diameter {number(of['diameter'])}, radius {with_unit(of['radius'], unit)}"
     others = pc.cast(pc.max_element_wise(pc.subtract(table["reached"], 1), 1), pa.float64())
     mean = pc.divide(pc.cast(table["total"], pa.float64(), safe=False), others)

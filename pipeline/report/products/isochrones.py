@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, quoted_name, spread, top
+from pipeline.report.products import Drawn, ProductPart, ReportContext, ValueMap, quoted_name, spread, top, who_of
 from pipeline.report.reading import VertexColumns
 from pipeline.report.results import FOLDER, MOST, Result, Top
 from pipeline.report.wording import counted, with_unit
@@ -90,13 +90,14 @@ def _empty_areas(product: Folder) -> int:
 
 
 def _most(last: pa.Table, name: str, in_sql: str, within: str) -> Top:
-    """The sources with most of a column, which is called `in_sql` in queries."""
-    others = ["vertices"] if name != "vertices" else []
+    """The sources, or places, with most of a column, which is called `in_sql` in queries."""
+    who, others = who_of(last, "source"), ["vertices"] if name != "vertices" else []
     known = f"{in_sql} IS NOT NULL AND " if last.schema.field(name).nullable else ""
-    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {in_sql} DESC, source LIMIT {MOST}"
-    sql = f"SELECT {', '.join(['source', in_sql, *others])}\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
-    columns = ["source", name, *others]
-    return top(f"Most {name} {within}", tuple(columns), last.select(columns).drop_null(), sql)
+    order = f"WHERE {known}threshold = {pc.max(last['threshold']).as_py()} ORDER BY {in_sql} DESC"
+    order += f", {', '.join(who[:2])} LIMIT {MOST}"
+    sql = f"SELECT {', '.join([*who, in_sql, *others])}\nFROM '{FOLDER}/isochrones/*.parquet' {order};"
+    columns = [*who, name, *others]
+    return top(f"Most {name} {within}", tuple(columns), last.select(columns).filter(last[name].is_valid()), sql, by=len(who))
 
 
 def _map_of(last: pa.Table, name: str, within: str, of_all: bool, context: ReportContext) -> ValueMap | None:

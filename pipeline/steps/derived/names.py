@@ -102,7 +102,7 @@ def _write_file(path: Path, target: Path, table: str, names: VertexNames) -> int
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         schema = with_names(file.schema_arrow.empty_table(), ids, names).schema
         batches = (batch for rows in _groups(file) for batch in _batches(with_names(rows, ids, names)))
-        rows = tables.write_rows(target, schema, tables.keys(table), batches)
+        rows = tables.write_rows(target, schema, tables.keys(table, schema.names), batches)
     _check(path, target, ids, names)
     return rows
 

@@ -14,6 +14,8 @@ from kernels.reductions import measure
 from kernels.trees import Trees
 from pipeline.config.products.closeness import ClosenessConfig
 from pipeline.errors import BadInput
+from pipeline.steps.places.columns import at_places, parameters_of
+from pipeline.steps.places.files import places_at
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_rows
 from pipeline.steps.products.vertices import read_vertices
@@ -65,10 +67,11 @@ def tabulate_closeness(edges: Folder, graph: Folder, config: ClosenessConfig, ru
     """
     facts = GraphFacts.of(graph)
     sources = read_vertices(config.sources, edges, graph, runtime) if config.sources else None
-    product = _Closeness(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure))
+    places = {"vertex": places_at(config.sources, edges, graph, runtime)}
+    product = at_places(STEP, _Closeness(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure)), places)
 
     def write(folder: Path) -> dict[str, Any]:
-        swept, table = write_rows(folder, product, tables.keys(STEP), runtime)
+        swept, table = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)
         facts = swept.facts(product.sweeps.count, runtime.backend)
         if len(table):
             most = table.filter(pc.equal(table["reached"], pc.max(table["reached"])))
@@ -76,4 +79,5 @@ def tabulate_closeness(edges: Folder, graph: Folder, config: ClosenessConfig, ru
             facts = facts.model_copy(update=dict(zip(("diameter", "radius"), extremes, strict=True)))
         return facts.stored()
 
-    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, {"sources": product.sweeps.parameter}, write)
+    parameters = {"sources": product.sweeps.parameter} | parameters_of(places)
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest}, parameters, write)

@@ -11,6 +11,8 @@ from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
 from pipeline.steps.derived.names import is_named, require_strings
 from pipeline.steps.destination import flushed, prepare
+from pipeline.steps.places.given import PlacesOfCommand
+from pipeline.steps.places.table import place_table
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.publication.places import places_in
 from pipeline.steps.stored_graph import folder_of, stored_graph
@@ -35,9 +37,10 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
         prepare(options.output, table.name if table.switch else name)
         for file in files.values():  # before the graph is read
             locate(file).require_local()
-        with stored_graph(target, options, options.snap) as ((edges, graph), runtime):
+        with stored_graph(target, options, options.snap) as ((edges, graph), of_graph):
+            runtime = replace(of_graph, places=options.places)
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
-            places = places_in(files, edges, graph, runtime)
+            places = PlacesOfCommand(places_in(files, edges, graph, runtime), place_table(files, edges, graph, runtime))
             vertices = [named.get(key) for key in options.VERTICES]
             names = require_strings(open_names(edges)) if _adds_names(target, options) else None
             step, naming = table.resolve("step"), replace(runtime, names=names)

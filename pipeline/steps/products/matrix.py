@@ -14,12 +14,13 @@ from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline.config.products.matrix import MatrixOptions
 from pipeline.steps.derived.names import as_named, naming
+from pipeline.steps.places.columns import at_places
+from pipeline.steps.places.given import NO_PLACES, PlacesOfCommand
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
-from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
 
@@ -53,14 +54,14 @@ def largest_within(cutoff: float, kind: pa.DataType) -> int | np.float64:
 
 
 def tabulate_matrix(
-    graph: Folder, ends: Sequence[Array | None], options: MatrixOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
+    graph: Folder, ends: Sequence[Array | None], options: MatrixOptions, runtime: Runtime, places: PlacesOfCommand = NO_PLACES
 ) -> Folder:
     """Write the distances from sources to targets, a file for each range of sources of about 4 million rows.
 
     Args:
         ends (int64 [n] or None): External ids of the sources and of the targets, ascending; None: all vertices.
         asked: `cutoff` leaves out pairs that are farther apart, or not connected; `proof` decides how many trees are proved.
-        places: The places among the ends, which the manifest lists.
+        places: The places among the ends.
 
     Returns:
         The table in `asked.output`. Facts: `ProductFacts`.
@@ -74,14 +75,16 @@ def tabulate_matrix(
     heads = Sweeps(graph, targets).ids
     sweeps = Sweeps(graph, sources, targets=heads, every=options.proof == "every")
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Matrix(sweeps, schema, None if cutoff is None else largest_within(cutoff, schema.field("distance").type))
+    matrix = _Matrix(sweeps, schema, None if cutoff is None else largest_within(cutoff, schema.field("distance").type))
+    product = at_places(STEP, matrix, places.beside({"source": "sources", "target": "targets"}))
 
     def write(folder: Path) -> dict[str, Any]:
         per_file = max(1, tables.ROWS_PER_FILE // max(1, len(heads)))
-        swept = write_files(folder, product, tables.keys(STEP), per_file, runtime)
+        swept = write_files(folder, product, tables.keys(STEP, product.schema.names), per_file, runtime)
+        places.write(folder, runtime)
         sweeps.require_same()
         return swept.facts(sweeps.count, runtime.backend, sweeps.every).stored()
 
     parameters: dict[str, Any] = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter}
-    parameters |= {"cutoff": cutoff, "proof": options.proof, **listing(places), **as_named(runtime)}
+    parameters |= {"cutoff": cutoff, "proof": options.proof, **places.parameters, **as_named(runtime)}
     return make(options.output, STEP, {"graph": graph.digest}, parameters, naming(runtime, STEP, write))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,8 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products.nearest import NearestConfig
 from pipeline.runtime.backend import bring
 from pipeline.runtime.memory import require_memory
+from pipeline.steps.places.columns import PlaceColumns, ranked, with_fields
+from pipeline.steps.places.files import places_at
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
@@ -44,6 +46,7 @@ def tabulate_nearest(edges: Folder, graph: Folder, config: NearestConfig, runtim
     Raises as `read_vertices` and `tabulate_closeness`.
     """
     sweeps = Sweeps(graph, read_vertices(config.facilities, edges, graph, runtime), config.direction == "to")
+    places = places_at(config.facilities, edges, graph, runtime)
     most = min(config.count, sweeps.count)
 
     def write(folder: Path) -> dict[str, Any]:
@@ -54,10 +57,11 @@ def tabulate_nearest(edges: Folder, graph: Folder, config: NearestConfig, runtim
         ):
             parts.append(np.load(path, mmap_mode="r"))
             total.add(swept)
-        total.rows = _write(folder, graph, parts, most)
+        total.rows = _write(folder, graph, parts, most, _Ranked(places, config.count) if places else None)
         return total.facts(sweeps.count, runtime.backend).stored()
 
     parameters = {"facilities": sweeps.parameter, "count": most, "towards": sweeps.towards}
+    parameters |= {"places": places.digest, "ranks": config.count} if places else {}
     return make(runtime.work / STEP, STEP, {"graph": graph.digest}, parameters, write)
 
 
@@ -84,13 +88,30 @@ def _find(sweeps: Sweeps, most: int, attempts: Path, context: TaskContext, part:
     return attempt, sweeps.swept
 
 
-def _write(folder: Path, graph: Folder, parts: Sequence[Array], most: int) -> int:
+class _Ranked(NamedTuple):
+    """The places at facilities, and how many of them each vertex gets at most."""
+
+    places: PlaceColumns
+    most: int
+
+    @property
+    def ranks(self) -> int:
+        """How many each vertex gets."""
+        return min(self.most, len(self.places.vertices))
+
+    def schema(self, plain: pa.Schema) -> pa.Schema:
+        """That of the table, with columns of places."""
+        return with_fields(plain, {"facility": self.places})
+
+
+def _write(folder: Path, graph: Folder, parts: Sequence[Array], most: int, ranked_places: _Ranked | None) -> int:
     """Merge the nearest facilities of all tasks, which ascend, and write the table; return its rows."""
     facts = GraphFacts.of(graph)
     ids, rows_by_id, _, _ = open_vertices(graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
     kind = dtype_of(schema.field("distance").type)
-    step = max(1, tables.ROWS_PER_GROUP // max(most, 1))
+    step = max(1, tables.ROWS_PER_GROUP // max(most, ranked_places.ranks if ranked_places else 0, 1))
+    written = ranked_places.schema(schema) if ranked_places else schema
     per_file = step * (tables.ROWS_PER_FILE // tables.ROWS_PER_GROUP)
 
     def batches(first: int) -> Iterator[pa.RecordBatch]:
@@ -104,8 +125,9 @@ def _write(folder: Path, graph: Folder, parts: Sequence[Array], most: int) -> in
             ranks = np.tile(np.arange(1, most + 1), len(rows))
             columns = [np.repeat(ids[rows], most), ranks, facility.T.ravel(), distance.T.ravel()]
             arrays = [pa.array(column, mask=column < 0) for column in columns]
-            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            yield ranked(batch, ranked_places.places, ranked_places.ranks, written) if ranked_places else batch
 
     firsts = range(0, max(len(ids), 1), per_file)
     keys = tables.keys(STEP)
-    return sum(tables.write_rows(folder / tables.file_name(n), schema, keys, batches(first)) for n, first in enumerate(firsts))
+    return sum(tables.write_rows(folder / tables.file_name(n), written, keys, batches(first)) for n, first in enumerate(firsts))

@@ -15,12 +15,12 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products import ProductOptions
 from pipeline.registry.products import PRODUCTS
 from pipeline.steps.derived.names import as_named, naming
+from pipeline.steps.places.given import NO_PLACES, PlacesOfCommand
 from pipeline.steps.products.space import require_disk
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts
-from pipeline.store.facts.run import PlaceFacts, listing
 from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
@@ -32,13 +32,17 @@ _CODE = Code((__name__, *HELD_GRAPH))
 
 
 def tabulate_trees(
-    graph: Folder, vertices: Sequence[Array | None], options: ProductOptions, runtime: Runtime, places: Sequence[PlaceFacts] = ()
+    graph: Folder,
+    vertices: Sequence[Array | None],
+    options: ProductOptions,
+    runtime: Runtime,
+    places: PlacesOfCommand = NO_PLACES,
 ) -> Folder:
     """Write the shortest paths from each source: the files of stage `sssp`, byte for byte.
 
     Args:
         vertices (int64 [n] or None): One array, the external ids of the sources, ascending; None: all vertices.
-        places: The places among the sources, which the manifest lists.
+        places: The places among the sources, whose trees are those of their vertices.
 
     Returns:
         The table in `asked.output`. Facts: `ProductFacts`.
@@ -60,10 +64,11 @@ def tabulate_trees(
             for number, path in paths.items():
                 path.rename(folder / tables.file_name(number))
             total.add(swept)
+        places.write(folder, runtime)
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend).stored()
 
-    parameters = {"sources": sweeps.parameter, **listing(places), **as_named(runtime)}
+    parameters = {"sources": sweeps.parameter, **places.parameters, **as_named(runtime)}
     return make(options.output, STEP, {"graph": graph.digest}, parameters, naming(runtime, TABLE, write), _CODE)
 
 

@@ -1,4 +1,4 @@
-"""Files of vertices: facilities, sources or targets, each with one column of ids."""
+"""Files of vertices: facilities, sources or targets, each with one column of ids, or a file of places."""
 
 import re
 from bisect import bisect_left
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.config.graph import Limits
+from pipeline.config.run import RunConfig
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
 from pipeline.ingest.formats.parquet import is_parquet, read_columns, reading
@@ -18,7 +19,8 @@ from pipeline.ingest.formats.parquet.rows import NAME, column_as
 from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
 from pipeline.ingest.vertex_names import is_place, numbers_of
-from pipeline.steps.places import nearest
+from pipeline.steps.places import different, nearest
+from pipeline.steps.places.files import placed_in
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder
@@ -27,6 +29,7 @@ from pipeline.store.names import open_names
 _INTEGERS = re.compile(r"\d+\s*,\s*\d+")
 _DELIMITER = re.compile("[,;\t]")
 HEADERS = ("vertex", "id", "source", "target", "facility")  # of a file's only column
+_COLUMNS = "; the file must have one column, or be one of places, such as id,lon,lat ([places] names other columns)"
 
 
 def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Array:
@@ -35,13 +38,16 @@ def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> 
     Args:
         file: A Parquet file with one column of integers or strings; or a text file with a vertex on each line, such as a CSV file
             with one column, where a first line that is one of HEADERS is left out. As in `sources`, a vertex is an id, or, in a
-            text file, the place `LON,LAT` near it; two integers are no place, but columns of a table.
+            text file, the place `LON,LAT` near it; two integers are no place, but columns of a table. Or a file of places.
 
     Raises:
         BadInput: The file is not there, or is no such file.
         BadSource: A vertex is not in the graph, or a place has none; the message has the first such line of a text, or row of
             Parquet, from 0.
+    Otherwise as `placed_in`.
     """
+    if (placed := placed_in(file, edges, graph, runtime)) is not None:
+        return np.unique(placed.vertices)
     positions = vertices_in(file)
     vertices, in_rows = [*positions], is_parquet(locate(file).require_local(), file)
     if not in_rows and open_names(edges) is None:
@@ -71,8 +77,19 @@ def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> 
         if len(vertices) == 1 and _is_header(str(wrong)):
             raise BadInput(file, f"contains no vertex, only the header line {wrong!r}") from None
         hint = f"; a header line is one of {', '.join(HEADERS)}" if positions[wrong] == 1 else ""
-        columns = "; the file must have one column" if _DELIMITER.search(str(wrong)) and not is_place(str(wrong)) else ""
+        columns = _COLUMNS if _DELIMITER.search(str(wrong)) and not is_place(str(wrong)) else ""
         raise BadSource(f"{file}: line {positions[wrong]}: {error}{columns or hint}") from None
+
+
+def given_sources(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> list[int]:
+    """The external ids of a run's sources, each once; several places of a file may be at one of them.
+
+    Raises as `read_vertices`, and BadSource if two sources of a list are the same vertex.
+    """
+    if isinstance(config.sources, str):
+        sources: list[int] = read_vertices(config.sources, edges, graph, runtime).tolist()
+        return sources
+    return different(edges, graph, numbers_of(edges, config.sources), runtime)
 
 
 def vertices_in(file: str) -> dict[int | str, int]:

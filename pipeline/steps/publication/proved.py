@@ -9,10 +9,12 @@ from pipeline.store.facts import ProofFacts
 from pipeline.store.facts.run import CustomStageFacts
 from pipeline.tables import files as tables
 from pipeline.tables.changes import SUFFIX
+from pipeline.tables.definitions import PLACES
 
 _CHECKED = {
     "reached": "by the proved index, searches checked",
     "paths": "each arc checked",
+    PLACES: "distances checked, a sample searched again",
     **{name: table.proof for name, table in DERIVED.items() if table.checked},
     **{name: table.proof for name, table in GRAPH_TABLES.items()},
 }

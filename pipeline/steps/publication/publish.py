@@ -29,7 +29,7 @@ from pipeline.store.code import Code
 from pipeline.store.deltas.history import HISTORY
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, QueryFacts
-from pipeline.store.facts.run import NamedGraphFacts, RunFacts, SinceFacts
+from pipeline.store.facts.run import NamedGraphFacts, PlaceTableFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
 from pipeline.store.workspace import STAMP, linked_run, require_ours
@@ -103,6 +103,8 @@ def publish(
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         if results.places:
             optional["places"] = [*results.places]
+        if results.placed:
+            optional["placed"] = PlaceTableFacts.of(results.placed)
         if results.custom:
             optional["custom"] = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
         if results.changes:

@@ -31,7 +31,8 @@ class Results:
     changes: Folder | None = None  # the change tables since the run before
     custom: Sequence[Folder] = ()  # tables of stages that the user wrote
     products: Sequence[Folder] = ()  # tables made from shortest paths, each of which was proved when it was made
-    places: Sequence[PlaceFacts] = ()  # that the configuration names
+    places: Sequence[PlaceFacts] = ()  # that the configuration names, without those of files of places
+    placed: Folder | None = None  # table `places`: those of files
     hierarchies: Sequence[Folder] = ()  # the graph's hierarchy and its order, if products were swept
     named: Mapping[str, Folder] = field(default_factory=dict)  # by steps: tables with names, published in the place of theirs
     sha256: Mapping[str, str] = field(default_factory=dict)  # of the files that the edges were read from, by their BLAKE3 digests
@@ -44,8 +45,8 @@ class Results:
     @property
     def tabled(self) -> list[Folder]:
         """The steps whose files are tables."""
-        queried = filter(None, (self.reached, self.paths))
-        return [*self.answers, *self.derived, *self.of_graph, *self.products, *self.custom, *queried]
+        others = filter(None, (self.placed, self.reached, self.paths))
+        return [*self.answers, *self.derived, *self.of_graph, *self.products, *self.custom, *others]
 
     @property
     def published(self) -> dict[str, Folder]:
@@ -86,7 +87,7 @@ def require_proofs(results: Results) -> None:
             )
     if other := [
         table
-        for table in (*results.of_graph, *results.products, *results.custom)
+        for table in (*results.of_graph, *results.products, *results.custom, *filter(None, [results.placed]))
         if table.manifest.inputs["graph"] != results.graph.digest
     ]:
         raise ProofFailed(f"{other[0].path}: was made from another graph; nothing is published")

@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import DirectionCounts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, RejectFacts, SourceFacts
+from pipeline.store.facts import (
+    CheckFacts,
+    DirectionCounts,
+    Facts,
+    GraphFacts,
+    PathFacts,
+    ProofFacts,
+    QueryFacts,
+    RejectFacts,
+    SourceFacts,
+)
 from pipeline.store.facts.changes import ChangesFacts
 
 
@@ -66,10 +76,23 @@ class PlaceFacts(Facts):
     """A place that a configuration names: the key that names it or its file, and the vertex that stands for it."""
 
     key: str
+    id: str | None = None  # of a place in a file of places; otherwise absent
     place: list[float]  # degrees of longitude and latitude
     vertex: int
     name: str | None = None  # of the vertex, if the source's ids are strings; otherwise absent
     metres: float  # from the place to the vertex
+
+
+class PlaceTableFacts(Facts):
+    """Table `places`, see `pipeline.steps.places.table`: its rows, in all and by the keys that name the files.
+
+    `farthest` is the place that is farthest from its vertex; null if no place has coordinates.
+    """
+
+    rows: int
+    files: dict[str, int]
+    farthest: PlaceFacts | None
+    proof: CheckFacts
 
 
 def listing(places: Sequence[PlaceFacts]) -> dict[str, Any]:
@@ -113,7 +136,8 @@ class RunFacts(Facts):
     steps: dict[str, StepFacts]
     reached: QueryFacts | None
     paths: PathFacts | None = None  # absent
-    places: list[PlaceFacts] | None = None  # absent without places
+    places: list[PlaceFacts] | None = None  # absent without places that are no rows of table `places`
+    placed: PlaceTableFacts | None = None  # absent without files of places
     changes: SinceFacts | None = None  # absent without change tables
     custom: dict[str, CustomStageFacts] | None = None  # absent without stages of the user's
     figures: dict[str, int | float]  # what the report compares with the last run's

@@ -20,6 +20,7 @@ from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.source import locate, stored
 from pipeline.steps.pairs import blocks
 from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.runtime import Runtime
 from pipeline.store.names import open_names
 from tests.edge_lists import rows_of_edges
 from tests.faults.test_bad_input import ingested, refused
@@ -83,7 +84,7 @@ def test_geometries_beside_the_columns_that_are_read_are_left_out(shapes, box, t
     pq.write_table(pa.table(columns, pa.schema(fields, notes)), path)
     assert nodes_of(path).to_pydict() == {"vertex": [1, 2], "x": [7.2, 7.1], "y": [50.2, 50.1], "lanes": [1, 2]}
     with stored(locate(str(path))) as content:
-        assert coordinates_of(content, Limits(), None, NodeColumns()).to_pydict() == {
+        assert coordinates_of(content, GraphConfig(source="g"), None).to_pydict() == {
             "vertex": [1, 2],
             "x": [7.2, 7.1],
             "y": [50.2, 50.1],
@@ -123,7 +124,7 @@ READERS = {
     "edges": lambda path: ingest(GraphConfig(source=str(path)), path.parent / "work"),
     "nodes": nodes_of,
     "pairs": lambda path: blocks(path, str(path), 10),
-    "vertices": lambda path: read_vertices(str(path), None, None, None),
+    "vertices": lambda path: read_vertices(str(path), None, None, Runtime(path.parent)),
     "changes": lambda path: read_changes(locate(str(path)), None, GraphConfig(source="edges.csv"), None, False),
 }
 

@@ -15,6 +15,7 @@ from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.source import locate, stored
 from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.products.vertices import read_vertices
+from pipeline.steps.runtime import Runtime
 from pipeline.store.names import VertexNames, names_of, open_names
 from tests.edge_lists import rows_of_edges
 from tests.ingest.parquet.kinds import NUMBERS, WRITERS
@@ -61,7 +62,7 @@ class Reader:
 
     def coordinates(self):
         with stored(locate(str(self.path))) as content:
-            return coordinates_of(content, Limits(), None, NodeColumns()).to_pydict()
+            return coordinates_of(content, GraphConfig(source="g"), None).to_pydict()
 
     def pairs(self, names: VertexNames | None):
         self.monkeypatch.setattr("pipeline.steps.pairs.names_beside", lambda _index: names)
@@ -110,7 +111,7 @@ def read(use: str, reader: Reader, values: list):
         )
         reader.monkeypatch.setattr("pipeline.steps.products.vertices.nearest", lambda _edges, _graph, found, _runtime: found)
         reader.monkeypatch.setattr("pipeline.steps.products.vertices.rows_of_sources", lambda _graph, found: found)
-        return [values[number] for number in read_vertices(str(reader.path), "edges", "graph", "runtime")]
+        return [values[number] for number in read_vertices(str(reader.path), "edges", "graph", Runtime(reader.path))]
     if use == "node id":
         found = reader.nodes(names)["vertex"]
         return values if found == numbered else found

@@ -308,6 +308,7 @@ def test_what_is_refused(published, tmp_path):
     (tmp_path / "header.csv").write_text("who\n7\n")
     (tmp_path / "empty.csv").write_text("Vertex\n\n")
     (tmp_path / "names.csv").write_text("vertex;name\n7;seven\n")
+    (tmp_path / "cells.csv").write_text("who;name\n7;seven\n")
     (tmp_path / "ids.csv.gz").write_bytes(gzip.compress(b"vertex\n7\n"))
     run = str(published.path)
     content = (tmp_path / "short.parquet").read_bytes()
@@ -322,7 +323,12 @@ def test_what_is_refused(published, tmp_path):
             "line 1: source 'who' is neither .*; a header line is one of vertex, id, ",
         ),
         ("empty.csv", BadInput, "empty.csv: contains no vertex, only the header line 'Vertex'$"),
-        ("names.csv", BadSource, "names.csv: line 1: source 'vertex;name' is neither .*; the file must have one column$"),
+        ("names.csv", BadInput, "names.csv: has no column 'id' among 'vertex', 'name'; name it by `id` below"),
+        (
+            "cells.csv",
+            BadSource,
+            "cells.csv: line 1: source 'who;name' is neither .*; the file must have one column, or be one of",
+        ),
         ("ids.csv.gz", BadConfig, "ids.csv.gz: is compressed; a file of vertices must be plain text"),
         ("wide.parquet", BadInput, "wide.parquet: row 1: the vertex 9223372036854775808 is not in 0..9223372036854775807"),
         (
@@ -331,7 +337,7 @@ def test_what_is_refused(published, tmp_path):
             "columns.csv: line 2: '6,30' is neither one id nor a place LON,LAT, which has a decimal point$",
         ),
         ("none.csv", BadInput, "none.csv: "),
-        ("two.parquet", BadInput, r"has 2 columns \(a, b\); it must have one column of ids"),
+        ("two.parquet", BadInput, "has columns 'a', 'b': neither one column of ids, nor those of places"),
         ("null.parquet", BadInput, "row 1: the vertex is null"),
         ("short.parquet", BadInput, "is not a complete Parquet file"),
         ("float.parquet", BadInput, "column 'a' is double, not an integer type or string"),

@@ -18,6 +18,8 @@ from pipeline.config.model import LARGEST
 from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadConfig
 from pipeline.runtime.memory import require_memory
+from pipeline.steps.places.columns import at_places, parameters_of
+from pipeline.steps.places.files import places_at
 from pipeline.steps.products.isochrones.sums import RULE, Catchment, DecayedSums, ExactSums, SumColumns, decay_of
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files, write_rows
@@ -126,17 +128,20 @@ def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, 
     """
     thresholds, sums = thresholds_of(config, graph), _sums_of(edges, graph, config)
     catchment, schema = Catchment.of(edges, graph, config), _schema(graph, config, sums)
-    product = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, sums, catchment)
+    places = {"source": places_at(config.sources, edges, graph, runtime)}
+    of_vertices = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, sums, catchment)
+    product = at_places(STEP, of_vertices, places)
     rows = product.sweeps.count * len(thresholds)
     require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
-        swept, _ = write_rows(folder, product, tables.keys(STEP), runtime)
+        swept, _ = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)
         recounted = [RULE] if catchment or isinstance(sums, DecayedSums) else []
         return swept.facts(product.sweeps.count, runtime.backend, more=recounted).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(config.sums)}
     parameters |= {"direction": config.direction, "supply": config.supply, "demand": config.demand, **vars(decay_of(config))}
+    parameters |= parameters_of(places)
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
 
 
@@ -159,11 +164,13 @@ def tabulate_reached(edges: Folder, graph: Folder, config: IsochronesConfig, run
     """
     facts, threshold = GraphFacts.of(graph), thresholds_of(config, graph)[-1].item()
     schema = tables.schema(VERTICES, facts.weight, 0, facts.measure)
-    product = _Reached(sources_of(config, edges, graph, runtime), schema, threshold)
+    places = {"source": places_at(config.sources, edges, graph, runtime)}
+    product = at_places(VERTICES, _Reached(sources_of(config, edges, graph, runtime), schema, threshold), places)
 
     def write(folder: Path) -> dict[str, Any]:
-        swept = write_files(folder, product, tables.keys(VERTICES), _SOURCES_PER_FILE, runtime)
+        swept = write_files(folder, product, tables.keys(VERTICES, product.schema.names), _SOURCES_PER_FILE, runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
     parameters = {"sources": product.sweeps.parameter, "threshold": threshold, "direction": config.direction}
+    parameters |= parameters_of(places)
     return make(runtime.work / VERTICES, VERTICES, {"graph": graph.digest}, parameters, write)

@@ -77,7 +77,7 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
     first = tabulate_isochrones(edges, graph, config, runtime)
     catchment, thresholds = Catchment.of(edges, graph, config), thresholds_of(config, graph)
     assert catchment
-    column = tables.read(first.path, [RATIO])[RATIO].combine_chunks()
+    column = _ratios(first, len(thresholds))
     ratios = column.fill_null(0.0).to_numpy().reshape(-1, len(thresholds))
     product = _Second(sources_of(config, edges, graph, runtime), thresholds, ratios, decay_of(config))
     product.require_memory(_COPIES, "cpu")
@@ -101,6 +101,13 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
         return total.facts(sweeps.count, runtime.backend, more=[RULE]).stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest, "isochrones": first.digest}, {}, write)
+
+
+def _ratios(first: Folder, thresholds: int) -> pa.Array:
+    """The ratios of table `isochrones`, float64 [S T], each source's once: it has the rows of a source for each place there."""
+    rows = tables.read(first.path, ["source", RATIO])
+    _, at = np.unique(rows["source"].to_numpy(), return_index=True)
+    return rows[RATIO].combine_chunks().take(pa.array((at[:, np.newaxis] + np.arange(thresholds)).ravel()))
 
 
 def _spread(product: _Second, sweeps: Sweeps, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:

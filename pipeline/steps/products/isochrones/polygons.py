@@ -16,6 +16,8 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.trees import Trees
 from pipeline.config.products.isochrones import IsochronesConfig
+from pipeline.steps.places.columns import at_places, parameters_of
+from pipeline.steps.places.files import places_at
 from pipeline.steps.products.isochrones import globe, require_isochrones, sources_of, thresholds_of
 from pipeline.steps.products.isochrones.buffers import buffered
 from pipeline.steps.products.isochrones.triangles import Triangles, triangulate
@@ -105,12 +107,14 @@ def tabulate_polygons(edges: Folder, graph: Folder, config: IsochronesConfig, ru
     assert coordinates is not None
     facts, thresholds = GraphFacts.of(graph), thresholds_of(config, graph)
     schema = tables.schema(STEP, facts.weight, 0, facts.measure)
-    product = _Polygons(sources_of(config, edges, graph, runtime), schema, thresholds, coordinates, edges.digest, config.buffer)
+    places = {"source": places_at(config.sources, edges, graph, runtime)}
+    areas = _Polygons(sources_of(config, edges, graph, runtime), schema, thresholds, coordinates, edges.digest, config.buffer)
+    product = at_places(STEP, areas, places)
 
     def write(folder: Path) -> dict[str, Any]:
-        swept = write_files(folder, product, tables.keys(STEP), _SOURCES_PER_FILE, runtime)
+        swept = write_files(folder, product, tables.keys(STEP, product.schema.names), _SOURCES_PER_FILE, runtime)
         return swept.facts(product.sweeps.count, runtime.backend).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist()}
-    parameters |= {"direction": config.direction, "buffer": config.buffer}
+    parameters |= {"direction": config.direction, "buffer": config.buffer} | parameters_of(places)
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
