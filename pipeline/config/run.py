@@ -176,7 +176,7 @@ class RunConfig(_TaskWithTables):
     def files(self) -> list[str]:
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
-        read = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        read = (*graph.entries, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
         return [file for file in read if file]
 
     @property

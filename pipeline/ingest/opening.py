@@ -1,7 +1,7 @@
 """Open a source as what it is: decompressed, its format detected, its edges read while they are iterated."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -18,7 +18,7 @@ from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.source import Source, Stored, stored
+from pipeline.ingest.source import Content, Source, stored
 from pipeline.runtime.threads import ahead
 
 AHEAD = 1  # chunks
@@ -29,9 +29,9 @@ class Opened:
     """A source whose edges are being read."""
 
     format: str
-    content: Stored
+    content: Content
     edges: EdgeList
-    text: Text | None  # of a format of lines
+    text_bytes: Callable[[], int] | None  # of a format of lines: how many were read, decompressed
     on_disk: Path | None  # the file itself, if it is on this machine and not compressed
 
 
@@ -64,7 +64,7 @@ def opened(source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path
         assert not isinstance(entry, FileFormat)
         _require_options(url, name, graph, entry.options)
         with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
-            yield Opened(name, content, entry.read(text, graph, weight), text, on_disk)
+            yield Opened(name, content, entry.read(text, graph, weight), lambda: text.bytes, on_disk)
 
 
 def _require_options(file: str, name: str, graph: GraphConfig, options: frozenset[str]) -> None:
@@ -81,7 +81,7 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
             raise BadInput(file, f"graph.{option} is given, but does not apply to format {name}")
 
 
-def watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, rows: int | None = None) -> Iterator[pa.Table]:
+def watched(tables: Iterator[pa.Table], content: Content, limits: Limits, rows: int | None = None) -> Iterator[pa.Table]:
     """State the progress, in rows if there will be `rows`. Raises BadInput for more CPU time than the file's size allows."""
     used, read = time.process_time(), 0
     for table in tables:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -48,6 +48,16 @@ class Source:
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
 
     @property
+    def is_local(self) -> bool:
+        """Whether the file is on this machine."""
+        return self.local is not None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file, as stored; None for a remote file."""
+        return self.local.stat().st_size if self.local else None
+
+    @property
     def location(self) -> str:
         """Where the file is, however the user wrote it: the absolute path without links of a local file, otherwise the URL."""
         return self.url if self.local is None else os.path.realpath(self.local)
@@ -66,14 +76,13 @@ class Source:
 
 def locate(url: str) -> Source:
     """Find the file system of a path or URL. Raises BadInput if it cannot be opened, or if a local path is not a file."""
-    is_url = "://" in url or ("::" in url and not Path(url).exists())
-    shown = redacted(url) if is_url else url
+    shown = redacted(url) if is_url(url) else url
     if shown != url and any(map(str.isspace, url)):
         raise BadInput(
             redacted(url.split(maxsplit=1)[0]),
             "has white space in a URL with a query, a fragment or user information; write it as %20",
         )
-    if not is_url:
+    if not is_url(url):
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
         with reading(Source(shown, None, "")):
@@ -84,6 +93,11 @@ def locate(url: str) -> Source:
         raise BadInput(shown, _why_not_a_file(source.local))
     _ = source.unwritten  # from now on
     return source
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is a URL, perhaps a chained one, and no path."""
+    return "://" in text or ("::" in text and not Path(text).exists())
 
 
 def _open_file_system(url: str, shown: str) -> Source:
@@ -126,6 +140,41 @@ def identify(source: Source, sha256: str | None) -> str:
     with stored(source) as content:
         content.check(None, None)
         return content.digest
+
+
+class Located(Protocol):
+    """A file, or several."""
+
+    @property
+    def url(self) -> str:
+        """How messages name it."""
+
+
+class Content(Protocol):
+    """What `Stored` says of a file, and `pipeline.ingest.feed.contents.Contents` of several."""
+
+    @property
+    def source(self) -> Located:
+        """What is read."""
+
+    @property
+    def bytes(self) -> int:
+        """Stored bytes that were read."""
+
+    @property
+    def size(self) -> int:
+        """Stored bytes; if they are not known, those read so far."""
+
+    @property
+    def total(self) -> int | None:
+        """Stored bytes; None if they are not known."""
+
+    @property
+    def digest(self) -> str:
+        """BLAKE3 digest, once the content was checked."""
+
+    def check(self, digest: str | None, sha256: str | None) -> None:
+        """Raise BadInput unless the content is the identified one."""
 
 
 class Stored:

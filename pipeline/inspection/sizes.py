@@ -9,11 +9,14 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.feed import Feed, find
+from pipeline.ingest.feed.joining import opened_source
+from pipeline.ingest.feed.partitions import in_partition
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.source import Source, locate, stored
+from pipeline.ingest.source import Source, stored
 
 _BINARY_EDGE = 10  # bytes of an edge in a binary file that does not say how many it has, or is compressed or remote, so not read
 _STATED, _COUNTED, _ESTIMATED = "as the file states", "counted", "estimated from the beginning of the file"
@@ -43,32 +46,38 @@ def sizes_of(graph: GraphConfig) -> GraphSizes:
     Raises:
         BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.
     """
-    source = locate(graph.source)
+    source = find(graph.source)
     return in_the_right_way(graph, source.url, partial(_sizes, source))
 
 
-def _sizes(source: Source, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
-    with stored(source) as content:
-        on_disk = source.local if is_plain(content) else None
+def _sizes(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
+    """Of a source of several files the first is looked at, and of Parquet the footers of all."""
+    file = source if isinstance(source, Source) else source.parts[0].source
+    with stored(file) as content:
+        on_disk = file.local if is_plain(content) else None
         first = next(chunks(content, graph.limits), b"")
         name = binary_format(first) if graph.format == "auto" else graph.format
         if name and isinstance(entry := FORMATS[name], FileFormat):
-            read = entry.read(on_disk, source.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
-            return _of_binary(graph, read, content.total or 0)
-        whole = content.total is not None and content.bytes >= content.total
-        text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
-        entry = FORMATS[name or detect(text.head, source.url, graph)]
+            if isinstance(source, Feed) and source.is_local:
+                with opened_source(source, graph, weight) as opened:
+                    return _of_binary(graph, opened.edges, source.size or 0)
+            read = entry.read(on_disk, file.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
+            return _of_binary(graph, read, source.size or 0)
+        whole = content.total is not None and content.bytes >= content.total and file is source
+        text = Text(file.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
+        entry = FORMATS[name or detect(text.head, file.url, graph)]
         assert not isinstance(entry, FileFormat)
-        read = entry.read(text, graph, weight)
-        if read.rows is not None and read.declared_vertices:
+        read = entry.read(text, graph if file is source else in_partition(file.url, graph), weight)
+        if read.rows is not None and read.declared_vertices and file is source:
             return _sized(graph, read, read.rows, read.declared_vertices, _STATED)
-        if content.total is None:
+        if source.size is None:
             raise BadInput(source.url, "is remote and does not state how many edges it has")
         ids, rows = _sample(read)
-        edges = read.rows or (rows if whole else int(rows * content.total / content.bytes))
+        edges = (read.rows if file is source else 0) or (rows if whole else int(rows * source.size / content.bytes))
         most = pc.max(ids).as_py() + 1 if len(ids) and pa.types.is_integer(ids.type) else 2 * edges
         vertices = read.declared_vertices or (len(ids) if whole else min(most, int(len(ids) / max(rows, 1) * edges)))
-        return _sized(graph, read, edges, vertices, _STATED if read.rows is not None else _COUNTED if whole else _ESTIMATED)
+        stated = read.rows is not None and file is source
+        return _sized(graph, read, edges, vertices, _STATED if stated else _COUNTED if whole else _ESTIMATED)
 
 
 def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:
@@ -88,7 +97,8 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int]:
         if not tables:
             raise
     edges = pa.concat_tables(tables)
-    return pc.unique(pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges["src"].type)), len(edges)
+    ends = [edges[name] for name in ("src", "dst") if name in edges.schema.names]  # a partition may state the other
+    return pc.unique(pa.chunked_array([chunk for end in ends for chunk in end.chunks], ends[0].type)), len(edges)
 
 
 def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> GraphSizes:

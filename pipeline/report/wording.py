@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
+from pipeline.units import size
 
 _BRACKETS = set("()[]{}")
 
@@ -84,6 +85,11 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
+    if files := facts.source.files:
+        ends = files.listed[0].name + (f" to {files.listed[-1].name}" if files.count == len(files.listed) > 1 else "")
+        ends += f" and {files.count - 1:,} more" if files.count > len(files.listed) else ""
+        ignored = f"; {files.ignored:,} ignored: hidden, unfinished or empty" if files.ignored else ""
+        said = {"Files": f"{files.count:,}, {size(facts.source.bytes)}: {ends}{ignored}"} | said
     if facts.sources is not None:
         listed = ", ".join(map(str, (facts.source_names or facts.sources)[:12])) + (
             f" and {len(facts.sources) - 12:,} more" if facts.sources[12:] else ""

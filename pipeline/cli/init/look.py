@@ -1,6 +1,7 @@
-"""Look at the beginning of a graph file: its format, its columns, its direction and its first edge."""
+"""Look at the beginning of a graph file, or of the first of several: format, columns, direction and first edge."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -9,11 +10,13 @@ from pipeline.cli.init.columns import Sample
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.feed import Feed, find
+from pipeline.ingest.feed.joining import opened_source
+from pipeline.ingest.feed.partitions import keys_of
 from pipeline.ingest.formats.detect import OfAnotherForm, detect
 from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.opening import opened
-from pipeline.ingest.source import locate, stored
+from pipeline.ingest.source import Source, stored
 
 
 @dataclass(frozen=True)
@@ -27,20 +30,24 @@ class Seen:
     directed: bool
     stated: bool  # whether the configuration or the file states the direction
     placed: bool  # whether the file or the configuration has coordinates
-    bytes: int | None  # of a file on this machine
+    bytes: int | None  # of the files, if they are known before they are read
     compressed: bool
     reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by the roles src, dst and weight
+    files: int  # of the source
+    keys: list[str]  # of the first file's partition
 
     @property
     def unused(self) -> dict[str, str]:
         """The columns that are not read, each with what it holds."""
         used = {str(name) for name in (self.graph.columns.src, self.graph.columns.dst, self.graph.columns.weight)}
-        return {name: kind for name, kind in (self.sample.kinds if self.sample else {}).items() if name not in used}
+        kinds = (self.sample.kinds if self.sample else {}) | dict.fromkeys(self.keys, "a partition's key")
+        return {name: kind for name, kind in kinds.items() if name not in used}
 
 
 def look(graph: GraphConfig) -> Seen:
     """Read the first edges of a graph's source. Keys that `graph` states are not guessed. Raises BadInput for another file."""
-    source = locate(graph.source)
+    whole = find(graph.source)
+    source, feed = (whole.parts[0].source, whole) if isinstance(whole, Feed) else (whole, None)
     with stored(source) as content:
         compressed = not is_plain(content)
         text = Text(source.url, chunks(content, graph.limits), graph.limits)
@@ -54,12 +61,13 @@ def look(graph: GraphConfig) -> Seen:
             guessed, reasons = {"columns": guess.columns, "format": name}, guess.reasons
             read_with = {"header": sample.header and graph.header, "delimiter": graph.delimiter or sample.delimiter}
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
-    edges, first = in_the_right_way(graph, source.url, _first)
+    edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
-    size = source.local.stat().st_size if source.local else None
     placed = bool(edges.coordinates or graph.coordinates)
-    return Seen(graph, name, sample, first, directed, stated, placed, size, compressed, reasons)
+    keys = [*keys_of(source.url)] if feed and graph.partitions else []
+    files = len(feed.parts) if feed else 1
+    return Seen(graph, name, sample, first, directed, stated, placed, whole.size, compressed, reasons, files, keys)
 
 
 def _format(text: Text, graph: GraphConfig) -> str:
@@ -77,8 +85,8 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
+def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
     """The edge list, and its first row."""
-    with opened(locate(graph.source), graph, weight) as read:
+    with opened_source(source, graph, weight) as read:
         edges = read.edges
         return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})

@@ -24,14 +24,18 @@ _DEFAULTS = {"src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", "")}
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """`names` of `src`, `dst` and, if there are weights, `weight` in the file; `ignored` are the file's other columns."""
+    """`names` of `src`, `dst` and, if there are weights, `weight` in the file; `ignored` are the file's other columns.
+
+    `constants` are those of the three that the file's partition states instead: a key for each, and its value.
+    """
 
     names: Mapping[str, str]
     ignored: Sequence[str]
+    constants: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
-        """Whether there are weights."""
+        """Whether the file has weights."""
         return "weight" in self.names
 
 
@@ -104,6 +108,7 @@ class TextFormat:
     matches: Callable[[Head], bool] | None = None
     # Of "columns", "header", "delimiter" and "ids" of a graph's configuration, those that apply.
     options: frozenset[str] = frozenset()
+    in_parts: bool = False  # whether a graph may be in several files: none has a header that declares its vertices
 
 
 @dataclass(frozen=True)
@@ -116,6 +121,7 @@ class FileFormat:
     suffixes: tuple[str, ...]  # without the dot
     matches: Callable[[bytes], bool]  # whether a file whose first HEAD bytes, or more, are these has the format
     options: frozenset[str] = frozenset()  # as of a TextFormat
+    in_parts: bool = False  # as of a TextFormat
 
 
 def choose(file: str, present: Sequence[str], columns: Columns, line: int | None = None, numbered: bool = False) -> ReadColumns:
@@ -128,11 +134,17 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
     Raises:
         BadInput: A column is missing, or its name occurs twice.
     """
-    names = {}
+    names, constants = dict[str, str](), dict[str, tuple[str, str]]()
     for role, default in _DEFAULTS.items():
         stated = getattr(columns, role)
         name = default[numbered] if stated is None else stated
-        if name is False or (role == "weight" and stated is None and name not in present):
+        if name is False or (role == "weight" and stated is None and name not in (*present, *columns.partition)):
+            continue
+        if name in columns.partition:
+            if name in present:
+                both = f"a column {name!r}, and its partition states {name}={columns.partition[name]}"
+                raise BadInput(file, f"has {both}; partitions = false below [graph] reads the column", line)
+            constants[role] = name, columns.partition[name]
             continue
         if present.count(name) > 1:
             raise BadInput(file, f"{present.count(name)} columns are named {name!r}", line)
@@ -143,7 +155,10 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
                 how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
             raise BadInput(file, f"no column {name!r} among {existing}{how}", line)
         names[role] = name
-    return ReadColumns(names, [name for name in present if name not in names.values()])
+    if {"src", "dst"} <= constants.keys():
+        raise BadInput(file, "its partition states both src and dst; one of them must be a column", line)
+    others = [name for name in (*present, *columns.partition) if name not in names.values()]
+    return ReadColumns(names, [name for name in others if name not in dict(constants.values())], constants)
 
 
 def check_count(file: str, count: int, limits: Limits, line: int | None = None) -> None:

@@ -23,6 +23,7 @@ from pipeline.tables import files as tables
 from pipeline.tables.definitions import TABLES
 
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
+LISTED = 100  # files of a source that the manifest of a run names; that of step `edges` names all
 COMPUTING_OR_DRAWING = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
@@ -120,7 +121,7 @@ def input_of(
     sources = next((named for answer in answers if (named := facts_of_answer(answer).sources) is not None), None)
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
-    summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}
+    summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
     shared = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "edges", "measure")
     return InputFacts(
         **{name: getattr(read, name) for name in shared},
@@ -135,6 +136,13 @@ def input_of(
         source_names=names_of_sources(edges, sources),
         default_source=reason,
     )
+
+
+def _with_sum(file: SourceFacts, sha256: Mapping[str, str]) -> SourceFacts:
+    """A file with its SHA-256; of several files, which have none, the first ones."""
+    if file.files:
+        return file.model_copy(update={"files": file.files.model_copy(update={"listed": file.files.listed[:LISTED]})})
+    return file.model_copy(update={"sha256": sha256.get(file.blake3)})
 
 
 def names_of_sources(edges: Folder, sources: Sequence[int] | None) -> list[str] | None:

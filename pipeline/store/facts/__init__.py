@@ -3,6 +3,7 @@
 A field without a value is null. A field whose comment is `absent` is not in the manifest if it does not apply.
 """
 
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -31,13 +32,35 @@ class Facts(BaseModel):
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
+class FileFacts(Facts):
+    """A file of several: its name as `FilesFacts` counts it in the digest, as `SourceFacts`, and the edges that are in it."""
+
+    name: str
+    path: str
+    bytes: int
+    blake3: str
+    edges: int
+
+
+class FilesFacts(Facts):
+    """The files of a source of several: their number, how many beside them were ignored, and the files in order."""
+
+    count: int
+    ignored: int
+    listed: list[FileFacts]  # all of them in a step; in a run those that `pipeline.steps.publication.facts` shows
+
+
 class SourceFacts(Facts):
-    """A file that was read: its absolute path or URL, and the size and the digests of its bytes as stored (compressed)."""
+    """A file that was read: its absolute path or URL, and the size and the digests of its bytes as stored (compressed).
+
+    Of several files `path` is what names them, `bytes` their sum, and `blake3` the digest of `pipeline.ingest.feed.merkle`.
+    """
 
     path: str
     bytes: int
     blake3: str
     sha256: str | None = None  # absent in a step: a run waits for it at the end
+    files: FilesFacts | None = None  # absent of one file
 
 
 class CoordinateFacts(Facts):
@@ -49,7 +72,7 @@ class CoordinateFacts(Facts):
 
 
 class ReferenceFacts(Facts):
-    """The Parquet file that has the rows of an edge list: its absolute path, and its columns' names by those of the edge list."""
+    """What has the rows of an edge list: the absolute path of a Parquet file, or of a source of several; its columns' names."""
 
     path: str
     columns: dict[str, str]
@@ -81,6 +104,15 @@ class EdgeFacts(Facts):
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
+
+    @property
+    def referred(self) -> dict[Path, str]:
+        """The Parquet files that have the rows instead of the folder of the edge list, in order, each with its digest."""
+        if self.refers_to is None:
+            return {}
+        if self.source.files is None:
+            return {Path(self.refers_to.path): self.source.blake3}
+        return {Path(file.path): file.blake3 for file in self.source.files.listed}
 
 
 class ArrayLengths(Facts):

@@ -44,8 +44,9 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         schema = parquet.schema_arrow
         columns = choose(file, schema.names, graph.columns)
         names = [*columns.names.values()]
-        weight = weight_type(file, schema.field(names[2])) if columns.weighted else None
-        ids = id_type(file, [schema.field(name) for name in names[:2]], graph.ids)
+        weight = weight_type(file, schema.field(columns.names["weight"])) if columns.weighted else None
+        ends = [schema.field(columns.names[end]) for end in ("src", "dst") if end in columns.names]
+        ids = id_type(file, ends, graph.ids)
         _check_size(file, path.stat().st_size, parquet.metadata, schema, names, graph)
         footer = Footer(path, parquet.schema, names, graph.limits)
     types = {"src": ids, "dst": ids, "weight": weight}
@@ -70,7 +71,7 @@ def id_type(file: str, ends: Sequence[pa.Field], ids: str) -> pa.DataType:
     if ids != "string" and len(set(texts)) > 1:
         kinds = " and ".join(f"{field.name!r} is {field.type}" for field in ends)
         raise BadInput(file, f'column {kinds}; ids = "string" below [graph] reads both as strings')
-    return NAME if ids == "string" or texts[0] else pa.int64()
+    return NAME if ids == "string" or any(texts) else pa.int64()
 
 
 def is_parquet(path: Path, file: str) -> bool:
@@ -226,4 +227,4 @@ def _matches(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-FORMAT = FileFormat(read, ("parquet",), _matches, frozenset({"columns", "ids"}))
+FORMAT = FileFormat(read, ("parquet",), _matches, frozenset({"columns", "ids"}), in_parts=True)

@@ -1,0 +1,236 @@
+"""The edges of all files of a feed in order, as those of one file: small files are read by one thread each, large ones by all.
+
+A small file is one block of text or one row group, so that threads that share it would wait for each other. Every file is read
+as a source of its own, with all checks, and errors name it.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import chain, groupby
+from pathlib import Path
+
+import pyarrow as pa
+
+from kernels.cpu.parallel import cores
+from pipeline.config.graph import GraphConfig
+from pipeline.config.model import MIB
+from pipeline.errors import BadInput
+from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.feed import Feed, Part
+from pipeline.ingest.feed.contents import Contents
+from pipeline.ingest.feed.forms import Form, common_weight, in_types
+from pipeline.ingest.feed.partitions import constants, in_partition
+from pipeline.ingest.formats import FORMATS
+from pipeline.ingest.formats.format import EdgeList, FileFormat, ReadColumns
+from pipeline.ingest.formats.parquet import NAME
+from pipeline.ingest.formats.text import Empty
+from pipeline.ingest.opening import Opened, opened
+from pipeline.ingest.source import Source, stored
+from pipeline.runtime.threads import alone, concurrently, map_in_order
+
+_PER_CORE = 4 * MIB  # stored bytes of a small file, for each core that a large one could use
+_HELD = 4  # bytes of tables that wait, over the stored bytes of a small file
+_REMOTE = 16  # files of another machine that are read at a time
+
+
+@contextmanager
+def opened_source(
+    source: Source | Feed, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None
+) -> Iterator[Opened]:  # fmt: skip
+    """Begin to read a file, or several; see `pipeline.ingest.opening.opened`.
+
+    Raises:
+        BadInput: Also if several files cannot be one source.
+    """
+    if isinstance(source, Source):
+        with opened(source, graph, weight, folder) as read:
+            yield read
+        return
+    with ExitStack() as stack:
+        around = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
+        yield _Joined(source, graph, weight, Path(around)).opened(stack)
+
+
+class _Joined:
+    """The files of a feed, which are read while their tables are iterated."""
+
+    def __init__(self, feed: Feed, graph: GraphConfig, weight: pa.DataType, folder: Path) -> None:
+        self._feed, self._graph, self._weight, self._folder = feed, graph, weight, folder
+        self._contents, self._copies, self._types = Contents(feed), dict[int, Path](), list[tuple[str, pa.DataType]]()
+        self._ignored, self._unread = list[str](), dict[int, list[str]]()
+        self._first: Form
+
+    def opened(self, stack: ExitStack) -> Opened:
+        """The feed, opened. `stack` closes its file, if there is one, whose content is checked before."""
+        feed = self._feed
+        if len(feed.parts) == 1:
+            return self._of_one(stack)
+        self._first = self._first_form()
+        if not FORMATS[self._first.format].in_parts:
+            reason = f"is one of {len(feed.parts):,} files, but a graph in format {self._first.format} is in one file"
+            raise BadInput(self._first.file, f"{reason}, whose header declares its vertices")
+        in_files = isinstance(FORMATS[self._first.format], FileFormat)
+        if self._graph.ids == "auto" and self._first.named and not in_files:
+            self._graph = self._graph.model_copy(update={"ids": "string"})
+        forms = self._all_forms() if in_files else [self._first]
+        weight = common_weight(forms) or (self._weight if "weight" in self._first.roles else None)
+        ids = NAME if self._first.named else pa.int64()
+        self._types = [("src", ids), ("dst", ids), *([("weight", weight)] if weight else [])]
+        largest = {role: max(form.largest[role] for form in forms) for role in forms[0].largest if in_files and all(
+            role in form.largest for form in forms)}  # fmt: skip
+        here = feed.is_local and not self._copies and not (self._first.columns and self._first.columns.constants)
+        edges = EdgeList(
+            self._tables(), weight, self._first.by_default, self._first.directed is not None,
+            rows=sum(form.rows or 0 for form in forms) if in_files else None, largest=largest,
+            columns=self._columns(self._first), named=self._first.named,
+            rereadable=in_files and here and all(form.rereadable and form.weight in (None, weight) for form in forms),
+        )  # fmt: skip
+        return Opened(self._first.format, self._contents, edges, None if in_files else lambda: self._contents.content, self._here)
+
+    @property
+    def _here(self) -> Path | None:
+        return Path(self._feed.locations[0]) if self._feed.is_local else None
+
+    def _of_one(self, stack: ExitStack) -> Opened:
+        """A feed of one file, which may have any format."""
+        part = self._feed.parts[0]
+        read = stack.enter_context(opened(part.source, in_partition(part.source.url, self._graph), self._weight, self._folder))
+        self._contents.check_at_end(0, read.content)
+        form = self._first = Form.of(part.source.url, read.format, read.edges)
+        weight = form.weight or (self._weight if "weight" in form.roles else None)
+        ids = NAME if form.named else pa.int64()
+        self._types = [("src", ids), ("dst", ids), *([("weight", weight)] if weight else [])]
+        columns = self._columns(form) if form.columns else None
+        tables = self._counted(0, self._adapted(part, form, read.edges.tables))
+        plain = not (form.columns and form.columns.constants)
+        edges = EdgeList(
+            tables, weight, read.edges.directed, read.edges.states_direction, read.edges.first_id, read.edges.declared_vertices,
+            read.edges.rows, read.edges.largest, columns, form.named, form.rereadable and plain, read.edges.coordinates,
+        )  # fmt: skip
+        return Opened(read.format, self._contents, edges, read.text_bytes, self._here if read.on_disk else None)
+
+    def _columns(self, form: Form) -> ReadColumns:
+        self._ignored += form.columns.ignored if form.columns else []
+        return ReadColumns(form.roles, self._ignored)
+
+    def _first_form(self) -> Form:
+        """The form of the first file that is not empty."""
+        for part in self._feed.parts:
+            try:
+                with opened(part.source, in_partition(part.source.url, self._graph), self._weight, self._folder) as read:
+                    return Form.of(part.source.url, read.format, read.edges)
+            except Empty:
+                continue
+        raise BadInput(self._feed.url, f"has {len(self._feed.parts):,} files, and all are empty")
+
+    def _all_forms(self) -> list[Form]:
+        """The forms of all binary files, of which those that are remote or compressed are copied first."""
+
+        def form(numbered: tuple[int, Part]) -> Form:
+            number, part = numbered
+            with self._edges(number, part, counts=False) as (edges, _):
+                return Form.of(part.source.url, self._first.format, edges)
+
+        for number, part in enumerate(self._feed.parts):
+            with stored(part.source) as content:
+                if part.source.local is None or not is_plain(content):
+                    self._copies[number] = self._folder / str(number)
+        concurrently(self._copy, self._copies, self._threads)
+        forms = concurrently(form, enumerate(self._feed.parts), cores())
+        for one in forms:
+            self._require_alike(one)
+        return forms
+
+    def _copy(self, number: int) -> None:
+        with stored(self._feed.parts[number].source) as content, self._copies[number].open("wb") as copy:
+            copy.writelines(chunks(content, self._graph.limits))
+            self._contents.add(number, content)
+
+    def _require_alike(self, form: Form) -> None:
+        graph = self._graph
+        self._first.require_alike(form, states_ids=graph.ids != "auto", states_direction=graph.directed is not None)
+
+    @property
+    def _threads(self) -> int:
+        return cores() if self._feed.is_local else max(cores(), _REMOTE)
+
+    @contextmanager
+    def _edges(self, number: int, part: Part, counts: bool = True) -> Iterator[tuple[EdgeList, Callable[[], int] | None]]:
+        """The edges of a file, and the bytes of its text, if it is one; `counts` says that all is read, and is then counted."""
+        graph, entry = in_partition(part.source.url, self._graph), FORMATS[self._first.format]
+        if number in self._copies:
+            assert isinstance(entry, FileFormat)
+            yield entry.read(self._copies[number], part.source.url, graph), None
+            return
+        with opened(part.source, graph, self._weight, self._folder) as read:
+            if read.format != self._first.format:
+                self._require_alike(Form.of(part.source.url, read.format, read.edges))
+            yield read.edges, read.text_bytes
+            if counts:
+                self._contents.add(number, read.content)
+
+    def _tables_of(self, numbered: tuple[int, Part]) -> Iterator[pa.Table]:
+        """The tables of a file, of the types of the feed."""
+        number, part = numbered
+        try:
+            with self._edges(number, part) as (edges, text_bytes):
+                form = Form.of(part.source.url, self._first.format, edges)
+                self._require_alike(form)
+                self._unread[number] = list(form.columns.ignored) if form.columns else []
+                for table in self._adapted(part, form, edges.tables):
+                    if not text_bytes:
+                        self._contents.expand(number, table.nbytes)
+                    yield table
+                if text_bytes:
+                    self._contents.expand(number, text_bytes())
+        except Empty:
+            with stored(part.source) as content:
+                content.drain()
+                self._contents.add(number, content)
+
+    def _adapted(self, part: Part, form: Form, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """The tables with the columns that the partition states, in the order and of the types of the feed."""
+        file, weight = part.source.url, dict(self._types).get("weight") or self._weight
+        stated = form.columns.constants if form.columns else {}
+        add = constants(file, stated, form.named, weight, self._graph.ids) if stated else None
+        for table in tables:
+            yield in_types(file, add(table) if add else table, self._types)
+
+    def _counted(self, number: int, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        for table in tables:
+            self._contents.edges[number] += len(table)
+            yield table
+
+    def _tables(self) -> Iterator[pa.Table]:
+        """The tables of all files in order. Raises BadInput beyond the limits."""
+        limits, edges = self._graph.limits, 0
+        for (number, part), tables in self._begun():
+            for table in self._counted(number, tables):
+                edges += len(table)
+                if edges > limits.edges:
+                    more = f"brings the source to more than {limits.edges} edges"
+                    raise BadInput(part.source.url, f"{more}, the limit (graph.limits.edges)")
+                yield table
+            self._contents.finish(number, limits)
+            self._ignored += [name for name in self._unread.get(number, ()) if name not in self._ignored]
+
+    def _begun(self) -> Iterator[tuple[tuple[int, Part], Iterable[pa.Table]]]:
+        """The files in order with their tables: small ones are read ahead."""
+        small = _PER_CORE * cores()
+
+        def read_ahead(numbered: tuple[int, Part]) -> tuple[tuple[int, Part], Iterable[pa.Table]]:
+            with alone():
+                held, rest = list[pa.Table](), self._tables_of(numbered)
+                while sum(table.nbytes for table in held) <= _HELD * small and (table := next(rest, None)) is not None:
+                    held.append(table)
+            return numbered, chain(held, rest)
+
+        def is_small(numbered: tuple[int, Part]) -> bool:
+            return (numbered[1].size or 0) <= small
+
+        for of_small, files in groupby(enumerate(self._feed.parts), is_small):
+            if of_small:
+                yield from map_in_order(read_ahead, files, self._threads)
+            else:
+                yield from ((numbered, self._tables_of(numbered)) for numbered in files)
