@@ -109,8 +109,8 @@ def change(
     Args:
         out: The output folder of the graph's runs, or their output URL.
         changes: A Parquet, CSV or TSV file, plain or compressed: a local path, or a URL that fsspec opens.
-        snapshot: Take a new snapshot of the source, in the source's own format, instead of a file of changes, and compute the
-            changes.
+        snapshot: Take a new snapshot of the source, in the source's own format and also of several files, instead of a file of
+            changes, and compute the changes.
         count_violations: Skip rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
             count them in the manifest. By default the first such row is an error.
         again: Apply the file even if it was already applied to this graph.

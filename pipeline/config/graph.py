@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
 
 from pipeline.config.formats import FORMATS
-from pipeline.config.model import MIB, ColumnName, File, Finite, Model, Positive, Switch, is_utf8, once
+from pipeline.config.model import MIB, ColumnName, Entries, Finite, Model, Positive, Switch, is_utf8
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ def _single(value: str) -> str:
 
 Delimiter = Annotated[str, AfterValidator(_single)]
 _USER = re.compile(r"://([^/?#]*)@")  # in any link of a chained URL, too
-
-
-Entries = Annotated[tuple[File, ...], Field(min_length=1), AfterValidator(once)]  # of a source of several files
 
 
 class Limits(Model):

@@ -36,11 +36,12 @@ class Source:
     url: str
     fs: Any
     path: str
+    below: str = ""  # of one that a pattern names: its path below the folder where the pattern begins
 
     @property
     def name(self) -> str:
-        """The name of the file, without its folder."""
-        return self.url.rstrip("/").rpartition("/")[2]
+        """The name of the file, without its folder, or with the folders that a pattern names."""
+        return self.below or self.url.rstrip("/").rpartition("/")[2]
 
     @property
     def local(self) -> Path | None:

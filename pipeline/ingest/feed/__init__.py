@@ -33,7 +33,6 @@ SHOWN = 3  # ignored files that a message names
 class Part:
     """A file of a feed."""
 
-    name: str  # its path below the folder where its pattern begins, with slashes; of a file that is named, the file's name
     source: Source
     size: int | None  # bytes as stored; None if they are not known before it is read
     state: str | None = None  # of a listed remote file: changes with its content
@@ -65,6 +64,11 @@ class Feed:
         return self.locations[0] + more
 
     @property
+    def name(self) -> str:
+        """The last name in the first entry: that of its folder or pattern."""
+        return redacted(self.entries[0]).rstrip("/").rpartition("/")[2]
+
+    @property
     def size(self) -> int | None:
         """Bytes of all files as stored; None if they are not known before all are read."""
         sizes = [part.size for part in self.parts]
@@ -78,8 +82,8 @@ class Feed:
     @cached_property
     def digests(self) -> list[str]:
         """A string for each file that changes with its content; of a file on this machine its BLAKE3 digest."""
-        here = {part.source.local: "" for part in self.parts if part.source.local}
-        here = dict(zip(here, digests_of_files([*here]), strict=True))
+        paths = [part.source.local for part in self.parts if part.source.local]
+        here = dict(zip(paths, digests_of_files(paths), strict=True))
         return [
             here[part.source.local] if part.source.local else part.state or identify(part.source, None) for part in self.parts
         ]
@@ -88,7 +92,7 @@ class Feed:
     def digest(self) -> str:
         """A string that changes with the content, the names or the order of the files."""
         sizes = [part.size or 0 for part in self.parts]
-        return merkle(zip((part.name for part in self.parts), sizes, self.digests, strict=True))
+        return merkle(zip((part.source.name for part in self.parts), sizes, self.digests, strict=True))
 
     @cached_property
     def unwritten(self) -> Unwritten:
@@ -110,6 +114,14 @@ class Feed:
                 raise Changed(url, "was removed while the source was read")
             if before[url] != now[url]:
                 raise Changed(url, "changed while it was read")
+
+    def require_same(self) -> None:
+        """Raise Changed unless the files on this machine have their digests; those that were not written are not read again."""
+        here = zip(self.parts, self.digests, strict=True)
+        written = {part.source.local: (part, digest) for part, digest in here if part.source.local and not part.source.unwritten}
+        for (part, before), digest in zip(written.values(), digests_of_files([*written]), strict=True):
+            if digest != before:
+                raise Changed(part.source.url, "changed while it was read")
 
 
 def merkle(files: Iterable[tuple[str, int, str]]) -> str:
@@ -140,19 +152,17 @@ def find(source: str | Sequence[str]) -> Source | Feed:
     entries = (source,) if isinstance(source, str) else tuple(source)
     parts, ignored = list[Part](), list[str]()
     for entry in entries:
-        file, of_entry = _expanded(entry)
+        file, of_entry = expanded(entry)
         if file and isinstance(source, str):
             return file
-        if file:
-            parts.append(Part(file.name, file, file.size))
-        parts += of_entry.parts
+        if not file and not of_entry.parts:
+            some = of_entry.ignored
+            why = f"; {len(some):,} are ignored: {', '.join(some[:SHOWN])}{', ...' if some[SHOWN:] else ''}" if some else ""
+            raise BadInput(redacted(entry), f"has no file to read{why}")
+        parts += [Part(file, file.size)] if file else of_entry.parts
         ignored += of_entry.ignored
-    feed = Feed(entries, tuple(parts), tuple(ignored))
-    if not parts:
-        names = ", ".join(ignored[:SHOWN]) + (", ..." if ignored[SHOWN:] else "")
-        raise BadInput(feed.url, f"has no file to read{f'; {len(ignored):,} are ignored: {names}' if ignored else ''}")
     _require_each_once(parts)
-    return feed
+    return Feed(entries, tuple(parts), tuple(ignored))
 
 
 def _require_each_once(parts: Sequence[Part]) -> None:
@@ -175,26 +185,26 @@ def files_here(entry: str) -> list[Source]:
 
 
 @dataclass
-class _Parts:
+class Expanded:
     """The files of an entry."""
 
     parts: list[Part]
     ignored: list[str]
 
 
-def _expanded(entry: str) -> tuple[Source | None, _Parts]:
+def expanded(entry: str) -> tuple[Source | None, Expanded]:
     """The file that an entry names, or the files below a folder."""
     path = _path_of_url(entry) if is_url(entry) else entry
     if path is not None:
         if Path(path).is_file() or not (Path(path).is_dir() or has_magic(path)):
-            return locate(entry), _Parts([], [])
+            return locate(entry), Expanded([], [])
         with reading(Source(entry, LocalFileSystem(), path)):
             pattern = _pattern_here(path)
             return None, _parts(list_here(pattern), pattern.root, "", LocalFileSystem())
     source, (head, chain, rest) = locate(entry), entry.partition("::")
     with reading(source):
         if not has_magic(head.partition("://")[2], url=True) and not _is_folder(entry, source):
-            return source, _Parts([], [])
+            return source, Expanded([], [])
         pattern = Pattern.of(source.path.rstrip("/"), url=True)
         listing = list_there(source.fs, pattern.root, pattern)
         return None, _parts(listing, Pattern.of(head.rstrip("/"), url=True).root, chain + rest, source.fs)
@@ -222,18 +232,18 @@ def _is_folder(entry: str, source: Source) -> bool:
     return False
 
 
-def _parts(listing: Listing, root: str, chain: str, fs: object) -> _Parts:
+def _parts(listing: Listing, root: str, chain: str, fs: object) -> Expanded:
     """The files of a listing; `root` and `chain` are what surrounds their names in their URLs."""
 
     def part(found: Found) -> Part:
         between = "" if not root or (root.endswith("/") and not root.endswith(":/")) else "/"
         url = f"{root}{between}{found.name}{chain}"
         path = found.path if found.state else str(Path(found.path).absolute())
-        source = Source(redacted(url) if found.state else url, fs, path)
+        source = Source(redacted(url) if found.state else url, fs, path, found.name)
         _ = source.unwritten  # from now on
-        return Part(found.name, source, found.size, found.state)
+        return Part(source, found.size, found.state)
 
-    return _Parts([*map(part, listing.found)], listing.ignored)
+    return Expanded([*map(part, listing.found)], listing.ignored)
 
 
 def _location(entry: str) -> str:

@@ -38,30 +38,33 @@ class Contents:
     @property
     def digest(self) -> str:
         """The digest of the feed, by those of the bytes of its files, once they were checked."""
-        names = (part.name for part in self.source.parts)
+        names = (part.source.name for part in self.source.parts)
         return merkle((name, *self._read[number]) for number, name in enumerate(names))
 
     @property
     def files(self) -> FilesFacts:
         """The files, once they were checked."""
         listed = [
-            FileFacts(name=part.name, path=part.source.location, bytes=self._read[number][0], blake3=self._read[number][1],
+            FileFacts(name=part.source.name, path=part.source.location, bytes=self._read[number][0], blake3=self._read[number][1],
                       edges=self.edges[number])
             for number, part in enumerate(self.source.parts)
         ]  # fmt: skip
         return FilesFacts(count=len(listed), ignored=len(self.source.ignored), listed=listed)
 
     def check_at_end(self, number: int, stored: Content) -> None:
-        """Check the content of a file when that of all is checked, and not before."""
+        """Count a file when all are checked, and not before."""
         self._open.append((number, stored))
 
     def add(self, number: int, stored: Content) -> None:
-        """Count a file that was read to its end. Raises Changed if its content is not the identified one."""
-        part = self.source.parts[number]
-        stored.check(self.source.digests[number] if part.source.local else None, None)
+        """Count a file that was read; of a remote one the rest is read, and all is digested."""
+        if self.source.parts[number].source.local:
+            size, digest = stored.size, self.source.digests[number]  # which is compared when that of all is
+        else:
+            stored.check(None, None)
+            size, digest = stored.bytes, stored.digest
         with self._lock:
-            self._read[number] = stored.bytes, stored.digest
-            self.bytes += stored.bytes
+            self._read[number] = size, digest
+            self.bytes += size
 
     def expand(self, number: int, content: int) -> None:
         """Count decompressed bytes of a file, which one thread reads."""
@@ -84,5 +87,6 @@ class Contents:
             self.add(number, stored)
         self._open.clear()
         self.source.require_listed()
-        if digest is not None and self.digest != digest:
+        self.source.require_same()
+        if digest not in (None, self.digest):
             raise Changed(self.source.url, "changed while it was read")

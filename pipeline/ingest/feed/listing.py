@@ -76,7 +76,7 @@ def _walk(
                 if pattern.matches(name):
                     yield None, name
             elif entry.is_dir():
-                if pattern.depth is None or level < pattern.depth:
+                if pattern.depth is None or level < pattern.depth or pattern.matches(name):
                     yield from _walk(Path(entry.path), pattern, f"{name}/", (*around, identity))
             elif entry.is_file():
                 yield entry, name
@@ -90,7 +90,11 @@ def list_there(fs: Any, root: str, pattern: Pattern) -> Listing:
     fs.invalidate_cache()
     listing, seen = Listing(), set[str]()
     begin = root.rstrip("/") + "/" if root.rstrip("/") else root
-    for path, status in fs.find(root, maxdepth=pattern.depth, detail=True).items():
+    found: dict[str, Any] = fs.find(root, maxdepth=pattern.depth, withdirs=pattern.depth is not None, detail=True)
+    for path in [path for path, status in found.items() if status["type"] == "directory"]:
+        if pattern.matches(path.removeprefix(begin).strip("/")):
+            found |= fs.find(path, detail=True)
+    for path, status in found.items():
         name = path.removeprefix(begin).lstrip("/")
         if not name or name.endswith("/") or status["type"] != "file" or not pattern.matches(name):
             continue

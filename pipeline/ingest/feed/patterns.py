@@ -16,7 +16,10 @@ def has_magic(path: str, url: bool = False) -> bool:
 
 @dataclass(frozen=True)
 class Pattern:
-    """The files below a folder whose relative paths match; `*` stands for letters of one name, `**` for any folders."""
+    """Files below a folder whose relative paths match, or that are in a folder whose path does, as a shell expands patterns.
+
+    `*` stands for any letters of a name, `?` for one, `[a-c]` for one of these, and `**` for any folders.
+    """
 
     root: str
     names: tuple[str, ...]  # patterns of the folders and of the file below `root`
@@ -31,12 +34,13 @@ class Pattern:
 
     @property
     def depth(self) -> int | None:
-        """How many levels below `root` have files that match; None: any."""
+        """How many levels below `root` have files and folders that match; None: any."""
         return None if "**" in self.names else len(self.names)
 
     def matches(self, relative: str) -> bool:
-        """Whether a file at this path below `root` matches."""
-        return _match(self.names, relative.split("/"))
+        """Whether a file or folder at this path below `root`, or a folder around it, matches."""
+        names = relative.split("/")
+        return any(_match(self.names, names[:level]) for level in range(1, len(names) + 1))
 
     def ignores(self, name: str) -> bool:
         """Whether a file or folder of this name is left out, as other readers of feeds do, unless the pattern names it.
