@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput, Changed
+from pipeline.ingest.content import Content
 from pipeline.ingest.coordinates import write_coordinates, write_own
 from pipeline.ingest.feed import SHOWN, Feed, find
 from pipeline.ingest.feed.contents import Contents
@@ -24,12 +25,13 @@ from pipeline.ingest.formats.format import EdgeList, in_the_right_way
 from pipeline.ingest.nodes import read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.opening import Opened, watched
-from pipeline.ingest.source import Content, Source, Stored, identify, locate, stored
+from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts, SourceFacts
+from pipeline.store.facts import CoordinateFacts, EdgeFacts, ReferenceFacts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared

@@ -13,12 +13,13 @@ from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
+from pipeline.ingest.content import Content
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.source import Content, Source, stored
+from pipeline.ingest.source import Source, stored
 from pipeline.runtime.threads import ahead
 
 AHEAD = 1  # chunks

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -141,41 +141,6 @@ def identify(source: Source, sha256: str | None) -> str:
     with stored(source) as content:
         content.check(None, None)
         return content.digest
-
-
-class Located(Protocol):
-    """A file, or several."""
-
-    @property
-    def url(self) -> str:
-        """How messages name it."""
-
-
-class Content(Protocol):
-    """What `Stored` says of a file, and `pipeline.ingest.feed.contents.Contents` of several."""
-
-    @property
-    def source(self) -> Located:
-        """What is read."""
-
-    @property
-    def bytes(self) -> int:
-        """Stored bytes that were read."""
-
-    @property
-    def size(self) -> int:
-        """Stored bytes; if they are not known, those read so far."""
-
-    @property
-    def total(self) -> int | None:
-        """Stored bytes; None if they are not known."""
-
-    @property
-    def digest(self) -> str:
-        """BLAKE3 digest, once the content was checked."""
-
-    def check(self, digest: str | None, sha256: str | None) -> None:
-        """Raise BadInput unless the content is the identified one."""
 
 
 class Stored:

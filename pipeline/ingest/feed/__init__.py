@@ -3,8 +3,9 @@
 patterns.py    patterns of paths
 listing.py     the files that a pattern names
 partitions.py  columns that the names of folders state, `day=2026-11-01`
+forms.py       what the files must have in common
+contents.py    bytes and digests of what was read
 joining.py     the edges of all files in order, read in parallel
-footers.py     what the footers of Parquet files state, before any of them is read
 """
 
 import json
@@ -20,7 +21,7 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipeline.config.model import url_of
 from pipeline.errors import BadInput, Changed
-from pipeline.ingest.feed.listing import Found, Listing, list_here, list_there
+from pipeline.ingest.feed.listing import ListedFile, Listing, list_here, list_there
 from pipeline.ingest.feed.patterns import Pattern, has_magic
 from pipeline.ingest.source import Source, identify, is_url, locate, reading
 from pipeline.redaction import redacted
@@ -30,7 +31,7 @@ SHOWN = 3  # ignored files that a message names
 
 
 @dataclass(frozen=True)
-class Part:
+class FeedPart:
     """A file of a feed."""
 
     source: Source
@@ -43,7 +44,7 @@ class Feed:
     """A source of several files, in the order in which they are read: as listed, those of each entry by their names."""
 
     entries: tuple[str, ...]  # as the user wrote them; they may contain secrets
-    parts: tuple[Part, ...]
+    parts: tuple[FeedPart, ...]
     ignored: tuple[str, ...]  # names of files that are hidden, unfinished or empty
 
     @property
@@ -146,11 +147,11 @@ def find(source: str | Sequence[str]) -> Source | Feed:
     """Find the file, or the files, that a configuration names as a source.
 
     Raises:
-        BadInput: As `locate`; there is no file, or none with content; a file is meant twice.
+        BadInput: As `locate`; an entry names nothing that has content; a file is meant twice.
         OSError: The file system failed.
     """
     entries = (source,) if isinstance(source, str) else tuple(source)
-    parts, ignored = list[Part](), list[str]()
+    parts, ignored = list[FeedPart](), list[str]()
     for entry in entries:
         file, of_entry = expanded(entry)
         if file and isinstance(source, str):
@@ -159,13 +160,13 @@ def find(source: str | Sequence[str]) -> Source | Feed:
             some = of_entry.ignored
             why = f"; {len(some):,} are ignored: {', '.join(some[:SHOWN])}{', ...' if some[SHOWN:] else ''}" if some else ""
             raise BadInput(redacted(entry), f"has no file to read{why}")
-        parts += [Part(file, file.size)] if file else of_entry.parts
+        parts += [FeedPart(file, file.size)] if file else of_entry.parts
         ignored += of_entry.ignored
     _require_each_once(parts)
     return Feed(entries, tuple(parts), tuple(ignored))
 
 
-def _require_each_once(parts: Sequence[Part]) -> None:
+def _require_each_once(parts: Sequence[FeedPart]) -> None:
     """Raise BadInput for a file that is meant twice, whose edges would be there twice."""
     seen = dict[str, str]()
     for part in parts:
@@ -179,8 +180,8 @@ def files_here(entry: str) -> list[Source]:
     if is_url(entry) and not _path_of_url(entry):
         return []
     with suppress(BadInput, OSError):
-        found = find(entry)
-        return [part.source for part in found.parts] if isinstance(found, Feed) else [found]
+        source = find(entry)
+        return [part.source for part in source.parts] if isinstance(source, Feed) else [source]
     return []
 
 
@@ -188,7 +189,7 @@ def files_here(entry: str) -> list[Source]:
 class Expanded:
     """The files of an entry."""
 
-    parts: list[Part]
+    parts: list[FeedPart]
     ignored: list[str]
 
 
@@ -235,15 +236,15 @@ def _is_folder(entry: str, source: Source) -> bool:
 def _parts(listing: Listing, root: str, chain: str, fs: object) -> Expanded:
     """The files of a listing; `root` and `chain` are what surrounds their names in their URLs."""
 
-    def part(found: Found) -> Part:
+    def part(file: ListedFile) -> FeedPart:
         between = "" if not root or (root.endswith("/") and not root.endswith(":/")) else "/"
-        url = f"{root}{between}{found.name}{chain}"
-        path = found.path if found.state else str(Path(found.path).absolute())
-        source = Source(redacted(url) if found.state else url, fs, path, found.name)
+        url = f"{root}{between}{file.name}{chain}"
+        path = file.path if file.state else str(Path(file.path).absolute())
+        source = Source(redacted(url) if file.state else url, fs, path, file.name)
         _ = source.unwritten  # from now on
-        return Part(source, found.size, found.state)
+        return FeedPart(source, file.size, file.state)
 
-    return Expanded([*map(part, listing.found)], listing.ignored)
+    return Expanded([*map(part, listing.files)], listing.ignored)
 
 
 def _location(entry: str) -> str:

@@ -4,9 +4,9 @@ from threading import Lock
 
 from pipeline.config.graph import RATIO_FROM, Limits
 from pipeline.errors import BadInput, Changed
+from pipeline.ingest.content import Content
 from pipeline.ingest.feed import Feed, merkle
-from pipeline.ingest.source import Content
-from pipeline.store.facts import FileFacts, FilesFacts
+from pipeline.store.facts.sources import FileFacts, FilesFacts
 
 
 class Contents:

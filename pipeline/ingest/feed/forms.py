@@ -13,7 +13,7 @@ _EXACT = 32  # bits of integers that a double has exactly
 
 
 @dataclass(frozen=True)
-class Form:
+class PartForm:
     """How a file is read."""
 
     file: str
@@ -28,7 +28,7 @@ class Form:
     largest: dict[str, int]
 
     @classmethod
-    def of(cls, file: str, name: str, edges: EdgeList) -> "Form":
+    def of(cls, file: str, name: str, edges: EdgeList) -> "PartForm":
         """The form of a file in the format of this name."""
         return cls(
             file, name, edges.columns, edges.weight, edges.named, edges.directed if edges.states_direction else None,
@@ -41,7 +41,7 @@ class Form:
         columns = self.columns
         return {} if columns is None else {**columns.names, **{role: key for role, (key, _) in columns.constants.items()}}
 
-    def require_alike(self, other: "Form", states_ids: bool, states_direction: bool) -> None:
+    def require_alike(self, other: "PartForm", states_ids: bool, states_direction: bool) -> None:
         """Compare another file of the feed with this one.
 
         Args:
@@ -69,7 +69,7 @@ class Form:
             raise BadInput(other.file, f"states that it is {one}, but {self.file} is {before}; state it in graph.directed")
 
 
-def common_weight(forms: Sequence[Form]) -> pa.DataType | None:
+def common_weight(forms: Sequence[PartForm]) -> pa.DataType | None:
     """The type that holds the weights of all files: the widest of integers, or of floats; of both double."""
     types = {form.weight for form in forms if form.weight}
     if len(types) < 2:

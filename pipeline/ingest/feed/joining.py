@@ -17,9 +17,9 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
-from pipeline.ingest.feed import Feed, Part
+from pipeline.ingest.feed import Feed, FeedPart
 from pipeline.ingest.feed.contents import Contents
-from pipeline.ingest.feed.forms import Form, common_weight, in_types
+from pipeline.ingest.feed.forms import PartForm, common_weight, in_types
 from pipeline.ingest.feed.partitions import constants, in_partition
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import EdgeList, FileFormat, ReadColumns
@@ -59,7 +59,7 @@ class _Joined:
         self._feed, self._graph, self._weight, self._folder = feed, graph, weight, folder
         self._contents, self._copies, self._types = Contents(feed), dict[int, Path](), list[tuple[str, pa.DataType]]()
         self._ignored, self._unread = list[str](), dict[int, list[str]]()
-        self._first: Form
+        self._first: PartForm
 
     def opened(self, stack: ExitStack) -> Opened:
         """The feed, opened. `stack` closes its file, if there is one, whose content is checked before."""
@@ -97,7 +97,7 @@ class _Joined:
         part = self._feed.parts[0]
         read = stack.enter_context(opened(part.source, in_partition(part.source.url, self._graph), self._weight, self._folder))
         self._contents.check_at_end(0, read.content)
-        form = self._first = Form.of(part.source.url, read.format, read.edges)
+        form = self._first = PartForm.of(part.source.url, read.format, read.edges)
         weight = form.weight or (self._weight if "weight" in form.roles else None)
         ids = NAME if form.named else pa.int64()
         self._types = [("src", ids), ("dst", ids), *([("weight", weight)] if weight else [])]
@@ -110,27 +110,27 @@ class _Joined:
         )  # fmt: skip
         return Opened(read.format, self._contents, edges, read.text_bytes, self._here if read.on_disk else None)
 
-    def _columns(self, form: Form) -> ReadColumns:
+    def _columns(self, form: PartForm) -> ReadColumns:
         self._ignored += form.columns.ignored if form.columns else []
         return ReadColumns(form.roles, self._ignored)
 
-    def _first_form(self) -> Form:
+    def _first_form(self) -> PartForm:
         """The form of the first file that is not empty."""
         for part in self._feed.parts:
             try:
                 with opened(part.source, in_partition(part.source.url, self._graph), self._weight, self._folder) as read:
-                    return Form.of(part.source.url, read.format, read.edges)
+                    return PartForm.of(part.source.url, read.format, read.edges)
             except Empty:
                 continue
         raise BadInput(self._feed.url, f"has {len(self._feed.parts):,} files, and all are empty")
 
-    def _all_forms(self) -> list[Form]:
+    def _all_forms(self) -> list[PartForm]:
         """The forms of all binary files, of which those that are remote or compressed are copied first."""
 
-        def form(numbered: tuple[int, Part]) -> Form:
+        def form(numbered: tuple[int, FeedPart]) -> PartForm:
             number, part = numbered
             with self._edges(number, part, counts=False) as (edges, _):
-                return Form.of(part.source.url, self._first.format, edges)
+                return PartForm.of(part.source.url, self._first.format, edges)
 
         for number, part in enumerate(self._feed.parts):
             with stored(part.source) as content:
@@ -147,7 +147,7 @@ class _Joined:
             copy.writelines(chunks(content, self._graph.limits))
             self._contents.add(number, content)
 
-    def _require_alike(self, form: Form) -> None:
+    def _require_alike(self, form: PartForm) -> None:
         graph = self._graph
         self._first.require_alike(form, states_ids=graph.ids != "auto", states_direction=graph.directed is not None)
 
@@ -156,7 +156,7 @@ class _Joined:
         return cores() if self._feed.is_local else max(cores(), _REMOTE)
 
     @contextmanager
-    def _edges(self, number: int, part: Part, counts: bool = True) -> Iterator[tuple[EdgeList, Callable[[], int] | None]]:
+    def _edges(self, number: int, part: FeedPart, counts: bool = True) -> Iterator[tuple[EdgeList, Callable[[], int] | None]]:
         """The edges of a file, and the bytes of its text, if it is one; `counts` says that all is read, and is then counted."""
         graph, entry = in_partition(part.source.url, self._graph), FORMATS[self._first.format]
         if number in self._copies:
@@ -165,17 +165,17 @@ class _Joined:
             return
         with opened(part.source, graph, self._weight, self._folder) as read:
             if read.format != self._first.format:
-                self._require_alike(Form.of(part.source.url, read.format, read.edges))
+                self._require_alike(PartForm.of(part.source.url, read.format, read.edges))
             yield read.edges, read.text_bytes
             if counts:
                 self._contents.add(number, read.content)
 
-    def _tables_of(self, numbered: tuple[int, Part]) -> Iterator[pa.Table]:
+    def _tables_of(self, numbered: tuple[int, FeedPart]) -> Iterator[pa.Table]:
         """The tables of a file, of the types of the feed."""
         number, part = numbered
         try:
             with self._edges(number, part) as (edges, text_bytes):
-                form = Form.of(part.source.url, self._first.format, edges)
+                form = PartForm.of(part.source.url, self._first.format, edges)
                 self._require_alike(form)
                 self._unread[number] = list(form.columns.ignored) if form.columns else []
                 for table in self._adapted(part, form, edges.tables):
@@ -189,7 +189,7 @@ class _Joined:
                 content.drain()
                 self._contents.add(number, content)
 
-    def _adapted(self, part: Part, form: Form, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    def _adapted(self, part: FeedPart, form: PartForm, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         """The tables with the columns that the partition states, in the order and of the types of the feed."""
         file, weight = part.source.url, dict(self._types).get("weight") or self._weight
         stated = form.columns.constants if form.columns else {}
@@ -215,18 +215,18 @@ class _Joined:
             self._contents.finish(number, limits)
             self._ignored += [name for name in self._unread.get(number, ()) if name not in self._ignored]
 
-    def _begun(self) -> Iterator[tuple[tuple[int, Part], Iterable[pa.Table]]]:
+    def _begun(self) -> Iterator[tuple[tuple[int, FeedPart], Iterable[pa.Table]]]:
         """The files in order with their tables: small ones are read ahead."""
         small = _PER_CORE * cores()
 
-        def read_ahead(numbered: tuple[int, Part]) -> tuple[tuple[int, Part], Iterable[pa.Table]]:
+        def read_ahead(numbered: tuple[int, FeedPart]) -> tuple[tuple[int, FeedPart], Iterable[pa.Table]]:
             with alone():
                 held, rest = list[pa.Table](), self._tables_of(numbered)
                 while sum(table.nbytes for table in held) <= _HELD * small and (table := next(rest, None)) is not None:
                     held.append(table)
             return numbered, chain(held, rest)
 
-        def is_small(numbered: tuple[int, Part]) -> bool:
+        def is_small(numbered: tuple[int, FeedPart]) -> bool:
             return (numbered[1].size or 0) <= small
 
         for of_small, files in groupby(enumerate(self._feed.parts), is_small):

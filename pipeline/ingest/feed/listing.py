@@ -17,7 +17,7 @@ _VALIDATORS = ("ETag", "etag", "generation", "md5Hash", "LastModified", "last_mo
 
 
 @dataclass(frozen=True)
-class Found:
+class ListedFile:
     """A file below the root of a pattern."""
 
     name: str  # its path below the root, with slashes
@@ -30,21 +30,21 @@ class Found:
 class Listing:
     """The files that a pattern names, and the names of those that were left out: hidden, unfinished or without content."""
 
-    found: list[Found] = field(default_factory=list)
+    files: list[ListedFile] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
 
-    def add(self, file: Found) -> None:
+    def add(self, file: ListedFile) -> None:
         """Take a file, or leave it out if it is empty."""
         if not file.size:
             self.ignored.append(file.name)
-        elif len(self.found) == MOST:
+        elif len(self.files) == MOST:
             raise BadInput(file.path, f"is one of more than {MOST:,} files, the limit for a source")
         else:
-            self.found.append(file)
+            self.files.append(file)
 
     def in_order(self) -> "Listing":
         """The same files in the order of the bytes of their names."""
-        return Listing(sorted(self.found, key=lambda file: file.name.encode()), sorted(self.ignored))
+        return Listing(sorted(self.files, key=lambda file: file.name.encode()), sorted(self.ignored))
 
 
 def list_here(pattern: Pattern) -> Listing:
@@ -54,7 +54,7 @@ def list_here(pattern: Pattern) -> Listing:
         if entry is None:
             listing.ignored.append(name)
         elif pattern.matches(name):
-            listing.add(Found(name, entry.path, entry.stat().st_size))
+            listing.add(ListedFile(name, entry.path, entry.stat().st_size))
     return listing.in_order()
 
 
@@ -90,11 +90,11 @@ def list_there(fs: Any, root: str, pattern: Pattern) -> Listing:
     fs.invalidate_cache()
     listing, seen = Listing(), set[str]()
     begin = root.rstrip("/") + "/" if root.rstrip("/") else root
-    found: dict[str, Any] = fs.find(root, maxdepth=pattern.depth, withdirs=pattern.depth is not None, detail=True)
-    for path in [path for path, status in found.items() if status["type"] == "directory"]:
+    statuses: dict[str, Any] = fs.find(root, maxdepth=pattern.depth, withdirs=pattern.depth is not None, detail=True)
+    for path in [path for path, status in statuses.items() if status["type"] == "directory"]:
         if pattern.matches(path.removeprefix(begin).strip("/")):
-            found |= fs.find(path, detail=True)
-    for path, status in found.items():
+            statuses |= fs.find(path, detail=True)
+    for path, status in statuses.items():
         name = path.removeprefix(begin).lstrip("/")
         if not name or name.endswith("/") or status["type"] != "file" or not pattern.matches(name):
             continue
@@ -102,7 +102,7 @@ def list_there(fs: Any, root: str, pattern: Pattern) -> Listing:
         if hidden := next((level for level, each in enumerate(levels, 1) if pattern.ignores(each)), 0):
             seen.add("/".join(levels[:hidden]))
         else:
-            listing.add(Found(name, path, status.get("size") or 0, state_of(path, status)))
+            listing.add(ListedFile(name, path, status.get("size") or 0, state_of(path, status)))
     listing.ignored.extend(seen)
     return listing.in_order()
 

@@ -1,6 +1,7 @@
 """Columns that the folders around a file state, as Hive, Spark and DuckDB write them: `day=2026-11-01/part-0.parquet`."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -35,7 +36,16 @@ def constants(
         BadInput: A value is null, or is no id or weight.
         OtherForm, Decimals: The file must be read again, with strings as ids or decimals as weights.
     """
-    values = {role: _value(file, role, *pair, named, weight, ids) for role, pair in stated.items()}
+    end = ends(named, hint=STRINGS, auto=ids == "auto")[0]
+    values = dict[str, pa.Scalar]()
+    for role, (key, text) in stated.items():
+        field = Field("weight", weight, decimals=True) if role == "weight" else replace(end, name=role)
+        if field.may_be_text and not named and id_of(text) is None and text != _NULL:
+            raise OtherForm(f"partition {key}={text} of {file} is not an integer")
+        reason = "is null" if text == _NULL else explain(text.encode(), field)
+        if reason:
+            raise BadInput(file, f"partition {key}={text}: {role} {reason.removeprefix(role).strip()}")
+        values[role] = pa.scalar(_value(text, field.type), field.type)
 
     def add(table: pa.Table) -> pa.Table:
         for role, value in values.items():
@@ -45,18 +55,7 @@ def constants(
     return add
 
 
-def _value(file: str, role: str, key: str, text: str, named: bool, weight: pa.DataType, ids: str) -> pa.Scalar:
-    where = f"partition {key}={text}"
-    if text == _NULL:
-        raise BadInput(file, f"{where}: {role} is null")
-    if role == "weight":
-        field = Field("weight", weight, decimals=True)
-    else:
-        field = ends(named, hint=STRINGS, auto=ids == "auto")[0]
-        if not named and ids == "auto" and id_of(text) is None:
-            raise OtherForm(f"{where} in {file} is not an integer")
-    if reason := explain(text.encode(), field):
-        raise BadInput(file, f"{where}: {reason}")
-    if named and role != "weight":
-        return pa.scalar(text, pa.large_string())
-    return pa.scalar(float(text) + 0.0 if pa.types.is_floating(field.type) else int(text), field.type)
+def _value(text: str, kind: pa.DataType) -> str | int | float:
+    if pa.types.is_integer(kind):
+        return int(text)
+    return float(text) + 0.0 if pa.types.is_floating(kind) else text

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.steps.sources import out_degree
-from pipeline.store.facts import EdgeFacts, GraphFacts, SourceFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
 from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.tables import changes

@@ -4,63 +4,13 @@ A field without a value is null. A field whose comment is `absent` is not in the
 """
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from pipeline.errors import Damaged
+from pipeline.store.facts.base import Facts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder
-
-
-class Facts(BaseModel):
-    """Base class: frozen, with exactly the fields of the manifest's JSON, of exactly their types."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
-
-    @classmethod
-    def of(cls, folder: Folder) -> Self:
-        """Read the facts of a folder. Raises Damaged if a field is missing, unknown or of another type."""
-        try:
-            facts: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
-            return facts
-        except ValidationError as error:
-            field = ".".join(map(str, (first := error.errors()[0])["loc"]))
-            raise Damaged(f"{folder.path}: its manifest's fact {field!r} is invalid: {first['msg']}") from None
-
-    def stored(self) -> dict[str, Any]:
-        """The JSON of the manifest: only fields that were given a value or null."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
-
-
-class FileFacts(Facts):
-    """A file of several: its name as `FilesFacts` counts it in the digest, as `SourceFacts`, and the edges that are in it."""
-
-    name: str
-    path: str
-    bytes: int
-    blake3: str
-    edges: int
-
-
-class FilesFacts(Facts):
-    """The files of a source of several: their number, how many beside them were ignored, and the files in order."""
-
-    count: int
-    ignored: int
-    listed: list[FileFacts]  # all of them in a step; in a run those that `pipeline.steps.publication.facts` shows
-
-
-class SourceFacts(Facts):
-    """A file that was read: its absolute path or URL, and the size and the digests of its bytes as stored (compressed).
-
-    Of several files `path` is what names them, `bytes` their sum, and `blake3` the digest of `pipeline.ingest.feed.merkle`.
-    """
-
-    path: str
-    bytes: int
-    blake3: str
-    sha256: str | None = None  # absent in a step: a run waits for it at the end
-    files: FilesFacts | None = None  # absent of one file
 
 
 class CoordinateFacts(Facts):

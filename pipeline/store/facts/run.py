@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import ChangesFacts, Facts, GraphFacts, PathFacts, ProofFacts, QueryFacts, SourceFacts
+from pipeline.store.facts import ChangesFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts
+from pipeline.store.facts.base import Facts
+from pipeline.store.facts.sources import SourceFacts
 
 
 class TableFacts(Facts):
