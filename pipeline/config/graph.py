@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
@@ -166,5 +167,7 @@ class GraphConfig(Model):
     def title(self) -> str:
         """The name, or the source's file name up to its first dot; of a pattern the name of its folder."""
         path = redacted(self.entries[0]).removesuffix("?***").removesuffix("#***").rstrip("/")
-        names = [name for name in path.split("/") if "*" not in name and "?" not in name]
-        return self.name or (names or [path])[-1].split(".")[0]
+        *folders, name = path.split("/")
+        if ("*" in name or "?" in name) and not Path(path).exists():
+            name = next((folder for folder in reversed(folders) if folder and "*" not in folder), name)
+        return self.name or name.split(".")[0]

@@ -43,7 +43,7 @@ class Source:
         """The name of the file, without its folder, or with the folders that a pattern names."""
         return self.below or self.url.rstrip("/").rpartition("/")[2]
 
-    @property
+    @cached_property
     def local(self) -> Path | None:
         """The path on this machine; None for a remote file."""
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None

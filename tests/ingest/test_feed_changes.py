@@ -231,3 +231,11 @@ def test_files_of_changes_may_arrive_in_several_folders(network):
     (network / "b" / "2.csv").write_text("op,src,dst\n")
     with pytest.raises(Stopped, match=r"2\.csv: has the name of .*2\.csv, '2.csv', by which a file is known"):
         apply_arrivals(config, None, lambda work: work())
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [("in/feed.v2/", "feed"), ("in/feed/*.csv", "feed"), ("s3://b/feed/**/*", "feed"), ("*.csv", "*"), (("x/a.csv", "b"), "a")],
+)
+def test_a_feed_is_called_by_its_folder(source, title):
+    assert GraphConfig(source=source).title == title
