@@ -16,7 +16,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.loading import load_run, run_config
-from pipeline.errors import BadConfig, BadInput, Changed, Stopped
+from pipeline.errors import BadConfig, BadInput, Changed, Refused, Stopped
 from pipeline.ingest import ingest
 from pipeline.inspection.estimate import estimate
 from pipeline.run import run
@@ -239,3 +239,13 @@ def test_files_of_changes_may_arrive_in_several_folders(network):
 )
 def test_a_feed_is_called_by_its_folder(source, title):
     assert GraphConfig(source=source).title == title
+
+
+def test_an_expected_column_is_in_every_file(tmp_path):
+    for number, columns in enumerate(["src,dst,note", "dst,src,note,more", "note,src,dst"]):
+        (tmp_path / f"{number}.csv").write_text(f"{columns}\n{','.join('1' * len(columns.split(',')))}\n")
+    config = {"graph": {"source": str(tmp_path / "*.csv")}, "output": tmp_path / "out", "stages": ["wcc"], "backend": "cpu"}
+    published = run(run_config("test", expect={"columns": ["note"]}, **config))
+    assert RunFacts.of(published).input.source.files.partly == {"more": str(tmp_path / "0.csv")}
+    with pytest.raises(Refused, match=r"0\.csv has no column 'more', which other files have"):
+        run(run_config("test", expect={"columns": ["more"]}, **config))

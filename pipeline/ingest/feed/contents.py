@@ -16,12 +16,14 @@ class Contents:
         bytes: Bytes of the files read so far.
         content: Decompressed bytes of the files that were finished; of Parquet the bytes of their rows.
         edges: Of each file, by its number.
+        partly: Columns that are in some files only, each with the first file that lacks it.
     """
 
     sha256 = None  # of one file only
 
     def __init__(self, feed: Feed) -> None:
         self.source, self.bytes, self.content, self.edges = feed, 0, 0, [0] * len(feed.parts)
+        self.partly = dict[str, str]()
         self._finished, self._expanded = 0, dict[int, int]()  # stored bytes of these; decompressed ones of the others
         self._lock, self._read, self._open = Lock(), dict[int, tuple[int, str]](), list[tuple[int, Content]]()
 
@@ -49,7 +51,7 @@ class Contents:
                       edges=self.edges[number])
             for number, part in enumerate(self.source.parts)
         ]  # fmt: skip
-        return FilesFacts(count=len(listed), ignored=len(self.source.ignored), listed=listed)
+        return FilesFacts(count=len(listed), ignored=len(self.source.ignored), partly=self.partly, listed=listed)
 
     def check_at_end(self, number: int, stored: Content) -> None:
         """Count a file when all are checked, and not before."""

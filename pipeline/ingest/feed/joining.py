@@ -213,7 +213,16 @@ class _Joined:
                     raise BadInput(part.source.url, f"{more}, the limit (graph.limits.edges)")
                 yield table
             self._contents.finish(number, limits)
-            self._ignored += [name for name in self._unread.get(number, ()) if name not in self._ignored]
+            if number in self._unread:
+                self._note_columns(part, self._unread.pop(number))
+
+    def _note_columns(self, part: FeedPart, others: list[str]) -> None:
+        """Note the columns of a file that are not read."""
+        new = [name for name in others if name not in self._ignored]
+        lacking = dict.fromkeys(new, self._first.file)
+        lacking |= {name: part.source.url for name in self._ignored if name not in others}
+        self._contents.partly |= {name: file for name, file in lacking.items() if name not in self._contents.partly}
+        self._ignored += new
 
     def _begun(self) -> Iterator[tuple[tuple[int, FeedPart], Iterable[pa.Table]]]:
         """The files in order with their tables: small ones are read ahead."""

@@ -18,6 +18,7 @@ class FilesFacts(Facts):
 
     count: int
     ignored: int
+    partly: dict[str, str]  # columns that are in some files only, each with the first file that lacks it
     listed: list[FileFacts]  # all of them in a step; in a run those that `pipeline.steps.publication.facts` shows
 
 
