@@ -26,7 +26,7 @@ from pipeline.ingest.formats.format import EdgeList, FileFormat, ReadColumns
 from pipeline.ingest.formats.parquet import NAME
 from pipeline.ingest.formats.text import Empty
 from pipeline.ingest.opening import Opened, opened
-from pipeline.ingest.source import Source, stored
+from pipeline.ingest.source import stored
 from pipeline.runtime.threads import alone, concurrently, map_in_order
 
 _PER_CORE = 4 * MIB  # stored bytes of a small file, for each core that a large one could use
@@ -35,21 +35,15 @@ _REMOTE = 16  # files of another machine that are read at a time
 
 
 @contextmanager
-def opened_source(
-    source: Source | Feed, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None
-) -> Iterator[Opened]:  # fmt: skip
-    """Begin to read a file, or several; see `pipeline.ingest.opening.opened`.
+def opened_feed(feed: Feed, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None) -> Iterator[Opened]:
+    """Begin to read the files of a feed, as `pipeline.ingest.opening.opened` does a file.
 
     Raises:
-        BadInput: Also if several files cannot be one source.
+        BadInput: Also if the files cannot be one source.
     """
-    if isinstance(source, Source):
-        with opened(source, graph, weight, folder) as read:
-            yield read
-        return
     with ExitStack() as stack:
         around = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
-        yield _Joined(source, graph, weight, Path(around)).opened(stack)
+        yield _Joined(feed, graph, weight, Path(around)).opened(stack)
 
 
 class _Joined:
@@ -83,7 +77,7 @@ class _Joined:
         edges = EdgeList(
             self._tables(), weight, self._first.by_default, self._first.directed is not None,
             rows=sum(form.rows or 0 for form in forms) if in_files else None, largest=largest,
-            columns=self._columns(self._first), named=self._first.named,
+            columns=self._columns(self._first) if self._first.columns else None, named=self._first.named,
             rereadable=in_files and here and all(form.rereadable and form.weight in (None, weight) for form in forms),
         )  # fmt: skip
         return Opened(self._first.format, self._contents, edges, None if in_files else lambda: self._contents.content, self._here)
