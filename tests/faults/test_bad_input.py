@@ -289,7 +289,7 @@ def test_a_line_over_the_length_limit_is_refused(tmp_path):
 @pytest.mark.parametrize("path", ["missing.txt", "none/*", "file.txt/below"])
 def test_a_path_that_is_not_a_file_is_refused(path, tmp_path):
     (tmp_path / "file.txt").write_text("1 2\n")
-    with pytest.raises(BadInput, match="(?i)no such file"):
+    with pytest.raises(BadInput, match=r"[Nn]o such file"):
         ingest(GraphConfig(source=f"{tmp_path}/{path}"), tmp_path / "work")
     assert not (tmp_path / "work").exists()
 
