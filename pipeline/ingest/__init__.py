@@ -22,11 +22,11 @@ from pipeline.ingest.coordinates import write_coordinates, write_own
 from pipeline.ingest.declared import loops, with_vertices
 from pipeline.ingest.feed import SHOWN, Feed, find
 from pipeline.ingest.feed.contents import Contents
-from pipeline.ingest.feed.joining import opened_source
+from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
 from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
-from pipeline.ingest.opening import Opened, watched
+from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.values.oneway import warn_of_one_way
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
@@ -165,7 +165,8 @@ class _EdgeReader:
     @contextmanager
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
-        with opened_source(self.source, graph, weight, folder, self.reject) as read:
+        source, how = self.source, (graph, weight, folder, self.reject)
+        with opened_feed(source, *how) if isinstance(source, Feed) else opened(source, *how) as read:
             if self.declared and not read.edges.named:
                 read.edges = with_vertices(self.source.url, read.edges, self.declared(False))
             yield read

@@ -10,7 +10,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.feed import Feed, find
-from pipeline.ingest.feed.joining import opened_source
+from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.feed.partitions import completed, in_partition
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
@@ -63,7 +63,7 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
         name = binary_format(first) if graph.format == "auto" else graph.format
         if name and isinstance(entry := FORMATS[name], FileFormat):
             if isinstance(source, Feed) and source.is_local:
-                with opened_source(source, graph, weight) as opened:
+                with opened_feed(source, graph, weight) as opened:
                     return _of_binary(graph, opened.edges, source.size or 0)
             read = entry.read(on_disk, file.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
             return _of_binary(graph, read, source.size or 0)

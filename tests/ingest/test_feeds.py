@@ -268,3 +268,10 @@ def test_parquet_ids_of_two_kinds_need_a_decision(tmp_path):
     with pytest.raises(BadInput, match=r'feed/1 are strings, those of .*feed/0 are integers; ids = "string"'):
         read(str(tmp_path / "feed"), tmp_path / "work")
     assert read(str(tmp_path / "feed"), tmp_path / "work", ids="string")[0]["src"] == ["1", "2", "1", "b"]
+
+
+def test_arcs_without_a_header_may_be_in_several_files(tmp_path):
+    for number in range(3):
+        written(tmp_path / "feed" / f"{number}.gr", f"a {number} 7 {number}\n")
+    rows, facts = read(str(tmp_path / "feed"), tmp_path / "work", format="arcs")
+    assert (rows["weight"], facts.columns, facts.ignored_columns) == ([0, 1, 2], None, [])

@@ -15,11 +15,12 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.feed import Feed, find
-from pipeline.ingest.feed.joining import opened_source
+from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.feed.partitions import keys_of
 from pipeline.ingest.formats.detect import OfAnotherForm, binary_format, detect
 from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import as_utf8
 
@@ -122,7 +123,7 @@ def _format(text: Text, graph: GraphConfig) -> str:
 
 def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
     """The edge list, and its first row."""
-    with opened_source(source, graph, weight) as read:
+    with opened_feed(source, graph, weight) if isinstance(source, Feed) else opened(source, graph, weight) as read:
         edges = read.edges
         if edges.rejects:
             edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others

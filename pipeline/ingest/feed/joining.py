@@ -27,7 +27,7 @@ from pipeline.ingest.formats.format import EdgeList, FileFormat, ReadColumns
 from pipeline.ingest.formats.parquet.rows import NAME
 from pipeline.ingest.formats.text import Empty
 from pipeline.ingest.opening import Opened, opened, rejecting
-from pipeline.ingest.source import Source, stored
+from pipeline.ingest.source import stored
 from pipeline.ingest.values.oneway import Directions
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.runtime.threads import alone, concurrently, map_in_order
@@ -38,22 +38,18 @@ _REMOTE = 16  # files of another machine that are read at a time
 
 
 @contextmanager
-def opened_source(
-    source: Source | Feed, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0
+def opened_feed(
+    feed: Feed, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0
 ) -> Iterator[Opened]:
-    """Begin to read a file, or several; see `pipeline.ingest.opening.opened`.
+    """Begin to read the files of a feed, as `pipeline.ingest.opening.opened` does a file.
 
     Raises:
-        BadInput: Also if several files cannot be one source.
+        BadInput: Also if the files cannot be one source.
     """
-    if isinstance(source, Source):
-        with opened(source, graph, weight, folder, reject) as read:
-            yield read
-        return
     with ExitStack() as stack:
         around = stack.enter_context(tempfile.TemporaryDirectory(dir=folder))
-        joined = _Joined(source, graph, weight, Path(around)).opened(stack)
-        joined.edges = rejecting(source.url, joined.format, joined.edges, reject)
+        joined = _Joined(feed, graph, weight, Path(around)).opened(stack)
+        joined.edges = rejecting(feed.url, joined.format, joined.edges, reject)
         yield joined
 
 
@@ -86,7 +82,7 @@ class _Joined:
         edges = EdgeList(
             self._tables(), weight, self._first.by_default, self._first.directed is not None,
             rows=sum(rows) if in_files and len(rows) == len(forms) else None, largest=largest,
-            columns=self._columns(self._first), named=self._first.named,
+            columns=self._columns(self._first) if self._first.columns else None, named=self._first.named,
             rereadable=in_files and feed.is_local and not self._copies
             and all(form.rereadable and form.weight in (None, weight) for form in forms),
         )  # fmt: skip
