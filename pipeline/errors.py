@@ -5,6 +5,7 @@ GraphmillError
 │   └── NotToml                     (pipeline/config/toml.py)
 ├── BadInput                    what a user has given
 │   ├── Changed
+│   ├── Empty                       (pipeline/ingest/formats/text.py)
 │   └── OfAnotherForm               (pipeline/ingest/formats/detect.py)
 ├── BadSource
 ├── NoPath

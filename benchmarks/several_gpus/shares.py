@@ -15,7 +15,8 @@ from benchmarks.one_gpu.graphs import rmat_edges, weight_of_endpoints
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
-from pipeline.store.facts import EdgeFacts, SourceFacts
+from pipeline.store.facts import EdgeFacts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder, Manifest
 
 DROPPED = 0.35  # fraction of a grid's edges that is removed

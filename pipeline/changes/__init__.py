@@ -23,6 +23,7 @@ from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
 from pipeline.changes.state import PublishedState, newest
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, Busy
+from pipeline.ingest.feed import Feed, find
 from pipeline.ingest.source import Source, identify, locate
 from pipeline.progress.shown import Call, Steps
 from pipeline.reading import sources_of
@@ -49,7 +50,7 @@ __all__ = ["Backlog", "change"]
 class Backlog:
     """Files of changes that are applied together."""
 
-    files: Sequence[str]  # in this order
+    files: Sequence[Source]  # in this order
     done: list[str] = field(default_factory=list)  # those that have been applied
 
 
@@ -70,7 +71,8 @@ def change(
         out: The output folder of the run.
         changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
             TSV, compressed or not; a path, or any URL that fsspec opens. Of several only the last state is published.
-        snapshot: `changes` is a new snapshot of the source instead, in the source's own format; the changes are computed.
+        snapshot: `changes` is a new snapshot of the source instead, in the source's own format, also of several files; the
+            changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
         again: Also apply a file that an earlier state of the graph has had.
         call: As `pipeline.run.run`.
@@ -87,8 +89,12 @@ def change(
         GraphmillError: As `pipeline.run.run`. The run before stays the newest.
     """
     before = newest(out, options.get("publish_as") or LATEST)
-    backlog = changes if isinstance(changes, Backlog) else Backlog([str(changes)])
-    reading = _FromChanges(before, [*map(locate, backlog.files)], backlog.done, count_violations, again, snapshot)
+    sources: list[Source | Feed]
+    if isinstance(changes, Backlog):
+        sources, done = [replace(locate(file.url), below=file.below) for file in changes.files], changes.done
+    else:
+        sources, done = [find(str(changes)) if snapshot else locate(str(changes))], []
+    reading = _FromChanges(before, sources, done, count_violations, again, snapshot)
     return run(before.config(**options), call, reading, before.target())
 
 
@@ -97,7 +103,7 @@ class _FromChanges:
     """How a run of changes gets its graph."""
 
     before: PublishedState
-    sources: list[Source]
+    sources: Sequence[Source | Feed]
     done: list[str]
     counts: bool
     again: bool
@@ -107,7 +113,9 @@ class _FromChanges:
     @property
     def files(self) -> tuple[str, ...]:
         """See `Read`."""
-        return tuple(source.url for source in self.sources)
+        return tuple(
+            entry for source in self.sources for entry in ([source.url] if isinstance(source, Source) else source.entries)
+        )
 
     def __call__(
         self, config: RunConfig, runtime: Runtime, steps: Steps, prepare: Callable[[], object], target: Target
@@ -117,7 +125,7 @@ class _FromChanges:
         if newest(before.output, before.link).name != before.name:
             raise Busy(f"{before.output}: another run was published in the meantime; start again")
         self.done.clear()
-        digest = identify(self.sources[0], None)
+        digest = _identify(self.sources[0])
         edges, graph = before.steps()
         self._require_new(config, steps, self.sources[0], digest, edges, graph)
         before.require_alone()
@@ -143,7 +151,7 @@ class _FromChanges:
         with scratch(runtime.work) if earlier else nullcontext(runtime.work) as between:
             for source in self.sources:
                 if source is not self.sources[0]:
-                    digest = identify(source, None)
+                    digest = _identify(source)
                     self._require_new(config, steps, source, digest, edges, graph)
                 file = FileOfChanges(source, digest, config.graph, self.counts, self.snapshot)
                 into = runtime if source is last else replace(runtime, work=between)
@@ -157,7 +165,9 @@ class _FromChanges:
                 edges = settle(edges, runtime.work, published[0])
         return edges, graph
 
-    def _require_new(self, config: RunConfig, steps: Steps, source: Source, digest: str, edges: Folder, graph: Folder) -> None:
+    def _require_new(
+        self, config: RunConfig, steps: Steps, source: Source | Feed, digest: str, edges: Folder, graph: Folder
+    ) -> None:
         """Raise AlreadyApplied for a file that this state of the graph has had; repeat a failed upload of its run before."""
         before, digests = self.before, [applied.digest for applied in history_of(graph)]
         had = digests[-1:] if self.snapshot else digests  # a snapshot may come back
@@ -171,8 +181,14 @@ class _FromChanges:
             f"{before.link} is {before.name}, which has its changes"
         )
 
-    def _has_rows(self, config: RunConfig, source: Source, digest: str, edges: Folder, graph: Folder) -> bool:
+    def _has_rows(self, config: RunConfig, source: Source | Feed, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""
+        if self.snapshot or isinstance(source, Feed):
+            return True
         weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
         of_bytes = digest if source.local else None  # that of a remote file is not that of its bytes
-        return self.snapshot or len(read_changes(source, of_bytes, config.graph, weight, named).ops) > 0
+        return len(read_changes(source, of_bytes, config.graph, weight, named).ops) > 0
+
+
+def _identify(source: Source | Feed) -> str:
+    return source.digest if isinstance(source, Feed) else identify(source, None)

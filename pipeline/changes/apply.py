@@ -23,6 +23,7 @@ from pipeline.changes.snapshot import Snapshot
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, ProofFailed
+from pipeline.ingest.feed import Feed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
@@ -42,7 +43,7 @@ from pipeline.store.vertices import open_vertices, renumber_vertices
 class FileOfChanges:
     """A file of changes, and how it is applied."""
 
-    source: Source
+    source: Source | Feed  # several files only if they are a snapshot
     digest: str
     graph: GraphConfig  # how the graph's own source was read: limits and the delimiter
     counts: bool  # rows that cannot be applied are counted and left out
@@ -111,6 +112,7 @@ class _Applied:
             listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
+            assert isinstance(file.source, Source)
             digest = file.digest if file.source.local else None  # that of a remote file is not that of its bytes
             reading = beside(partial(read_changes, file.source, digest, file.graph, self._facts.weight, names is not None))
             opened = self._open()

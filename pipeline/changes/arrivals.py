@@ -5,8 +5,9 @@ What was applied is known from the published state alone: the names and digests 
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import fsspec
@@ -17,6 +18,8 @@ from pipeline.changes.state import newest
 from pipeline.config.model import is_utf8, url_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
+from pipeline.ingest.feed import expanded
+from pipeline.ingest.feed.patterns import has_magic
 from pipeline.ingest.source import Source, identify, reading
 from pipeline.progress.shown import Call, Shown, Steps
 from pipeline.run import run
@@ -32,6 +35,7 @@ UNFINISHED = (".part", ".tmp")  # endings of the names of files that are still b
 # Keys of the configuration that may be others than those of the first run: they do not change what the tables are.
 _OPTIONS = ("oracle", "backend", "publish_to", "expect", "changes", "keep", "cluster")
 _ADVICE = "; repair it or move it away, then start again"
+Where = str | tuple[str, ...]  # a folder, a pattern, or several of these
 
 
 def apply_arrivals(config: RunConfig, call: Call | None, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
@@ -67,26 +71,26 @@ def apply_arrivals(config: RunConfig, call: Call | None, execute: Callable[[Call
         published = execute(partial(run, config, call))
     options = {key: getattr(config, key) for key in _OPTIONS}
 
-    def apply(files: list[str], done: list[str]) -> Folder:
+    def apply(files: Sequence[Source], done: list[str]) -> Folder:
         return execute(partial(change, config.output, Backlog(files, done), call=call, publish_as=link, **options))
 
     while True:
-        waiting = [one.url for one in steps("arrivals", arrivals, folder, history_of(published), remembered)]
+        waiting: list[Source] = steps("arrivals", arrivals, folder, history_of(published), remembered)
         if not waiting:
-            log.info("arrivals: all files in %s have been applied; %s names %s", folder, link, published.path.name)
+            log.info("arrivals: all files in %s have been applied; %s names %s", _shown(folder), link, published.path.name)
             return published
-        log.info("arrivals: applying %s, the first of %d waiting", waiting[0], len(waiting))
+        log.info("arrivals: applying %s, the first of %d waiting", waiting[0].url, len(waiting))
         files, done = waiting if config.changes.publish == "last" else waiting[:1], list[str]()
         try:
             published = apply(files, done)
         except (BadInput, AlreadyApplied, Refused) as error:
             number, name = min(len(done), len(files) - 1), type(error).__name__
             if isinstance(error, Refused) and number:  # it is not known which of the files is the cause
-                raise Stopped(f"{name}: {error}. {files[0]} to {files[-1]} were not applied{_ADVICE}") from error
+                raise Stopped(f"{name}: {error}. {files[0].url} to {files[-1].url} were not applied{_ADVICE}") from error
             if number:
                 apply(files[:number], [])
             behind = f"; {left} behind it wait" if (left := len(waiting) - number - 1) else ""
-            raise Stopped(f"{name}: {error}. {waiting[number]} was not applied{behind}{_ADVICE}") from error
+            raise Stopped(f"{name}: {error}. {waiting[number].url} was not applied{behind}{_ADVICE}") from error
 
 
 def _uploaded(published: Folder, config: RunConfig, steps: Steps) -> Folder:
@@ -97,7 +101,7 @@ def _uploaded(published: Folder, config: RunConfig, steps: Steps) -> Folder:
     return published
 
 
-def _require_applied_files(url: str, link: str, folder: str, remembered: Path) -> None:
+def _require_applied_files(url: str, link: str, folder: Where, remembered: Path) -> None:
     """Raise Stopped if a new chain would not have all files of changes that the newest run in the object storage has."""
     history = uploaded_history(url, link)
     digests, listed = Remembered(remembered), {source.name: source for source in arrived(folder)}
@@ -105,16 +109,16 @@ def _require_applied_files(url: str, link: str, folder: str, remembered: Path) -
         if name not in listed or _digest_of(listed[name], digests) != digest:
             raise Stopped(
                 f"{url}: the run that {link} names has {len(history)} files of changes, and this machine lacks that run; "
-                f"{name} is no longer in {folder}, so reading the source would lose its changes; put it back, or start a new "
-                "chain by `graphmill run`"
+                f"{name} is no longer in {_shown(folder)}, so reading the source would lose its changes; put it back, or start "
+                "a new chain by `graphmill run`"
             )
 
 
-def arrivals(folder: str, history: list[Applied], remembered: Path) -> list[Source]:
+def arrivals(folder: Where, history: list[Applied], remembered: Path) -> list[Source]:
     """The files that were not applied, by the code points of their names.
 
     Args:
-        folder: A folder of this machine, or the URL of one.
+        folder: A folder of this machine, the URL of one, a pattern, or several of these.
         history: The files that were applied.
         remembered: The file that keeps the digests of applied files, so that each is read again only after it was written.
 
@@ -147,8 +151,29 @@ def _digest_of(source: Source, digests: Remembered) -> str:
         return digests.digest_of(source.local)
 
 
-def arrived(folder: str) -> list[Source]:
-    """The complete files in a folder, by name. Raises BadConfig if there is none, and Stopped for a name that cannot be used."""
+def arrived(where: Where) -> list[Source]:
+    """The complete files in a folder, or those that patterns name, by name.
+
+    Raises BadConfig if there is no such folder, and Stopped for a name that cannot be used, or that two files have.
+    """
+    entries = (where,) if isinstance(where, str) else where
+    files = sorted((source for entry in entries for source in _arrived(entry)), key=lambda source: source.name)
+    for one, other in pairwise(files):
+        if one.name == other.name:
+            raise Stopped(f"{other.url}: has the name of {one.url}, {one.name!r}, by which a file is known{_ADVICE}")
+    return files
+
+
+def _arrived(entry: str) -> list[Source]:
+    if not has_magic(entry.partition("://")[2] or entry, url=url_of(entry) is not None) or Path(entry).is_dir():
+        return _in_folder(entry)
+    listed = [part.source for part in expanded(entry)[1].parts]
+    if url_of(entry):
+        _require_plain(entry, [source.name for source in listed])
+    return listed
+
+
+def _in_folder(folder: str) -> list[Source]:
     url = url_of(folder)
     with reading(Source(folder, None, "")):
         fs, root = fsspec.core.url_to_fs(url) if url else (LocalFileSystem(), folder)
@@ -166,6 +191,16 @@ def arrived(folder: str) -> list[Source]:
     complete = [name for name in names if not name.startswith(".") and not name.endswith(UNFINISHED)]
     if wrong := next((name for name in complete if not is_utf8(name)), None):
         raise Stopped(f"{folder}: the name {wrong!a} is not UTF-8{_ADVICE}")
-    if url and (wrong := next((name for name in complete if re.search("[?#]|::", name)), None)):
-        raise Stopped(f"{folder}: the name {wrong!r} has ?, # or ::, which have a meaning in URLs{_ADVICE}")
+    if url:
+        _require_plain(folder, complete)
     return [Source(f"{folder.rstrip('/')}/{name}", fs, f"{root.rstrip('/')}/{name}") for name in complete]
+
+
+def _require_plain(entry: str, names: Iterable[str]) -> None:
+    """Raise Stopped for a name that is another one in a URL."""
+    if wrong := next((name for name in names if re.search("[?#]|::", name)), None):
+        raise Stopped(f"{entry}: the name {wrong!r} has ?, # or ::, which have a meaning in URLs{_ADVICE}")
+
+
+def _shown(where: Where) -> str:
+    return where if isinstance(where, str) else ", ".join(where)

@@ -14,6 +14,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
+from pipeline.ingest.feed import Feed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.steps.layout import as_edges, rules_of
@@ -26,13 +27,18 @@ from pipeline.store.scratch import scratch
 class Snapshot:
     """The clean arcs of a snapshot, by ascending ids."""
 
-    def __init__(self, source: Source, config: GraphConfig, layout: LayoutConfig, work: Path, backend: Backend) -> None:
+    def __init__(self, source: Source | Feed, config: GraphConfig, layout: LayoutConfig, work: Path, backend: Backend) -> None:
         """Read the snapshot as the graph's source was read, with its edge list in `work`.
 
         Raises BadInput if the file is not a graph.
         """
         self.file = source.url
-        replaced = {"source": source.path if source.local else source.url, "sha256": None, "coordinates": None, "nodes": None}
+        whole: str | tuple[str, ...] = source.url
+        if isinstance(source, Feed):
+            whole = source.entries
+        elif source.local:
+            whole = source.path
+        replaced = {"source": whole, "sha256": None, "coordinates": None, "nodes": None}
         with scratch(work) as unfinished:
             edges = ingest(config.model_copy(update=replaced), unfinished)
             rules, self._names, self._facts = rules_of(edges, layout), open_names(edges), EdgeFacts.of(edges)

@@ -54,7 +54,7 @@ app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: v
 
 
 @app.command
-def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
+def run(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS) -> None:
     """Compute and publish the tables of a configuration, or of any graph file.
 
     ```
@@ -62,14 +62,17 @@ def run(graph: str, /, *, options: RunOptions = NO_OPTIONS) -> None:
     graphmill run roads.gr.gz --source 1 --source 17 --out out/roads
     graphmill run follows.txt --stages wcc,scc --directed --out out/follows
     graphmill run streets.csv --src from --dst to --weight seconds --sources crossings.txt --out out/streets
+    graphmill run "feed/day=*/*.parquet" --out out/feed
     ```
 
     Options replace the values of a configuration.
 
     Args:
-        graph: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
+        graph: The `.toml` file of a run or a graph, or a graph: a file, a folder of files or a pattern such as `parts/*.csv`; a
+            path, or a URL that fsspec opens.
+        more: Further files, folders and patterns of the same graph.
     """
-    config = options.config(graph)
+    config = options.config(graph, more=more)
     from pipeline.runtime.early import prepare_gpu
 
     prepare_gpu(config)
@@ -106,8 +109,8 @@ def change(
     Args:
         out: The output folder of the graph's runs, or their output URL.
         changes: A Parquet, CSV or TSV file, plain or compressed: a local path, or a URL that fsspec opens.
-        snapshot: Take a new snapshot of the source, in the source's own format, instead of a file of changes, and compute the
-            changes.
+        snapshot: Take a new snapshot of the source, in the source's own format and also of several files, instead of a file of
+            changes, and compute the changes.
         count_violations: Skip rows that cannot be applied, such as the deletion of an edge that the graph does not have, and
             count them in the manifest. By default the first such row is an error.
         again: Apply the file even if it was already applied to this graph.

@@ -1,5 +1,6 @@
 """Options that describe a run, for the commands `run`, `check` and `estimate`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,7 +105,7 @@ class RunOptions:
         coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.
         crs: Coordinate reference system of `--coordinates`, such as EPSG:2263. Default: degrees.
         nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
-        sha256: Expected SHA-256 of the graph file.
+        sha256: Expected SHA-256 of the graph file, if it is one.
         order: Order of the rows in the stored graph: degree (default), windowed (for roads) or source.
         oracle: Also compare every answer with that of a second solver.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The tables are the same.
@@ -160,10 +161,10 @@ class RunOptions:
     cluster: str | None = None
     shards: Integer | None = None
 
-    def config(self, target: str, output: Path | None = None) -> "RunConfig":
-        """The configuration of a `.toml` of a run or a graph, or of a graph file; `output` is its output if it states none.
+    def config(self, target: str, output: Path | None = None, *, more: Sequence[str] = ()) -> "RunConfig":
+        """The configuration of a `.toml` of a run or a graph, or of a graph; `output` is its output if it states none.
 
-        Raises BadConfig.
+        `more` are further files, folders and patterns of the graph. Raises BadConfig.
         """
         from pipeline.config.effects import require_effect
         from pipeline.config.loading import load_run, run_config
@@ -193,13 +194,15 @@ class RunOptions:
         }  # fmt: skip
         if self.pairs is not None:
             tables |= {stage: {"pairs": str(self.pairs)} for stage in WITH_PAIRS}
+        if more and (stated := next((one for one in (target, *more) if one.endswith(".toml")), None)):
+            raise BadConfig(f"{stated}: is a configuration, and {len(more) + 1} arguments are given; its `source` may be a list")
         if target.endswith(".toml"):
             config = load_run(Path(target), {"graph": graph, **tables}, output, **top)
         else:
             top.setdefault("output", output)
             if top["output"] is None:
                 raise BadConfig("--out DIR is missing: a graph file needs a folder for its tables")
-            config = run_config("options", graph={"source": target} | graph, **tables, **top)
+            config = run_config("options", graph={"source": [target, *more] if more else target} | graph, **tables, **top)
             require_effect("options", config)
         return config
 

@@ -164,7 +164,7 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
             print(f"  {table} has no change table: {why}")
 
 
-def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
+def check(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
     """Read a graph and all other files of a run with all checks of a run, print how the graph was read, and keep nothing.
 
     ```
@@ -176,7 +176,9 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     files in a private folder of the machine's temporary folder (TMPDIR).
 
     Args:
-        graph: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
+        graph: The `.toml` file of a run or a graph, or a graph: a file, a folder of files or a pattern such as `parts/*.csv`; a
+            path, or a URL that fsspec opens.
+        more: Further files, folders and patterns of the same graph.
     """
     import tempfile
     from dataclasses import asdict
@@ -186,7 +188,7 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
     from pipeline.progress.shown import showing
     from pipeline.report.wording import counted, read_as
 
-    config = options.config(graph, Path(tempfile.gettempdir()))
+    config = options.config(graph, Path(tempfile.gettempdir()), more=more)
     with showing(live=True):
         valid = steadily(config.files, lambda: check(config))
     if as_json:
@@ -205,7 +207,7 @@ def check(graph: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = Fa
         print(f"  {name:<20} stage of {stage.file}, which a run would execute; its table would be {stage.proof}")
 
 
-def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
+def estimate(run: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
     """Estimate the time, memory, disk space and GPU memory of a run, and compare them with what is free.
 
     ```
@@ -217,7 +219,9 @@ def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = F
     fit.
 
     Args:
-        run: The `.toml` file of a run or a graph, or a graph file: a local path, or a URL that fsspec opens.
+        run: The `.toml` file of a run or a graph, or a graph: a file, a folder of files or a pattern such as `parts/*.csv`; a
+            path, or a URL that fsspec opens.
+        more: Further files, folders and patterns of the same graph.
     """
     from dataclasses import asdict
 
@@ -225,7 +229,7 @@ def estimate(run: str, /, *, options: RunOptions = NO_OPTIONS, as_json: Json = F
     from pipeline.inspection.estimate import estimate
     from pipeline.units import duration
 
-    config = options.config(run, Path())
+    config = options.config(run, Path(), more=more)
     estimated = estimate(config)
     sizes, title = estimated.sizes, config.graph.title
     if as_json:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from pipeline.config.model import LocalFolder, Model, Switch, without_secret
+from pipeline.config.model import Entries, LocalFolder, Model, Switch, without_secret
 
 
 class ChangesConfig(Model):
@@ -13,13 +13,19 @@ class ChangesConfig(Model):
     # Also write beside each table, such as `bfs`, a table `bfs_changes` with the rows that differ from those of the run that the
     # link named before. Default: only in runs of `graphmill change`.
     tables: Switch | None = Field(default=None, examples=[True])
-    # The folder, also a URL in object storage, in which files of changes arrive for flow `graph-changes`.
-    arrivals: str | None = Field(default=None, examples=["arrivals/people"])
+    # The folder in which files of changes arrive for flow `graph-changes`, a pattern such as `arrivals/**/*.csv`, or a list of
+    # these; also URLs in object storage.
+    arrivals: str | Entries | None = Field(default=None, examples=["arrivals/people"])
 
     # Which states of several files that wait are published: `each`, or only the `last`, by one run.
     publish: Literal["each", "last"] = Field(default="each", examples=["last"])
 
-    _no_secret = field_validator("arrivals")(without_secret)
+    @field_validator("arrivals")
+    @classmethod
+    def _no_secret(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        for entry in value if isinstance(value, tuple) else (value,):
+            without_secret(entry)
+        return value
 
 
 class DiffOptions(Model):

@@ -2,12 +2,14 @@
 
 import codecs
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
 
 from pipeline.config.formats import FORMATS
-from pipeline.config.model import MIB, ColumnName, CrsName, Finite, Model, Positive, Switch, is_utf8, once
+from pipeline.config.model import MIB, ColumnName, CrsName, Entries, Finite, Model, Positive, Switch, is_utf8, once
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def _different_signs(decimal: str, thousands: str | None) -> None:
 
 
 class Limits(Model):
-    """Bounds on the content of a source file; a file that exceeds one is refused."""
+    """Bounds on the content of a source; one that exceeds them is refused."""
 
     bytes: Positive = 2**40  # decompressed bytes; for Parquet, bytes of the rows in memory
     # These bytes over the stored bytes, from 16 MiB of content on. Also 8 bytes for each vertex that a text header declares, from
@@ -88,6 +90,18 @@ class Columns(Model):
     oneway: ColumnName | None = Field(default=None, examples=["oneway"])
     # The column of the weights from `dst` to `src`; a negative or absent one closes that direction.
     reverse_weight: ColumnName | None = Field(default=None, examples=["reverse_cost"])
+    _partition: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def partition(self) -> Mapping[str, str]:
+        """The keys of the partition that a file is in, columns that the file itself lacks, and their values."""
+        return self._partition
+
+    def in_partition(self, partition: Mapping[str, str]) -> "Columns":
+        """The same columns for a file in a partition."""
+        copy = self.model_copy()
+        copy._partition = partition
+        return copy
 
     @field_validator("weight", mode="before")
     @classmethod
@@ -163,7 +177,8 @@ class NodeColumns(Model):
 class GraphConfig(Model):
     """Where a graph comes from."""
 
-    source: str = Field(examples=["people.csv"])  # a local path, or any URL that fsspec opens
+    # A local path, or any URL that fsspec opens: of a file, of a folder with files, or with `*` for several; or a list of these.
+    source: str | Entries = Field(examples=["people.csv"])
     # The graph's name in tables and reports; by default the source's file name up to its first dot.
     name: str = Field(default="", examples=["people"])
     format: Format = "auto"  # format of the source; `auto` decides by content and name
@@ -191,6 +206,8 @@ class GraphConfig(Model):
     node_columns: NodeColumns = NodeColumns()
     columns: Columns = Columns()
     oneway: OnewayValues = OnewayValues()
+    # Whether folders named `KEY=VALUE` around the files of a source are partitions, so that a column KEY has VALUE in each row.
+    partitions: Switch = True
     weight: MeasureConfig = MeasureConfig()  # name and unit of the weights
     limits: Limits = Limits()
 
@@ -208,8 +225,8 @@ class GraphConfig(Model):
 
     @field_validator("source", "coordinates", "nodes")
     @classmethod
-    def _no_password(cls, value: str | None) -> str | None:
-        if value and any(":" in user for user in _USER.findall(value)):
+    def _no_password(cls, value: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if any(":" in user for entry in (value if isinstance(value, tuple) else [value or ""]) for user in _USER.findall(entry)):
             raise ValueError("contains a password, which manifests and logs would show; configure it in fsspec instead")
         return value
 
@@ -225,9 +242,15 @@ class GraphConfig(Model):
         return self
 
     @property
+    def entries(self) -> tuple[str, ...]:
+        """What the source names: files, folders and patterns."""
+        return (self.source,) if isinstance(self.source, str) else self.source
+
+    @property
     def title(self) -> str:
-        """The name, or the source's file name up to its first dot."""
-        return (
-            self.name
-            or redacted(self.source).removesuffix("?***").removesuffix("#***").rstrip("/").rsplit("/", 1)[-1].split(".")[0]
-        )
+        """The name, or the source's file name up to its first dot; of a pattern the name of its folder."""
+        path = redacted(self.entries[0]).removesuffix("?***").removesuffix("#***").rstrip("/")
+        *folders, name = path.split("/")
+        if ("*" in name or "?" in name) and not Path(path).exists():
+            name = next((folder for folder in reversed(folders) if folder and "*" not in folder), name)
+        return self.name or name.split(".")[0]

@@ -26,6 +26,8 @@ M = TypeVar("M", bound=Model)
 # The keys of tables that are paths.
 PATHS = ("source", "coordinates", "nodes", "file", "arrivals", "tls_ca", "tls_cert", "tls_key", *keys_of_files())
 
+LISTS = ("source", "arrivals")  # those of them that may be lists of paths
+
 
 def load_run(
     path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, default_output: Path | None = None, **changes: Any
@@ -145,5 +147,12 @@ def _read_graph(run: Path, path: Path) -> dict[str, Any]:
 
 def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = PATHS) -> dict[str, Any]:
     """Resolve the relative paths of a table against the folder of its file; a URL stays as it is."""
-    local = {key: table[key] for key in paths if isinstance(table.get(key), str) and "://" not in table[key]}
-    return table | {key: os.path.normpath(folder / value) for key, value in local.items()}
+
+    def resolved(value: Any) -> Any:
+        return os.path.normpath(folder / value) if isinstance(value, str) and "://" not in value else value
+
+    given = {key: table[key] for key in paths if key in table}
+    return table | {
+        key: [*map(resolved, value)] if key in LISTS and isinstance(value, list) else resolved(value)
+        for key, value in given.items()
+    }

@@ -99,6 +99,7 @@ def _length(value: object) -> object:
     return as_exact_float(value) if value > LARGEST else value
 
 
+Entries = Annotated[tuple[File, ...], Field(min_length=1), AfterValidator(once)]  # files, folders and patterns of paths
 # A vertex as users name it, which `pipeline.ingest.vertex_names` finds: an integer, or any text.
 Vertex = Annotated[
     Natural,

@@ -199,7 +199,7 @@ class RunConfig(_TaskWithTables):
     def files(self) -> list[str]:
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
-        read = (graph.source, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        read = (*graph.entries, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
         return [*filter(None, read), *(stage.file for stage in self.custom)]
 
     @property

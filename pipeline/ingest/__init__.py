@@ -4,6 +4,7 @@ A source is located (`source`), decompressed (`decompress`) and opened (`opening
 (`formats.detect`). The format's module yields tables, which `writer` writes.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,8 +17,12 @@ import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput, Changed
+from pipeline.ingest.content import Content
 from pipeline.ingest.coordinates import write_coordinates, write_own
 from pipeline.ingest.declared import loops, with_vertices
+from pipeline.ingest.feed import SHOWN, Feed, find
+from pipeline.ingest.feed.contents import Contents
+from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
 from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
@@ -25,15 +30,18 @@ from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.values.oneway import warn_of_one_way
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
+from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import CoordinateFacts, DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts, SourceFacts
+from pipeline.store.facts import CoordinateFacts, DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES
 
+log = logging.getLogger(__name__)
 FEW_VERTICES = 2**16  # that any header may declare
 BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
@@ -66,33 +74,31 @@ def ingest(
         BadInput: The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
         OSError: The file cannot be read now; a retry may succeed.
     """
-    sources = {"source": locate(graph.source)}
-    if graph.coordinates:
-        sources["coordinates"] = locate(graph.coordinates)
-    if graph.nodes:
-        sources["nodes"] = locate(graph.nodes)
-    inputs = {name: identify(source, graph.sha256 if name == "source" else None) for name, source in sources.items()}
+    source, tables_beside = find(graph.source), {"coordinates": graph.coordinates, "nodes": graph.nodes}
+    beside = {name: locate(file) for name, file in tables_beside.items() if file}
+    sources: dict[str, Source | Feed] = {"source": source, **beside}
+    inputs = {name: _identify(one, graph.sha256 if name == "source" else None) for name, one in sources.items()}
     sums = held.sums if held else Sums()
-    for name, source in sources.items():
-        if source.local and source.unwritten is not None:
-            sums.begin(inputs[name], source.local, source.unwritten)
+    for name, one in sources.items():
+        if isinstance(one, Source) and one.local and one.unwritten is not None:
+            sums.begin(inputs[name], one.local, one.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
-    expected = {name: inputs[name] for name, source in sources.items() if source.local}
-    reading = _EdgeReader(graph, sources["source"], expected.get("source"), held, sums, copy, reject)
-    if "nodes" in sources and graph.node_columns.declare:
-        reading.declared = partial(_declared, graph, sources["nodes"], expected.get("nodes"))
+    expected = {name: inputs[name] for name, one in sources.items() if one.is_local}
+    reading = _EdgeReader(graph, source, expected.get("source"), held, sums, copy, reject)
+    if "nodes" in beside and graph.node_columns.declare:
+        reading.declared = partial(_declared, graph, beside["nodes"], expected.get("nodes"))
 
     def write_all(folder: Path) -> dict[str, Any]:
         before_reading()
         facts = reading.write(folder)
         names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
-        if "coordinates" in sources:
-            with _checked(sources["coordinates"], expected.get("coordinates")) as content:
+        if "coordinates" in beside:
+            with _checked(beside["coordinates"], expected.get("coordinates")) as content:
                 vertices = write_coordinates(graph, content, folder, names, facts)
             read = _source_facts(content, sums)
             facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
-        if "nodes" in sources:
-            with _checked(sources["nodes"], expected.get("nodes")) as content:
+        if "nodes" in beside:
+            with _checked(beside["nodes"], expected.get("nodes")) as content:
                 table, rows = read_nodes(content, graph.limits, names, graph.node_columns)
                 facts_of_files["node_rows"] = rows
                 if graph.nodes == graph.coordinates:
@@ -101,11 +107,12 @@ def ingest(
             facts_of_files["nodes"] = _source_facts(content, sums)
         return facts.model_copy(update=facts_of_files).stored()
 
-    shown = {name: source.location for name, source in sources.items()}  # what else identifies a source is among the inputs
+    # What else identifies a source is among the inputs.
+    shown = {name: one.locations if isinstance(one, Feed) else one.location for name, one in sources.items()}
     parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy} | ({"reject": reject} if reject else {})
     edges = make(work / "edges", "edges", inputs, parameters, write_all)
     if held:
-        held.sources[edges.digest] = sources["source"].unwritten
+        held.sources[edges.digest] = source.unwritten
     if held and reading.arrays:
         held.keep(edges, reading.arrays)
     return edges
@@ -116,7 +123,7 @@ class _EdgeReader:
     """Reads and stores the edges of a source; afterwards `arrays` has them, if they were reserved and fit."""
 
     graph: GraphConfig
-    source: Source
+    source: Source | Feed
     digest: str | None
     held: HeldEdges | None
     sums: Sums
@@ -158,7 +165,8 @@ class _EdgeReader:
     @contextmanager
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
-        with opened(self.source, graph, weight, folder, self.reject) as read:
+        source, how = self.source, (graph, weight, folder, self.reject)
+        with opened_feed(source, *how) if isinstance(source, Feed) else opened(source, *how) as read:
             if self.declared and not read.edges.named:
                 read.edges = with_vertices(self.source.url, read.edges, self.declared(False))
             yield read
@@ -194,7 +202,7 @@ class _EdgeReader:
             first_id=edges.first_id,
             declared_vertices=edges.declared_vertices,
             source=source,
-            text_bytes=read.text.bytes if read.text else None,
+            text_bytes=read.text_bytes() if read.text_bytes else None,
         )
         measure = graph.weight.text if edges.weight is not None else "arcs"
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
@@ -217,7 +225,20 @@ class _EdgeReader:
         return watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)
 
 
-def _check_declared(edges: EdgeList, content: Stored, limits: Limits) -> None:
+def _identify(source: Source | Feed, sha256: str | None) -> str:
+    """A string that changes with the content, see `pipeline.ingest.source.identify`; logs which files of several are ignored."""
+    if isinstance(source, Source):
+        return identify(source, sha256)
+    if sha256 is not None:
+        raise BadInput(source.url, "is a source of several files; graph.sha256 is that of one file")
+    if ignored := source.ignored:
+        names = f"{', '.join(ignored[:SHOWN])}{', ...' if ignored[SHOWN:] else ''}"
+        log.info("%s: %d files are read; %d that are hidden, unfinished or empty are ignored: %s",
+                 source.url, len(source.parts), len(ignored), quoted(names))  # fmt: skip
+    return source.digest
+
+
+def _check_declared(edges: EdgeList, content: Content, limits: Limits) -> None:
     """Raise BadInput if the header of a small file declares a large graph."""
     vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
     needed = BYTES_PER_VERTEX * vertices
@@ -243,8 +264,12 @@ def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
         content.check(digest, None)
 
 
-def _source_facts(content: Stored, sums: Sums) -> SourceFacts:
+def _source_facts(content: Content, sums: Sums) -> SourceFacts:
     """The facts of a source that was read and checked."""
+    if isinstance(content, Contents):
+        feed = content.source
+        return SourceFacts(path=feed.location, bytes=content.bytes, blake3=content.digest, files=content.files)
+    assert isinstance(content, Stored)
     if content.sha256:
         sums.note(content.digest, content.sha256)
     return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)

@@ -2,10 +2,12 @@
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
 
-from pipeline.errors import BadInput, Busy, Changed, GraphmillError
-from pipeline.ingest.source import locate
+from pipeline.errors import BadInput, Busy, Changed
+from pipeline.ingest.feed import files_here
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -23,11 +25,11 @@ def steadily(files: Iterable[str], read: Callable[[], T]) -> T:
     """
     files, replaced = [*files], ""
     while True:
-        before = {file: _seen(file) for file in files}
+        before = _seen(files)
         try:
             return read()
         except Exception as error:
-            changed = _changed(before, error)
+            changed = _changed(files, before, error)
             if changed is None:
                 raise
             if replaced:
@@ -38,20 +40,22 @@ def steadily(files: Iterable[str], read: Callable[[], T]) -> T:
         log.warning("%s: was replaced or written while it was read; starting again", replaced)
 
 
-def _changed(before: dict[str, tuple[int, ...]], error: Exception) -> str | None:
-    """The name of a file that has changed; None if none has, or if the error is that of another run."""
+def _changed(files: list[str], before: dict[str, tuple[int, ...]], error: Exception) -> str | None:
+    """The name of a file that has changed, or came or went; None if none has, or if the error is that of another run."""
     if isinstance(error, Changed):
         return error.file
     if isinstance(error, Busy):
         return None
-    return next((BadInput(file, "").file for file, seen in before.items() if _seen(file) != seen), None)
+    now = _seen(files)
+    return next((BadInput(file, "").file for file in before | now if before.get(file) != now.get(file)), None)
 
 
-def _seen(file: str) -> tuple[int, ...]:
-    """What changes when a file is replaced or written; nothing for a remote file, whose bytes are digested as they are read."""
-    try:
-        path = locate(file).local
-        status = path.stat() if path else None
-    except (GraphmillError, OSError):
-        return ()
-    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns) if status else ()
+def _seen(files: list[str]) -> dict[str, tuple[int, ...]]:
+    """What changes when a file is replaced or written; nothing for remote files, whose bytes are digested as they are read."""
+    seen = dict[str, tuple[int, ...]]()
+    for source in (source for file in files for source in files_here(file)):
+        with suppress(OSError):
+            status = Path(source.path).stat()
+            times = status.st_mtime_ns, status.st_ctime_ns
+            seen[source.url] = (status.st_dev, status.st_ino, status.st_size, *times)
+    return seen

@@ -1,7 +1,7 @@
 """Open a source as what it is: decompressed, its format detected, its edges read while they are iterated."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,12 +13,13 @@ from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
+from pipeline.ingest.content import Content
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.source import Source, Stored, stored
+from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import as_utf8
 from pipeline.runtime.threads import ahead
 
@@ -30,9 +31,9 @@ class Opened:
     """A source whose edges are being read."""
 
     format: str
-    content: Stored
+    content: Content
     edges: EdgeList
-    text: Text | None  # of a format of lines
+    text_bytes: Callable[[], int] | None  # of a format of lines: how many were read, decompressed
     on_disk: Path | None  # the file itself, if it is on this machine and not compressed
 
 
@@ -60,7 +61,7 @@ def opened(
         if isinstance(entry, FileFormat) and name and first.strip():
             _require_options(url, name, graph, entry.options)
             with saved(on_disk, stream, folder) as path:
-                yield Opened(name, content, _rejecting(url, name, entry.read(path, url, graph), reject), None, on_disk)
+                yield Opened(name, content, rejecting(url, name, entry.read(path, url, graph), reject), None, on_disk)
             return
         text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)
@@ -68,10 +69,11 @@ def opened(
         assert not isinstance(entry, FileFormat)
         _require_options(url, name, graph, entry.options)
         with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
-            yield Opened(name, content, _rejecting(url, name, entry.read(text, graph, weight), reject), text, on_disk)
+            edges = rejecting(url, name, entry.read(text, graph, weight), reject)
+            yield Opened(name, content, edges, lambda: text.bytes, on_disk)
 
 
-def _rejecting(file: str, name: str, edges: EdgeList, reject: float) -> EdgeList:
+def rejecting(file: str, name: str, edges: EdgeList, reject: float) -> EdgeList:
     """The edges without bad rows, if `reject` allows some. Raises BadInput for a format of which none can be left out."""
     if not reject:
         return edges
@@ -99,7 +101,7 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
             raise BadInput(file, f"graph.{option} is given, but does not apply to format {name}")
 
 
-def watched(tables: Iterator[pa.Table], content: Stored, limits: Limits, rows: int | None = None) -> Iterator[pa.Table]:
+def watched(tables: Iterator[pa.Table], content: Content, limits: Limits, rows: int | None = None) -> Iterator[pa.Table]:
     """State the progress, in rows if there will be `rows`. Raises BadInput for more CPU time than the file's size allows."""
     used, read = time.process_time(), 0
     for table in tables:

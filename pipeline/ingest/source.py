@@ -36,16 +36,27 @@ class Source:
     url: str
     fs: Any
     path: str
+    below: str = ""  # of one that a pattern names: its path below the folder where the pattern begins
 
     @property
     def name(self) -> str:
-        """The name of the file, without its folder."""
-        return self.url.rstrip("/").rpartition("/")[2]
+        """The name of the file, without its folder, or with the folders that a pattern names."""
+        return self.below or self.url.rstrip("/").rpartition("/")[2]
 
-    @property
+    @cached_property
     def local(self) -> Path | None:
         """The path on this machine; None for a remote file."""
         return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the file is on this machine."""
+        return self.local is not None
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file, as stored; None for a remote file."""
+        return self.local.stat().st_size if self.local else None
 
     @property
     def location(self) -> str:
@@ -66,14 +77,13 @@ class Source:
 
 def locate(url: str) -> Source:
     """Find the file system of a path or URL. Raises BadInput if it cannot be opened, or if a local path is not a file."""
-    is_url = "://" in url or ("::" in url and not Path(url).exists())
-    shown = redacted(url) if is_url else url
+    shown = redacted(url) if is_url(url) else url
     if shown != url and any(map(str.isspace, url)):
         raise BadInput(
             redacted(url.split(maxsplit=1)[0]),
             "has white space in a URL with a query, a fragment or user information; write it as %20",
         )
-    if not is_url:
+    if not is_url(url):
         source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
     else:
         with reading(Source(shown, None, "")):
@@ -84,6 +94,11 @@ def locate(url: str) -> Source:
         raise BadInput(shown, _why_not_a_file(source.local))
     _ = source.unwritten  # from now on
     return source
+
+
+def is_url(text: str) -> bool:
+    """Whether a text is a URL, perhaps a chained one, and no path."""
+    return "://" in text or ("::" in text and not Path(text).exists())
 
 
 def _open_file_system(url: str, shown: str) -> Source:

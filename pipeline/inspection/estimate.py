@@ -11,7 +11,7 @@ from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadInput, Damaged
-from pipeline.ingest.source import locate
+from pipeline.ingest.feed import find
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import TreesOfProduct, are_swept, sources_of, trees_of
@@ -109,10 +109,10 @@ def require_fit(config: RunConfig, backend: Backend) -> None:
     A remote source, and a graph that ranks hold together, are left to the layout.
     """
     with suppress(BadInput):  # which reading the source reports
-        source = locate(config.graph.source)
-        if source.local is None or config.cluster.shards:
+        source = find(config.graph.source)
+        if not source.is_local or config.cluster.shards:
             return
-        if _SMALL * source.local.stat().st_size > min(free_memory(), free_memory(backend), free_disk(config.output)):
+        if _SMALL * (source.size or 0) > min(free_memory(), free_memory(backend), free_disk(config.output)):
             sizes = sizes_of(config.graph, config.reject.limit)
             require_space(shape_of(config, sizes), backend, config.output, share=1 if sizes.exact else _UNCERTAIN)
 

@@ -9,11 +9,14 @@ import pyarrow.compute as pc
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.feed import Feed, find
+from pipeline.ingest.feed.joining import opened_feed
+from pipeline.ingest.feed.partitions import completed, in_partition
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat, in_the_right_way
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.source import Source, locate, stored
+from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import beginning
 
 _BINARY_EDGE = 10  # bytes of an edge in a binary file that does not say how many it has, or is compressed or remote, so not read
@@ -47,35 +50,42 @@ def sizes_of(graph: GraphConfig, reject: float = 0) -> GraphSizes:
     Raises:
         BadInput: The source does not exist, or does not begin like a graph, or its size is unknown because it is remote.
     """
-    source = locate(graph.source)
+    source = find(graph.source)
     return in_the_right_way(graph, source.url, partial(_sizes, source, reject))
 
 
-def _sizes(source: Source, reject: float, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
-    with stored(source) as content:
-        on_disk = source.local if is_plain(content) else None
+def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.DataType) -> GraphSizes:
+    """Of a source of several files the first is looked at, and of Parquet the footers of all."""
+    file = source if isinstance(source, Source) else source.parts[0].source
+    with stored(file) as content:
+        on_disk = file.local if is_plain(content) else None
         first = next(chunks(content, graph.limits), b"")
         name = binary_format(first) if graph.format == "auto" else graph.format
         if name and isinstance(entry := FORMATS[name], FileFormat):
-            read = entry.read(on_disk, source.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
-            return _of_binary(graph, read, content.total or 0)
-        whole = content.total is not None and content.bytes >= content.total
+            if isinstance(source, Feed) and source.is_local:
+                with opened_feed(source, graph, weight) as opened:
+                    return _of_binary(graph, opened.edges, source.size or 0)
+            read = entry.read(on_disk, file.url, graph) if on_disk else EdgeList(iter(()), pa.int64())
+            return _of_binary(graph, read, source.size or 0)
+        whole = content.total is not None and content.bytes >= content.total and file is source
         first = beginning(first, graph.encoding)
-        text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
-        entry = FORMATS[name or detect(text.head, source.url, graph)]
+        text = Text(file.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
+        entry = FORMATS[name or detect(text.head, file.url, graph)]
         assert not isinstance(entry, FileFormat)
-        read = entry.read(text, graph, weight)
+        of_file = graph if file is source else in_partition(file.url, graph)
+        read = completed(file.url, entry.read(text, of_file, weight), weight, of_file)
         if read.rejects:
             read.rejects.limit = reject
-        if read.rows is not None and read.declared_vertices:
+        if read.rows is not None and read.declared_vertices and file is source:
             return _sized(graph, read, read.rows, read.declared_vertices, _STATED)
-        if content.total is None:
+        if source.size is None:
             raise BadInput(source.url, "is remote and does not state how many edges it has")
         ids, rows = _sample(read)
-        edges = read.rows or (rows if whole else int(rows * content.total / content.bytes))
+        edges = (read.rows if file is source else 0) or (rows if whole else int(rows * source.size / content.bytes))
         most = pc.max(ids).as_py() + 1 if len(ids) and pa.types.is_integer(ids.type) else 2 * edges
         vertices = read.declared_vertices or (len(ids) if whole else min(most, int(len(ids) / max(rows, 1) * edges)))
-        return _sized(graph, read, edges, vertices, _STATED if read.rows is not None else _COUNTED if whole else _ESTIMATED)
+        stated = read.rows is not None and file is source
+        return _sized(graph, read, edges, vertices, _STATED if stated else _COUNTED if whole else _ESTIMATED)
 
 
 def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:

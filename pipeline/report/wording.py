@@ -9,6 +9,7 @@ import numpy as np
 from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import DirectionCounts, PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.run import InputFacts
+from pipeline.units import size
 
 _ROLES = "src", "dst", "weight", "oneway", "reverse_weight"  # of the columns of a source
 _BRACKETS = set("()[]{}")
@@ -89,6 +90,11 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
     if facts.node_rows is not None:
         said["Nodes"] = f"{counted(facts.node_rows, 'row')}, {facts.unmatched_node_rows or 0:,} of which match no vertex"
+    if files := facts.source.files:
+        ends = files.listed[0].name + (f" to {files.listed[-1].name}" if files.count == len(files.listed) > 1 else "")
+        ends += f" and {files.count - 1:,} more" if files.count > len(files.listed) else ""
+        ignored = f"; {files.ignored:,} ignored: hidden, unfinished or empty" if files.ignored else ""
+        said = {"Files": f"{files.count:,}, {size(facts.source.bytes)}: {ends}{ignored}"} | said
     if facts.sources is not None:
         listed = ", ".join(map(str, (facts.source_names or facts.sources)[:12])) + (
             f" and {len(facts.sources) - 12:,} more" if facts.sources[12:] else ""

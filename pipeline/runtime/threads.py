@@ -4,12 +4,23 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from threading import Event, Lock
 from typing import Any, TypeVar, cast
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+_ALONE = ContextVar("_ALONE", default=False)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """In this block `map_in_order` and `ahead` start no threads: other threads are busy with other items like this one."""
+    before = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(before)
 
 
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
@@ -19,7 +30,7 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], thre
     ends the iteration; one of `items` itself comes after the results of the items before it, as with one thread. An iteration
     that is not taken to its end begins no further item, and does not wait for those that were begun.
     """
-    return map(function, items) if threads == 1 else _on_threads(function, items, threads)
+    return map(function, items) if threads == 1 or _ALONE.get() else _on_threads(function, items, threads)
 
 
 def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
@@ -53,6 +64,9 @@ def _on_threads(function: Callable[[Item], Result], items: Iterable[Item], threa
 
 def ahead(items: Iterator[Item], most: int) -> Generator[Item]:
     """Yield the items, which a thread of its own makes, up to `most` of them before they are taken."""
+    if _ALONE.get():
+        yield from items
+        return
     end = object()
     with ThreadPoolExecutor(1) as pool:
         waiting = deque(pool.submit(next, items, end) for _ in range(most))

@@ -66,6 +66,9 @@ class Unwritten:
     def __bool__(self) -> bool:
         return bool(self.seen) and _look(self._path) == self.seen
 
+    def require_listed(self) -> None:
+        """Raise Changed if files were added to a source of several files, or removed; one file has no list."""
+
 
 class Remembered:
     """Digests of files, which a JSON file keeps: a file that was not written since is not read again."""

@@ -125,7 +125,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     """
     facts = EdgeFacts.of(edges)
     names = facts.refers_to.columns if facts.refers_to else None
-    paths = [Path(facts.refers_to.path)] if facts.refers_to else sorted(edges.path.glob(FILES))
+    paths = [*facts.referred] or sorted(edges.path.glob(FILES))
     types = _types_of(facts, backend)
     try:
         files = {path: pq.read_metadata(path) for path in paths}
@@ -144,9 +144,9 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
 
 def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
     """`src` and `dst` of an edge list, row group by row group in its order, read on all cores."""
-    refers_to = EdgeFacts.of(edges).refers_to
-    names = [refers_to.columns[name] for name in ("src", "dst")] if refers_to else ["src", "dst"]
-    paths = [Path(refers_to.path)] if refers_to else sorted(edges.path.glob(FILES))
+    facts = EdgeFacts.of(edges)
+    names = [facts.refers_to.columns[name] if facts.refers_to else name for name in ("src", "dst")]
+    paths = [*facts.referred] or sorted(edges.path.glob(FILES))
     groups = [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
 
     def read(group: tuple[Path, int]) -> tuple[Array, Array]:
@@ -160,30 +160,32 @@ def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 @contextmanager
 def unchanged(edges: Folder, hashed: Unwritten | None = None) -> Iterator[None]:
-    """Raise Changed unless the file that an edge list refers to, if any, is the ingested one before and after the block.
+    """Raise Changed unless the files that an edge list refers to, if any, are the ingested ones before and after the block.
 
-    `hashed` says whether the file has not been written since this run hashed it.
+    `hashed` says whether they have not been written since this run hashed them, and knows whether there are others by now.
     """
-    facts = EdgeFacts.of(edges)
-    if facts.refers_to is None:
+    files = EdgeFacts.of(edges).referred
+    if not files:
         yield
         return
-    path = Path(facts.refers_to.path)
-    unwritten = hashed or Unwritten(path)
+    unwritten = [hashed] if hashed else [Unwritten(path) for path in files]
 
     def require_same() -> None:
-        try:
-            same = digest_of_file(path) == facts.source.blake3
-        except OSError as error:
-            raise Changed(path, f"cannot be read after its edges were checked: {error.strerror}; run again") from None
-        if not same:
-            raise Changed(path, "changed after its edges were checked; run again")
+        for path, digest in files.items():
+            try:
+                same = digest_of_file(path) == digest
+            except OSError as error:
+                raise Changed(path, f"cannot be read after its edges were checked: {error.strerror}; run again") from None
+            if not same:
+                raise Changed(path, "changed after its edges were checked; run again")
 
     if not hashed:
         require_same()
     yield
-    if not unwritten:
+    if not all(unwritten):
         require_same()
+    if hashed is not None:
+        hashed.require_listed()
 
 
 Group = tuple[Path, int, int, int]  # a row group: its file, its number there, and where its rows begin and end in the part

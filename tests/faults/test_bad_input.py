@@ -286,10 +286,10 @@ def test_a_line_over_the_length_limit_is_refused(tmp_path):
     assert "is longer than 16777216 bytes, the limit for a line (graph.limits.line)" in error.reason
 
 
-@pytest.mark.parametrize("path", ["missing.txt", ".", "file.txt/below"])
+@pytest.mark.parametrize("path", ["missing.txt", "none/*", "file.txt/below"])
 def test_a_path_that_is_not_a_file_is_refused(path, tmp_path):
     (tmp_path / "file.txt").write_text("1 2\n")
-    with pytest.raises(BadInput, match=r"no such file|is a directory"):
+    with pytest.raises(BadInput, match=r"[Nn]o such file"):
         ingest(GraphConfig(source=f"{tmp_path}/{path}"), tmp_path / "work")
     assert not (tmp_path / "work").exists()
 

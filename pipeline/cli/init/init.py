@@ -10,9 +10,15 @@ if TYPE_CHECKING:
 
 
 def init(
-    graph: str, /, *, to: Path = Path(), at: str = "02:15", timezone: str = "Etc/UTC", options: RunOptions = NO_OPTIONS
+    graph: str,
+    /,
+    *more: str,
+    to: Path = Path(),
+    at: str = "02:15",
+    timezone: str = "Etc/UTC",
+    options: RunOptions = NO_OPTIONS,
 ) -> None:
-    """Look at a graph file, and write a configuration and a deployment for it.
+    """Look at a graph file, or at the first of several, and write a configuration and a deployment for it.
 
     ```
     graphmill init people.csv
@@ -24,7 +30,8 @@ def init(
     all of it.
 
     Args:
-        graph: A graph file: a local path, or a URL that fsspec opens.
+        graph: A graph: a file, a folder of files or a pattern such as `parts/*.csv`, as a path or as a URL that fsspec opens.
+        more: Further files, folders and patterns of the same graph.
         to: Folder of both files. Default: the current folder.
         at: Time of day of the nightly run.
         timezone: Time zone of `at`, as in the IANA database.
@@ -45,7 +52,7 @@ def init(
     if graph.endswith(".toml"):
         raise BadConfig(f"{graph}: is a configuration; init takes a graph file")
     cron = _cron(at, timezone)
-    config = options.config(graph, Path("out"))
+    config = options.config(graph, Path("out"), more=more)
     seen = look(config.graph)
     name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
     output = config.output if options.out else to.absolute() / "out" / name
@@ -88,7 +95,8 @@ def _show(file: str, seen: "Seen") -> None:
     graph, columns, sample = seen.graph, seen.graph.columns, seen.sample
     by_rows = "as the rows say" if columns.have_directions else "as stated"
     said = by_rows if seen.stated else "by default for this format; `directed = false` reads each line in both directions"
-    rows = {
+    rows = {"files": f"{seen.files:,}; the first one is shown"} if seen.files > 1 else {}
+    rows |= {
         "format": f"{seen.format}{', compressed' if seen.compressed else ''}{f', {size(seen.bytes)}' if seen.bytes else ''}",
         "direction": f"{'directed' if seen.directed else 'undirected'} ({said})",
     }

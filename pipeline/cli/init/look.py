@@ -1,7 +1,8 @@
-"""Look at the beginning of a graph file: its format, its columns, its direction and its first edge."""
+"""Look at the beginning of a graph file, or of the first of several: format, columns, direction and first edge."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -13,11 +14,14 @@ from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
+from pipeline.ingest.feed import Feed, find
+from pipeline.ingest.feed.joining import opened_feed
+from pipeline.ingest.feed.partitions import keys_of
 from pipeline.ingest.formats.detect import OfAnotherForm, binary_format, detect
 from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
-from pipeline.ingest.source import locate, stored
+from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import as_utf8
 
 
@@ -33,21 +37,25 @@ class Seen:
     stated: bool  # whether the configuration or the file states the direction
     named: bool  # whether the ids are strings
     placed: bool  # whether the file or the configuration has coordinates
-    bytes: int | None  # of a file on this machine
+    bytes: int | None  # of the files, if they are known before they are read
     compressed: bool
     reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by their roles
+    files: int  # of the source
+    keys: list[str]  # of the first file's partition
     notes: tuple[str, ...] = ()  # what was found and not used, and why
 
     @property
     def unused(self) -> dict[str, str]:
         """The columns that are not read, each with what it holds."""
         used = {str(name) for name in self.graph.columns.model_dump().values()}
-        return {name: kind for name, kind in (self.sample.kinds if self.sample else {}).items() if name not in used}
+        kinds = (self.sample.kinds if self.sample else {}) | dict.fromkeys(self.keys, "a partition's key")
+        return {name: kind for name, kind in kinds.items() if name not in used}
 
 
 def look(graph: GraphConfig) -> Seen:
     """Read the first edges of a graph's source. Keys that `graph` states are not guessed. Raises BadInput for another file."""
-    source = locate(graph.source)
+    whole = find(graph.source)
+    source, feed = (whole.parts[0].source, whole) if isinstance(whole, Feed) else (whole, None)
     with stored(source) as content:
         compressed = not is_plain(content)
         text, graph, notes = _text(source.url, chunks(content, graph.limits), graph)
@@ -66,15 +74,18 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
-    edges, first = in_the_right_way(graph, source.url, _first)
+    edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
     if edges.rejects and (bad := edges.rejects.rows):
-        how = f"{edges.rejects.word} {bad[0].line}: {bad[0].reason}; [reject] limit leaves such rows out"
+        how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
-    size = source.local.stat().st_size if source.local else None
     placed = bool(edges.coordinates or graph.coordinates)
-    return Seen(graph, name, sample, first, directed, stated, edges.named, placed, size, compressed, reasons, notes)
+    keys = [*keys_of(source.url)] if feed and graph.partitions else []
+    return Seen(
+        graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
+        len(feed.parts) if feed else 1, keys, notes,
+    )  # fmt: skip
 
 
 def _text(file: str, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:
@@ -110,9 +121,9 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
+def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
     """The edge list, and its first row."""
-    with opened(locate(graph.source), graph, weight) as read:
+    with opened_feed(source, graph, weight) if isinstance(source, Feed) else opened(source, graph, weight) as read:
         edges = read.edges
         if edges.rejects:
             edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others

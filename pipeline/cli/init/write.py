@@ -63,8 +63,10 @@ def _toml(value: Any) -> str:
     return str(tomlkit.item(list(value) if isinstance(value, tuple) else value).as_string())
 
 
-def _relative_to(path: str | Path, folder: Path) -> str:
-    """A path relative to the folder of the file that contains it; a URL as it is."""
+def _relative_to(path: Any, folder: Path) -> str | list[str]:
+    """A path, or each of several, relative to the folder of the file that contains it; a URL as it is."""
+    if isinstance(path, tuple):
+        return [str(_relative_to(one, folder)) for one in path]
     return str(path) if "://" in str(path) else os.path.relpath(Path(path).absolute(), folder)
 
 

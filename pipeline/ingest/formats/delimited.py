@@ -1,5 +1,6 @@
 """CSV and TSV. Columns are found by the names in the header line or, without one, by number; other columns are ignored."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -55,10 +56,12 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
 
 def _has_names(text: Text, positions: Mapping[str, int], delimiter: str, form: NumberForm) -> bool:
     """Whether an id in the first row of data is a text that is not even another form of an integer."""
-    lines = (line.strip(b"\r") for line in islice(text.head.split(b"\n"), text.line, None))
+    lines = (line.strip(b"\r\n") for line in islice(io.BytesIO(text.head), text.line, None))
     fields = split_quoted(next(filter(None, lines), b""), delimiter)
     ids = (
-        fields[positions[end]].strip(b" \t").decode(errors="replace") for end in ("src", "dst") if positions[end] < len(fields)
+        fields[positions[end]].strip(b" \t").decode(errors="replace")
+        for end in ("src", "dst")
+        if positions.get(end, len(fields)) < len(fields)
     )
     return any(not (is_integer_id(id) or other_form_of(id) or decimal_form_of(id)) for id in ids if not form.is_null(id))
 
@@ -85,10 +88,10 @@ def _names(line: bytes, delimiter: str) -> list[str]:
 
 
 def _matches(head: Head, delimiter: str) -> bool:
-    wanted = {head.columns.src or "src", head.columns.dst or "dst"}
+    wanted = {head.columns.src or "src", head.columns.dst or "dst"} - head.columns.partition.keys()
     return bool(head.lines) and wanted <= set(_names(head.lines[0], delimiter))
 
 
 _OPTIONS = frozenset({"columns", "header", "delimiter", "ids", "encoding", "decimal", "thousands", "null"})
-CSV = TextFormat(partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS)
-TSV = TextFormat(partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS)
+CSV = TextFormat(partial(read, delimiter=","), ("csv",), partial(_matches, delimiter=","), _OPTIONS, in_parts=True)
+TSV = TextFormat(partial(read, delimiter="\t"), ("tsv",), partial(_matches, delimiter="\t"), _OPTIONS, in_parts=True)

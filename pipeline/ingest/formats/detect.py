@@ -1,6 +1,7 @@
 """Which format a file has: its content decides, and its name only if the content does not."""
 
 import codecs
+import io
 import re
 from collections.abc import Iterator
 from itertools import islice
@@ -67,7 +68,7 @@ def binary_format(head: bytes) -> str | None:
 
 def _filled(head: bytes) -> Iterator[tuple[int, bytes]]:
     """The numbers of the lines that are not blank, from 1, and the lines, stripped."""
-    return ((number, filled) for number, line in enumerate(head.split(b"\n"), 1) if (filled := line.strip()))
+    return ((number, filled) for number, line in enumerate(io.BytesIO(head), 1) if (filled := line.strip()))
 
 
 def _by_content(head: Head) -> str | None:

@@ -44,7 +44,7 @@ def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
 
 
 FORMAT = TextFormat(read, ("gr",), first_line(rb"p\s+sp\b"))
-ARCS = TextFormat(read_arcs)  # only on request: a `.gr` file that lost its header must not pass
+ARCS = TextFormat(read_arcs, in_parts=True)  # only on request: a `.gr` file that lost its header must not pass
 
 
 def coordinates(text: Text, limit: int) -> tuple[int, Iterator[pa.Table]]:

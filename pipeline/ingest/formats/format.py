@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -29,20 +29,24 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """`names` in the file of `src`, `dst` and, if they are read, `weight`, `oneway`, `reverse_weight`; `ignored`: the others."""
+    """`names` in the file of `src`, `dst` and, if they are read, `weight`, `oneway`, `reverse_weight`; `ignored`: the others.
+
+    `constants` are those of these that the file's partition states instead: a key for each, and its value.
+    """
 
     names: Mapping[str, str]
     ignored: Sequence[str]
+    constants: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def weighted(self) -> bool:
-        """Whether there are weights."""
+        """Whether the file has weights."""
         return "weight" in self.names
 
     @property
     def have_directions(self) -> bool:
         """Whether a row is the arcs that its values say."""
-        return not self.names.keys().isdisjoint(("oneway", "reverse_weight"))
+        return not {*self.names, *self.constants}.isdisjoint(("oneway", "reverse_weight"))
 
 
 @dataclass(frozen=True)
@@ -73,8 +77,11 @@ class EdgeList:
 
 
 def as_arcs(edges: EdgeList) -> EdgeList:
-    """The same edges as directed arcs, if the columns of their rows say in which directions they are open."""
-    if not (edges.columns and edges.columns.have_directions):
+    """The same edges as directed arcs, if the columns of their rows say in which directions they are open.
+
+    If a partition states a column, the tables lack it; `pipeline.ingest.feed.partitions.completed` adds it first.
+    """
+    if not edges.columns or edges.columns.constants or not edges.columns.have_directions:
         return edges
     seen = Directions()
     arcs = replace(edges, tables=arcs_of(edges.tables, seen), rows=None, largest={}, rereadable=False)
@@ -127,6 +134,7 @@ class TextFormat:
     # Of "columns", "header", "delimiter", "ids", "encoding", "decimal", "thousands" and "null" of a graph's configuration, those
     # that apply.
     options: frozenset[str] = frozenset()
+    in_parts: bool = False  # whether a graph may be in several files: none has a header that declares its vertices
 
 
 @dataclass(frozen=True)
@@ -139,6 +147,7 @@ class FileFormat:
     suffixes: tuple[str, ...]  # without the dot
     matches: Callable[[bytes], bool]  # whether a file whose first HEAD bytes, or more, are these has the format
     options: frozenset[str] = frozenset()  # as of a TextFormat
+    in_parts: bool = False  # as of a TextFormat
 
 
 def choose(file: str, present: Sequence[str], columns: Columns, line: int | None = None, numbered: bool = False) -> ReadColumns:
@@ -151,11 +160,19 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
     Raises:
         BadInput: A column is missing, or its name occurs twice.
     """
-    names = {}
+    names, constants = dict[str, str](), dict[str, tuple[str, str]]()
     for role, default in _DEFAULTS.items():
         stated = getattr(columns, role)
         name = default[numbered] if stated is None else stated
-        if name is None or name is False or (role == "weight" and stated is None and name not in present):
+        if name is None or name is False:
+            continue
+        if role == "weight" and stated is None and name not in (*present, *columns.partition):
+            continue
+        if name in columns.partition:
+            if name in present:
+                both = f"a column {name!r}, and its partition states {name}={columns.partition[name]}"
+                raise BadInput(file, f"has {both}; partitions = false below [graph] reads the column", line)
+            constants[role] = name, columns.partition[name]
             continue
         if present.count(name) > 1:
             raise BadInput(file, f"{present.count(name)} columns are named {name!r}", line)
@@ -166,11 +183,20 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
                 how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
             raise BadInput(file, f"no column {name!r} among {existing}{how}", line)
         names[role] = name
+    if {"src", "dst"} <= constants.keys():
+        raise BadInput(file, "its partition states both src and dst; one of them must be a column", line)
+    _require_both_weights(file, names, constants, line)
+    others = [name for name in (*present, *columns.partition) if name not in names.values()]
+    return ReadColumns(names, [name for name in others if name not in dict(constants.values())], constants)
+
+
+def _require_both_weights(file: str, names: Container[str], constants: Container[str], line: int | None) -> None:
+    """Raise BadInput if `reverse_weight` is read, but not as a column beside one of `weight`."""
+    if "reverse_weight" in constants or ("reverse_weight" in names and "weight" in constants):
+        raise BadInput(file, "its partition states weight or reverse_weight; with reverse_weight, both must be columns", line)
     if "reverse_weight" in names and "weight" not in names:
-        raise BadInput(
-            file, "graph.columns.reverse_weight is given, but no column of weights; name it in graph.columns.weight", line
-        )
-    return ReadColumns(names, [name for name in present if name not in names.values()])
+        reason = "graph.columns.reverse_weight is given, but no column of weights; name it in graph.columns.weight"
+        raise BadInput(file, reason, line)
 
 
 def check_count(file: str, count: int, limits: Limits, line: int | None = None) -> None:

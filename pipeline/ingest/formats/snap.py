@@ -97,7 +97,7 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     """The edges behind the comments, in at most so many columns."""
     first = (text.peek_line() or b"").split()[:columns]
     names = [str(number) for number in range(1, (max(len(first), 2) if first else columns) + 1)]
-    configured, line = graph.columns, text.line + 1
+    configured, line = graph.columns.in_partition({}), text.line + 1
     if configured.have_directions:
         raise BadInput(text.file, "graph.columns.oneway and reverse_weight apply to CSV, TSV and Parquet files only")
     if stated.weighted and configured.weight is None and "3" in names:
@@ -156,5 +156,5 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
 
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")
 _OPTIONS = frozenset({"columns", "header", "ids", "encoding"})
-FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS)
-KONECT = TextFormat(read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS)
+FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS, in_parts=True)
+KONECT = TextFormat(read_konect, matches=first_line(rb"%(?!%MatrixMarket)"), options=_OPTIONS, in_parts=True)

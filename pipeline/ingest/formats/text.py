@@ -30,6 +30,10 @@ T = TypeVar("T")
 Tidied = tuple[bytes, npt.NDArray[np.int64]]  # the lines that are kept, and the number of each within the block, from 0
 
 
+class Empty(BadInput):
+    """A file without content."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Whole lines of a file, each with its newline; the first has number `line`, from 1."""
@@ -67,7 +71,7 @@ class Text:
         content = b"".join(parts)
         self.head = content[: limits.header]
         if not self.head.strip():
-            raise BadInput(file, "is empty" if len(content) <= limits.header else self._too_long())
+            raise Empty(file, "is empty") if len(content) <= limits.header else BadInput(file, self._too_long())
 
     def peek_line(self, delimiter: str = "") -> bytes | None:
         """Return the next line of the header, without blanks at its ends that are not the delimiter; None at the end."""

@@ -96,6 +96,12 @@ class Directions:
         self.reverse += counts[REVERSE]
         self.both += counts[BOTH]
 
+    def take(self, others: "Directions") -> None:
+        """Move the counts of one file of several here."""
+        for name, rows in vars(others).items():
+            setattr(self, name, getattr(self, name) + rows)
+            setattr(others, name, 0)
+
 
 def warn_of_one_way(file: str, rows: Directions) -> None:
     """Say so if each row is open in one direction only, as where T and F were written for true and false."""

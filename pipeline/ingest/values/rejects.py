@@ -1,7 +1,7 @@
 """Rows of a source that are refused one by one, where a run allows some; otherwise the first bad row refuses the source."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,6 +25,7 @@ class Rejected:
     reason: str
     column: str = ""  # `src`, `dst`, ..., if one of them is at fault
     value: str = ""
+    file: str = ""  # of a source of several files, where it is
 
 
 @dataclass
@@ -50,6 +51,16 @@ class Rejects:
         if len(self.rows) > MOST_REJECTED:
             raise BadInput(file, f"more than {MOST_REJECTED:,} rows are refused{self._first()}")
 
+    def take(self, file: str, others: "Rejects") -> None:
+        """Move the refused rows of one file of several here. Raises BadInput as `add`."""
+        rows, read = others.rows, others.read
+        others.rows, others.read = [], 0
+        self.add(file, [replace(row, file=file) for row in rows], read)
+
+    def place(self, row: Rejected) -> str:
+        """Where a refused row is, in words."""
+        return f"{self.word} {row.line}{f' of {row.file}' if row.file else ''}"
+
     def check(self, file: str) -> None:
         """Raise BadInput if more rows were refused than the limit allows."""
         allowed = self.limit if self.limit >= 1 else self.limit * self.read
@@ -60,7 +71,7 @@ class Rejects:
     def write(self, folder: Path, file: str, names: Mapping[str, str]) -> None:
         """Write table `rejected`; `names` are those of the columns in the file, by what they are for."""
         columns = {
-            "file": [quoted(file)] * len(self.rows),
+            "file": [quoted(row.file or file) for row in self.rows],
             "line": [row.line for row in self.rows],
             "column": [names.get(row.column, row.column) or None for row in self.rows],
             "value": [row.value for row in self.rows],
@@ -70,7 +81,7 @@ class Rejects:
         tables.write_rows(folder / REJECTED, table.schema, tables.keys(TABLE), table.to_batches())
 
     def _first(self) -> str:
-        return "; the first: " + "; ".join(f"{self.word} {row.line}: {row.reason}" for row in self.rows[:_FIRST])
+        return "; the first: " + "; ".join(f"{self.place(row)}: {row.reason}" for row in self.rows[:_FIRST])
 
 
 def shortened(value: bytes) -> str:

@@ -23,6 +23,8 @@ def require_columns(edges: Folder, expect: ExpectConfig, target: Target) -> None
                 f"among {', '.join(map(repr, present))[:200]}{did_you_mean(name, present)}" if present else f"in {facts.format}"
             )
             raise _refused("columns", f"{facts.source.path} has no column {name!r} {among}", target)
+        if facts.source.files and (lacking := facts.source.files.partly.get(name)):
+            raise _refused("columns", f"{lacking} has no column {name!r}, which other files have", target)
 
 
 def require_graph(graph: Folder, expect: ExpectConfig, target: Target) -> None:

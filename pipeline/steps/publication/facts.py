@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.steps.sources import out_degree
-from pipeline.store.facts import EdgeFacts, GraphFacts, SourceFacts, facts_of_answer
+from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
 from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.vertices import ids_of
@@ -26,6 +27,7 @@ from pipeline.tables.definitions import TABLES
 from pipeline.tables.points import NODES
 
 LIBRARIES = ("graphmill", "numpy", "scipy", "numba", "pyarrow")
+LISTED = 100  # files of a source that the manifest of a run names; that of step `edges` names all
 COMPUTING_OR_DRAWING = ("numpy", "scipy", "numba", "pyarrow", "matplotlib")
 
 
@@ -123,7 +125,7 @@ def input_of(
     sources = next((named for answer in answers if (named := facts_of_answer(answer).sources) is not None), None)
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
-    summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}
+    summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
     optional: dict[str, Any] = {
         name: fact for name, fact in (("directions", read.directions), ("rejected", read.rejected)) if fact
     }
@@ -144,6 +146,13 @@ def input_of(
         default_source=reason,
         **optional,
     )
+
+
+def _with_sum(file: SourceFacts, sha256: Mapping[str, str]) -> SourceFacts:
+    """A file with its SHA-256; of several files, which have none, the first ones."""
+    if file.files:
+        return file.model_copy(update={"files": file.files.model_copy(update={"listed": file.files.listed[:LISTED]})})
+    return file.model_copy(update={"sha256": sha256.get(file.blake3)})
 
 
 def _node_rows(edges: Folder, graph: Folder) -> dict[str, int]:

@@ -3,41 +3,14 @@
 A field without a value is null. A field whose comment is `absent` is not in the manifest if it does not apply.
 """
 
-from typing import Any, Self
+from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from pipeline.errors import Damaged
+from pipeline.store.facts.base import Facts
+from pipeline.store.facts.sources import SourceFacts
 from pipeline.store.manifest import Folder
-
-
-class Facts(BaseModel):
-    """Base class: frozen, with exactly the fields of the manifest's JSON, of exactly their types."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
-
-    @classmethod
-    def of(cls, folder: Folder) -> Self:
-        """Read the facts of a folder. Raises Damaged if a field is missing, unknown or of another type."""
-        try:
-            facts: Self = folder.validated.get(cls) or folder.validated.setdefault(cls, cls.model_validate(folder.facts))
-            return facts
-        except ValidationError as error:
-            field = ".".join(map(str, (first := error.errors()[0])["loc"]))
-            raise Damaged(f"{folder.path}: its manifest's fact {field!r} is invalid: {first['msg']}") from None
-
-    def stored(self) -> dict[str, Any]:
-        """The JSON of the manifest: only fields that were given a value or null."""
-        return self.model_dump(by_alias=True, exclude_unset=True)
-
-
-class SourceFacts(Facts):
-    """A file that was read: its absolute path or URL, and the size and the digests of its bytes as stored (compressed)."""
-
-    path: str
-    bytes: int
-    blake3: str
-    sha256: str | None = None  # absent in a step: a run waits for it at the end
 
 
 class CoordinateFacts(Facts):
@@ -49,7 +22,7 @@ class CoordinateFacts(Facts):
 
 
 class ReferenceFacts(Facts):
-    """The Parquet file that has the rows of an edge list: its absolute path, and its columns' names by those of the edge list."""
+    """What has the rows of an edge list: the absolute path of a Parquet file, or of a source of several; its columns' names."""
 
     path: str
     columns: dict[str, str]
@@ -101,6 +74,15 @@ class EdgeFacts(Facts):
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
+
+    @property
+    def referred(self) -> dict[Path, str]:
+        """The Parquet files that have the rows instead of the folder of the edge list, in order, each with its digest."""
+        if self.refers_to is None:
+            return {}
+        if self.source.files is None:
+            return {Path(self.refers_to.path): self.source.blake3}
+        return {Path(file.path): file.blake3 for file in self.source.files.listed}
 
 
 class ArrayLengths(Facts):

@@ -1,6 +1,7 @@
 """The facts of change tables."""
 
-from pipeline.store.facts import CheckFacts, Facts
+from pipeline.store.facts import CheckFacts
+from pipeline.store.facts.base import Facts
 
 
 class ChangedFacts(Facts):

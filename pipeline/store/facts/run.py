@@ -3,18 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import (
-    CheckFacts,
-    DirectionCounts,
-    Facts,
-    GraphFacts,
-    PathFacts,
-    ProofFacts,
-    QueryFacts,
-    RejectFacts,
-    SourceFacts,
-)
+from pipeline.store.facts import CheckFacts, DirectionCounts, GraphFacts, PathFacts, ProofFacts, QueryFacts, RejectFacts
+from pipeline.store.facts.base import Facts
 from pipeline.store.facts.changes import ChangesFacts
+from pipeline.store.facts.sources import SourceFacts
 
 
 class TableFacts(Facts):

@@ -11,14 +11,18 @@ import pandas
 import polars
 import pytest
 
+import pipeline.ingest
 from pipeline.changes.arrivals import arrived
 from pipeline.cli.command import app
+from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
-from pipeline.errors import BadConfig
+from pipeline.errors import BadConfig, Changed
+from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.publication import remote, retention
 from pipeline.steps.publication.remote import latest, open_store, require_store, upload
 from pipeline.store import manifest
+from tests.edge_lists import rows_of_edges
 
 SECRET = "s3cr3t-k3y"
 EDGES = b"src,dst,weight\n1,2,5\n2,3,1\n"
@@ -55,6 +59,45 @@ def configured(bucket, stages=("bfs",), **more):
     return run_config(
         "test", graph={"source": f"{bucket}/in/roads.csv"}, stages=list(stages), output=f"{bucket}/out", backend="cpu", **more
     )
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("entry", ["feed", "feed/", "feed/*/*", "feed/day=*", ["feed/day=1/x", "feed/day=0/x"]])
+def test_a_source_may_be_a_prefix_a_pattern_or_a_list(kind, entry, bucket, tmp_path):
+    storage = fsspec.filesystem("s3")
+    for day in (0, 1):
+        frame = pandas.DataFrame({"dst": [day + 2], "note": ["x"], "src": [day + 1]})
+        content = frame.to_csv(index=False).encode() if kind == "csv" else frame.to_parquet(index=False)
+        storage.pipe_file(f"{bucket}/feed/day={day}/x", content)
+    for name in ("_SUCCESS", "day=0/_temporary/y", "day=1/empty"):
+        storage.pipe_file(f"{bucket}/feed/{name}", b"" if name == "day=1/empty" else b"y")
+    several = isinstance(entry, list)
+    graph = GraphConfig(source=[f"{bucket}/{one}" for one in entry] if several else f"{bucket}/{entry}")
+    folder = ingest(graph, tmp_path)
+    assert rows_of_edges(folder).to_pydict() == {"src": [2, 1] if several else [1, 2], "dst": [3, 2] if several else [2, 3]}
+    assert folder.facts["source"]["files"]["count"] == 2
+    assert "day" in folder.facts["ignored_columns"]
+    assert ingest(graph, tmp_path).reused
+    storage.pipe_file(f"{bucket}/feed/day=0/x", storage.cat_file(f"{bucket}/feed/day=1/x"))
+    assert not ingest(graph, tmp_path).reused
+    assert [path.name for path in sorted(folder.path.iterdir())] == ["_manifest.json", "part-00000.parquet"]
+
+
+@pytest.mark.parametrize("way", ["added", "removed", "changed"])
+def test_objects_that_come_go_or_change_are_named(way, bucket, tmp_path, monkeypatch):
+    storage, name = fsspec.filesystem("s3"), f"{bucket}/feed/{9 if way == 'added' else 1}.csv"
+    for number in (0, 1):
+        storage.pipe_file(f"{bucket}/feed/{number}.csv", EDGES)
+
+    def then(*arguments, store=pipeline.ingest.store):
+        result = store(*arguments)
+        storage.rm_file(name) if way == "removed" else storage.pipe_file(name, EDGES + b"7,8,9\n")
+        return result
+
+    monkeypatch.setattr(pipeline.ingest, "store", then)
+    with pytest.raises(Changed) as caught:
+        ingest(GraphConfig(source=f"{bucket}/feed"), tmp_path)
+    assert caught.value.file == name
 
 
 @pytest.fixture

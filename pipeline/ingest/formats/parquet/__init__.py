@@ -162,4 +162,4 @@ def _matches(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-FORMAT = FileFormat(read, ("parquet",), _matches, frozenset({"columns", "ids"}))
+FORMAT = FileFormat(read, ("parquet",), _matches, frozenset({"columns", "ids"}), in_parts=True)

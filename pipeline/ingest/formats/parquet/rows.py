@@ -61,8 +61,9 @@ class EdgeColumns:
 def edge_columns(file: str, schema: pa.Schema, columns: ReadColumns, graph: GraphConfig) -> EdgeColumns:
     """How the chosen columns of a file are read. Raises BadInput for a column of another type."""
     names = columns.names
-    ids = id_type(file, [schema.field(names[end]) for end in ("src", "dst")], graph.ids)
-    convert: dict[str, Convert] = {end: partial(_checked, file, name=names[end], kind=ids) for end in ("src", "dst")}
+    ends = [end for end in ("src", "dst") if end in names]  # both, unless the partition states one
+    ids = id_type(file, [schema.field(names[end]) for end in ends], graph.ids)
+    convert: dict[str, Convert] = {end: partial(_checked, file, name=names[end], kind=ids) for end in ends}
     signed = "reverse_weight" in names  # a negative weight closes a direction
     weights = [name for name in ("weight", "reverse_weight") if name in names]
     weight = _common([weight_type(file, schema.field(names[name]), nulls=name != "weight") for name in weights])
@@ -94,7 +95,7 @@ def id_type(file: str, ends: Sequence[pa.Field], ids: str) -> pa.DataType:
     if ids != "string" and len(set(texts)) > 1:
         kinds = " and ".join(f"{field.name!r} is {field.type}" for field in ends)
         raise BadInput(file, f'column {kinds}; ids = "string" below [graph] reads both as strings')
-    return NAME if ids == "string" or texts[0] else pa.int64()
+    return NAME if ids == "string" or any(texts) else pa.int64()
 
 
 def weight_type(file: str, field: pa.Field, nulls: bool = False) -> pa.DataType:

@@ -1,0 +1,35 @@
+"""The facts of files that were read."""
+
+from pipeline.store.facts.base import Facts
+
+
+class FileFacts(Facts):
+    """A file of several: its name as `FilesFacts` counts it in the digest, as `SourceFacts`, and the edges that are in it."""
+
+    name: str
+    path: str
+    bytes: int
+    blake3: str
+    edges: int
+
+
+class FilesFacts(Facts):
+    """The files of a source of several: their number, how many beside them were ignored, and the files in order."""
+
+    count: int
+    ignored: int
+    partly: dict[str, str]  # columns that are in some files only, each with the first file that lacks it
+    listed: list[FileFacts]  # all of them in a step; in a run those that `pipeline.steps.publication.facts` shows
+
+
+class SourceFacts(Facts):
+    """A file that was read: its absolute path or URL, and the size and the digests of its bytes as stored (compressed).
+
+    Of several files `path` is what names them, `bytes` their sum, and `blake3` the digest of `pipeline.ingest.feed.merkle`.
+    """
+
+    path: str
+    bytes: int
+    blake3: str
+    sha256: str | None = None  # absent in a step: a run waits for it at the end
+    files: FilesFacts | None = None  # absent of one file
