@@ -31,6 +31,7 @@ def everything(tmp_path_factory):
     (folder / "streets.csv").write_text("src,dst,weight\n" + "".join(arcs))
     rows = (f"{name(v)},{v % SIDE / 100},{v // SIDE / 100},{v}\n" for v in range(SIDE * SIDE))
     (folder / "nodes.csv").write_text("vertex,x,y,people\n" + "".join(rows))
+    (folder / "places.csv").write_text("id,name,vertex\nA,Anna,n0-0\nB,,n0-0\nC,Cora,n3-2\n")
     (folder / "some.txt").write_text("".join(f"{name(vertex)}\n" for vertex in (0, 7, 20)))
     pairs = {end: [name(vertex) for vertex in ends] for end, ends in (("src", (0, 3, 35)), ("dst", (35, 8, 0)))}
     pq.write_table(pa.table(pairs), folder / "pairs.parquet")
@@ -38,7 +39,11 @@ def everything(tmp_path_factory):
     some, pairs_file = str(folder / "some.txt"), str(folder / "pairs.parquet")
     asked = {
         "sources": [name(0), name(7)], "stages": STAGES, "named": True, "queries": {"pairs": pairs_file, "witness": True},
-        "max_flow": {"pairs": pairs_file}, "nearest": {"facilities": some, "count": 2}, "closeness": {}, "flows": {},
-        "isochrones": {"thresholds": [5, 12], "sums": ["people"], "sources": some, "vertices": True, "polygons": True},
+        "max_flow": {"pairs": pairs_file},
+        "nearest": {"facilities": str(folder / "places.csv"), "count": 2}, "closeness": {}, "flows": {},
+        "isochrones": {
+            "thresholds": [5, 12], "sums": ["people"], "supply": "people", "demand": "people", "direction": "to",
+            "sources": some, "vertices": True, "polygons": True,
+        },
     }  # fmt: skip
     return run(run_config("test", graph=graph, output=folder / "out", **asked)).path

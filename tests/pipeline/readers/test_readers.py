@@ -14,8 +14,8 @@ from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import read
 from pipeline.tables.definitions import TABLES
 
-BY_COMMANDS = {product.tables[0].name for product in PRODUCTS.values() if not product.configuration} - {"sssp"}
-PUBLISHED = sorted(TABLES.keys() - BY_COMMANDS)
+BY_COMMANDS = {table.name for product in PRODUCTS.values() if not product.configuration for table in product.tables} - {"sssp"}
+PUBLISHED = sorted(TABLES.keys() - BY_COMMANDS - {"rejected", "nearest_zones"})  # which have no vertices
 
 
 def rows_of(records):
