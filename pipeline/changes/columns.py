@@ -9,7 +9,7 @@ ROLES = ("op", "src", "dst", "weight")
 
 
 def columns_of(file: str, present: Sequence[str], graph: GraphConfig) -> dict[str, str]:
-    """The name of each column that is read, by what it is for; the weight may lack.
+    """The name of each column that is read, by what it is for; the weight may lack, and with `speed` it is a length.
 
     Raises BadInput for a column that is not there, or that is there by both names.
     """
@@ -37,4 +37,16 @@ def columns_of(file: str, present: Sequence[str], graph: GraphConfig) -> dict[st
         if name and name in present:
             way = "a row of changes is one arc, from src to dst; write a row for each direction, and leave this column out"
             raise BadInput(file, f"column {name!r} says in which directions a row of the source is open, but {way}")
-    return names
+    return names | _speeds(file, present, names.get("weight"), graph)
+
+
+def _speeds(file: str, present: Sequence[str], weight: str | None, graph: GraphConfig) -> dict[str, str]:
+    """The column of speeds, if weights are travel times; with it the weight is a length, without it milliseconds."""
+    speed, length = graph.columns.speed, graph.columns.weight or "weight"
+    if not speed or (speed not in present and weight != length):
+        return {}
+    if speed not in present:
+        raise BadInput(file, f"column {length!r} has lengths in the source, and there is no column {speed!r} of speeds beside it")
+    if present.count(speed) > 1 or weight != length:
+        raise BadInput(file, f"column {speed!r} has speeds, which need one column {length!r} of lengths, as in the source")
+    return {"speed": speed}

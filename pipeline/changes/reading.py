@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.changes.columns import ROLES, columns_of
+from pipeline.changes.travel_times import times_of_changes
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
@@ -91,13 +92,14 @@ def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight:
         content.check(digest, None)
     if len(table) > limits.edges:
         raise BadInput(url, f"holds {len(table)} rows, the limit is {limits.edges} (graph.limits.edges)")
-    return _listed(table, url, line, weight, NumberForm.of(graph))
+    return _listed(table, url, line, weight, graph)
 
 
 def _kinds(weight: str | None, named: bool) -> dict[str, pa.DataType]:
     """The types as which the columns of a text file are read; the weight of a deletion may be empty."""
     ids = pa.large_string() if named else pa.int64()
-    return {"op": pa.large_string(), "src": ids, "dst": ids} | ({"weight": pa.large_string()} if weight else {})
+    weights = dict.fromkeys(("weight", "speed"), pa.large_string()) if weight else {}
+    return {"op": pa.large_string(), "src": ids, "dst": ids} | weights
 
 
 def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: bool) -> pa.Table:
@@ -107,7 +109,7 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
         check_count(file, parquet.metadata.num_columns, limits)
         names = columns_of(file, schema.names, graph)
         if not weighted:
-            names.pop("weight", None)
+            names = {role: names[role] for role in ROLES[:3]}
         op, *ends = (schema.field(names[role]) for role in ROLES[:3])
         for end in ends:
             if ((ids := id_type(file, [end], graph.ids)) == NAME) != named:
@@ -117,6 +119,8 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
             raise BadInput(file, f"column 'op' is {op.type}, not string; write it as one")
         if "weight" in names and not pa.types.is_null(schema.field(names["weight"]).type):
             weight_type(file, schema.field(names["weight"]))
+        if "speed" in names and not _is_text_or_number(schema.field(names["speed"]).type):
+            raise BadInput(file, f"column {names['speed']!r} is {schema.field(names['speed']).type}, not texts or numbers")
         require_ratio(file, path.stat().st_size, _ROW_BYTES * parquet.metadata.num_rows, limits)
         table, kinds = read_columns(path, parquet, [*names.values()], limits), {"op": NAME, "src": ids, "dst": ids}
         return pa.table({
@@ -125,12 +129,16 @@ def _parquet(path: Path, file: str, graph: GraphConfig, weighted: bool, named: b
         })  # fmt: skip
 
 
+def _is_text_or_number(kind: pa.DataType) -> bool:
+    return bool(is_text(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind))
+
+
 def _text(text: Text, kinds: Mapping[str, pa.DataType], graph: GraphConfig) -> tuple[pa.Table, Line]:
     delimiter, form = graph.delimiter or delimiter_of(text.file), NumberForm.of(graph)
     present = header_names(text.file, text.header(delimiter=delimiter), delimiter, text.line)
     check_count(text.file, len(present), graph.limits, text.line)
     roles = {name: role for role, name in columns_of(text.file, present, graph).items() if role in kinds}
-    fields = {role: Field(role, kinds[role], optional=role == "weight") for role in roles.values()}
+    fields = {role: Field(role, kinds[role], optional=role in ("weight", "speed")) for role in roles.values()}
     fields |= {end: replace(fields[end], is_id=True, form=form) for end in ("src", "dst")}
     others = (fields[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(present, 1))
     rows = LineLayout(tuple(others), delimiter=delimiter)
@@ -151,15 +159,19 @@ def _text(text: Text, kinds: Mapping[str, pa.DataType], graph: GraphConfig) -> t
     return pa.concat_tables([empty, *(table for _, table in parts)]), line
 
 
-def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None, form: NumberForm) -> ChangeRows:
+def _listed(table: pa.Table, file: str, line: Line | None, weight: str | None, graph: GraphConfig) -> ChangeRows:
     ops, src, dst = (_whole(table[role]) for role in ROLES[:3])
     src, dst = (ids if is_text(ids.type) else ids.cast(pa.int64()) for ids in (src, dst))
     numbers = pc.index_in(ops, pa.array(OPERATIONS, ops.type))
     listed = ChangeRows(file, line, np.empty(0, np.uint8), src, dst, None)
     _require(listed, pc.is_valid(numbers), lambda row: f"op {ops[row].as_py()[:40]!r} is not one of {', '.join(OPERATIONS)}")
     operations = numbers.to_numpy().astype(np.uint8)
-    if weight and line and "weight" in table.column_names:
-        table = table.set_column(table.column_names.index("weight"), "weight", _plain(listed, table["weight"], operations, form))
+    if weight and "weight" in table.column_names and (line or "speed" in table.column_names):
+        if "speed" in table.column_names:
+            plain = times_of_changes(table, operations != DELETE, graph, line is not None, listed.bad)
+        else:
+            plain = _plain(listed, table["weight"], operations, NumberForm.of(graph))
+        table = table.set_column(table.column_names.index("weight"), "weight", plain)
     weights = _weights(listed, table, operations, pa.type_for_alias(weight)) if weight else None
     return replace(listed, ops=operations, weights=weights)
 

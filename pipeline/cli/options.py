@@ -84,6 +84,8 @@ class RunOptions:
             `--weight 3`.
         oneway: Column that says in which directions a row is open: yes, -1, no, FT, B, ...; `[graph.oneway]` states other values.
         reverse_weight: Column of the weights from `dst` to `src`; a negative or empty one closes that direction.
+        speed: Column of speeds. `weight` then has lengths, and each row weighs its travel time, in whole milliseconds;
+            `[graph.speed]` states the units, and the speed of rows without one.
         no_weight: Ignore weights, in any format: every arc weighs 1.
         no_header: The CSV or TSV file has no header line.
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.
@@ -136,6 +138,7 @@ class RunOptions:
     weight: str | None = None
     oneway: str | None = None
     reverse_weight: str | None = None
+    speed: str | None = None
     no_weight: Annotated[bool, Parameter(negative="")] = False
     no_header: Annotated[bool, Parameter(negative="")] = False
     delimiter: str | None = None
@@ -175,7 +178,7 @@ class RunOptions:
                 raise BadConfig(f"--{one} and --{other.replace('_', '-')} exclude each other")
         columns = _given({
             "src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight, "oneway": self.oneway,
-            "reverse_weight": self.reverse_weight,
+            "reverse_weight": self.reverse_weight, "speed": self.speed,
         })  # fmt: skip
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Format = str
 else:
     Format = Literal["auto", *FORMATS]
+SLOWEST, FASTEST = 0.01, 10_000.0  # a speed, in any unit
 LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
 
@@ -90,6 +91,9 @@ class Columns(Model):
     oneway: ColumnName | None = Field(default=None, examples=["oneway"])
     # The column of the weights from `dst` to `src`; a negative or absent one closes that direction.
     reverse_weight: ColumnName | None = Field(default=None, examples=["reverse_cost"])
+    # The column of speeds (CSV, TSV, Parquet). `weight` then has lengths, and the weight of a row is its travel time, in whole
+    # milliseconds, rounded half to even.
+    speed: ColumnName | None = Field(default=None, examples=["maxspeed"])
     _partition: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @property
@@ -115,8 +119,10 @@ class Columns(Model):
         """Refuse one column for two purposes, such as a weight that is an id."""
         if self.reverse_weight and self.weight is False:
             raise ValueError("reverse_weight needs weights, and `weight = false` ignores them; leave one of both out")
+        if self.speed and self.weight is False:
+            raise ValueError("speed needs lengths as weights, and `weight = false` ignores them; leave one of both out")
         names = [self.src or "src", self.dst or "dst", "weight" if self.weight is None else self.weight]
-        names += [name for name in (self.oneway, self.reverse_weight) if name]
+        names += [name for name in (self.oneway, self.reverse_weight, self.speed) if name]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"{', '.join(Columns.model_fields)} must be different columns; {name!r} is given twice")
@@ -152,6 +158,16 @@ class MeasureConfig(Model):
     def text(self) -> str | None:
         """Unit and name, if one is given: `seconds (travel time)`."""
         return (f"{self.unit} ({self.name})" if self.unit and self.name else self.unit or self.name) or None
+
+
+class SpeedConfig(Model):
+    """How the column `speed` and its lengths are read; the weight of a row is then its length over its speed, in milliseconds."""
+
+    # The speed, in `unit`, of rows that state none: the value is empty, or `none`, `walk`, `RO:urban`, ...; without it they are
+    # refused.
+    default: Annotated[Finite, Field(ge=SLOWEST, le=FASTEST)] | None = Field(default=None, examples=[50])
+    unit: Literal["km/h", "mph", "m/s"] = "km/h"  # of speeds that state none
+    length_unit: Literal["m", "km", "mi", "ft"] = "m"  # of the column `weight`, which has the lengths
 
 
 class NodeColumns(Model):
@@ -209,6 +225,7 @@ class GraphConfig(Model):
     # Whether folders named `KEY=VALUE` around the files of a source are partitions, so that a column KEY has VALUE in each row.
     partitions: Switch = True
     weight: MeasureConfig = MeasureConfig()  # name and unit of the weights
+    speed: SpeedConfig = SpeedConfig()
     limits: Limits = Limits()
 
     @field_validator("sha256", mode="before")
@@ -245,6 +262,13 @@ class GraphConfig(Model):
     def entries(self) -> tuple[str, ...]:
         """What the source names: files, folders and patterns."""
         return (self.source,) if isinstance(self.source, str) else self.source
+
+    @property
+    def measure(self) -> str | None:
+        """Unit and name of the weights, if they are known, as they are of travel times."""
+        if not self.columns.speed:
+            return self.weight.text
+        return MeasureConfig(name=self.weight.name or "travel time", unit="milliseconds").text
 
     @property
     def title(self) -> str:

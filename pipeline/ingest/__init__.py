@@ -29,6 +29,7 @@ from pipeline.ingest.numbering import collect, numbered
 from pipeline.ingest.opening import Opened, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.values.oneway import warn_of_one_way
+from pipeline.ingest.values.travel_times import facts_of_times
 from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
@@ -204,13 +205,15 @@ class _EdgeReader:
             source=source,
             text_bytes=read.text_bytes() if read.text_bytes else None,
         )
-        measure = graph.weight.text if edges.weight is not None else "arcs"
+        measure = graph.measure if edges.weight is not None else "arcs"
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
         if edges.directions:
             warn_of_one_way(self.source.url, edges.directions)
         directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
         optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
         optional |= {"rejected": rejected, "alone": edges.alone or None}
+        if edges.speeds:
+            optional["travel_times"] = facts_of_times(self.source.url, edges.speeds, graph)
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
     def _store(self, read: Opened, folder: Path | None) -> StoredEdges:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pipeline.config.model import LARGEST
 from pipeline.ingest.values.numbers import USUAL, NumberForm
 from pipeline.ingest.values.oneway import Meanings
+from pipeline.ingest.values.speeds import Lengths, Speeds
 from pipeline.texts import is_integer_id, other_form_of, shown, why_not_an_id, why_not_utf8
 
 NO_VALUE = "stands for no value (graph.null)"
@@ -55,7 +56,7 @@ class Field:
         may_be_text: Whether another form of an integer id raises OtherForm; otherwise it is an error.
         form: How numbers are written, and which texts are no value.
         nullable: Whether a number may be absent, and is then null.
-        meanings: Of the texts that the numbers stand for, if they are directions.
+        meanings: Of the texts, if they are directions, or lengths and speeds, which stay texts.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Field:
     may_be_text: bool = False
     form: NumberForm = USUAL
     nullable: bool = False
-    meanings: Meanings | None = None
+    meanings: Meanings | Speeds | Lengths | None = None
 
     @property
     def is_text(self) -> bool:
@@ -124,8 +125,8 @@ def beyond_int64(column: pa.ChunkedArray, field: Field) -> bool:
 
 
 def in_range(column: pa.ChunkedArray, field: Field) -> bool:
-    """Whether all values of a column are within the bounds of the field."""
-    if column.null_count == len(column):
+    """Whether all values of a column are within the bounds of the field; those with meanings are."""
+    if field.meanings or column.null_count == len(column):
         return True
     if field.is_text:
         return field.optional or bool(pc.min(pc.binary_length(column)).as_py() > 0)
@@ -153,10 +154,11 @@ def _why_no_text(value: bytes, field: Field) -> str | None:
 def _why_not(value: bytes, field: Field) -> str | None:
     """What is wrong with a direction or a number."""
     text = value.decode(errors="replace")
+    if field.meanings:
+        known = "" if field.form.is_null(text) else text
+        return field.meanings.why_unknown(value) if field.meanings.code(known) is None else None
     if field.form.is_null(text) and (field.nullable or text):
         return None if field.nullable else f"{field.name} {shown(value)} {NO_VALUE}"
-    if field.meanings:
-        return field.meanings.why_unknown(value) if field.meanings.code(text) is None else None
     if field.is_id or field.form.is_usual:
         return _why_no_number(value, value, field)
     if (plain := field.form.plain(text)) is None:

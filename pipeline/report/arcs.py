@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from pipeline.report.findings.stages import ReportedGraph
 from pipeline.report.results import FOLDER, MOST, Known, Result, Top
 from pipeline.report.wording import counted, in_unit, number
-from pipeline.store.facts import CheckedFacts
+from pipeline.store.facts.derived import CheckedFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 

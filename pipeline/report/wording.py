@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
-from pipeline.store.facts import DirectionCounts, PathFacts, QueryFacts, StateFacts
+from pipeline.store.facts import DirectionCounts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
 from pipeline.store.facts.run import InputFacts
 from pipeline.units import size
 
-_ROLES = "src", "dst", "weight", "oneway", "reverse_weight"  # of the columns of a source
+_ROLES = "src", "dst", "weight", "oneway", "reverse_weight", "speed"  # of the columns of a source
 _BRACKETS = set("()[]{}")
 
 
@@ -86,6 +86,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
+    if times := facts.travel_times:
+        said["Weights"] = f"{facts.weight}, in {facts.measure}, {_timed(times, columns)}"
     if facts.rejected:
         said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
     if facts.node_rows is not None:
@@ -106,6 +108,15 @@ def read_as(facts: InputFacts) -> dict[str, str]:
 def _opened(rows: DirectionCounts) -> str:
     counts = f"{rows.both:,} in both directions, {rows.forward:,} forward only, {rows.reverse:,} in reverse only"
     return f"directed, as the rows of the file say: {counts}, {rows.closed:,} closed"
+
+
+def _timed(times: TravelTimeFacts, columns: Mapping[str, str]) -> str:
+    quotient = f"column {columns['weight']!r} ({times.length_unit}) over {columns['speed']!r} ({times.speed_unit})"
+    absent = ""
+    if times.by_default:
+        rows = counted(times.rows, "row")
+        absent = f"; {times.by_default:,} of {rows} state no speed, and have {times.default:g} {times.speed_unit}"
+    return f"{quotient}, rounded {times.rounding}{absent}"
 
 
 def _handled(count: int, kept: bool, dropped: str) -> str:

@@ -12,7 +12,8 @@ from pyarrow import types
 
 from pipeline.cli.init.dates import are_moments, is_date, may_be_moments
 from pipeline.cli.init.forms import AS_USUAL, Written, may_be_either, written
-from pipeline.config.graph import Columns, GraphConfig
+from pipeline.cli.init.speeds import guessed_speeds
+from pipeline.config.graph import Columns, GraphConfig, SpeedConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.formats.parquet.types import is_text
@@ -37,7 +38,8 @@ _WEIGHT = (
 )
 _ONEWAY = "oneway one_way dir_travel"
 _REVERSE = "reverse_cost reverse_weight cost_reverse rcost"
-_SPEED = "maxspeed max_speed maxspeed_forward speed_limit speed"
+_SPEED = "speed_kph speed_kmh speed_mph maxspeed max_speed speed_limit speed"
+_LENGTH = "length_m length distance dist metres meters km"  # those of _WEIGHT that are lengths
 _ARCS = "reversed"  # of OSMnx, which writes a row for each direction beside column oneway
 _IDS = ("integer", "text")  # kinds that ids may have
 BY_NAME, BY_PLACE = "by its name", "as the first column left that may have ids"
@@ -55,6 +57,7 @@ class Sample:
     written: Written = AS_USUAL
     values: Mapping[str, frozenset[str]] = field(default_factory=dict)  # of columns with few different ones
     notes: tuple[str, ...] = ()  # what only the user knows
+    speeds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the values of columns that may be speeds, "" for none
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Guess:
 
     columns: Columns
     reasons: dict[str, str]  # by the roles src, dst, weight, oneway and reverse_weight
-    notes: tuple[str, ...] = ()  # what was found, and not used
+    notes: tuple[str, ...]  # what was found, and not used
+    speed: SpeedConfig  # how speeds and lengths are read
 
 
 def of_text(head: bytes, tab: bool) -> Sample:
@@ -86,6 +90,7 @@ def of_text(head: bytes, tab: bool) -> Sample:
     return Sample(
         names, {name: kinds.get(name, "text") for name in names}, header, None if tab or delimiter == "," else delimiter,
         moments, how, {name: frozenset(column) for name, column in columns.items() if len({*column}) <= _FEW}, tuple(notes),
+        {name: tuple(column) for name, column in columns.items() if _named(_SPEED, [name])},
     )  # fmt: skip
 
 
@@ -94,16 +99,22 @@ def of_parquet(path: Path, file: str) -> Sample:
     with reading(file), pq.ParquetFile(path, buffer_size=_BUFFER) as parquet:
         known = {field.name: field.type for field in parquet.schema_arrow}
         kinds, columns = {name: _kind_of_type(kind) for name, kind in known.items()}, dict[str, list[str]]()
+        usual = _named(_ONEWAY, known)
         looked_at = [
-            name for name, kind in kinds.items() if kind in _IDS or (kind == "number" and name == _named(_ONEWAY, known))
+            name
+            for name, kind in kinds.items()
+            if kind in _IDS or (kind == "number" and (name == usual or _named(_SPEED, [name])))
         ]
+        speeds: dict[str, tuple[str, ...]] = {}
         for batch in parquet.iter_batches(ROWS, columns=looked_at):
             columns = {name: [*_texts(batch[name])] for name in looked_at if batch[name].null_count < len(batch)}
+            named = [name for name in columns if _named(_SPEED, [name])]
+            speeds = {name: tuple("" if value is None else str(value) for value in batch[name].to_pylist()) for name in named}
             break
     kinds |= {name: _kind(name, column) for name, column in columns.items()}
     moments = frozenset(name for name in columns if kinds[name] == "integer" and _may_be_moments(columns[name]))
     values = {name: frozenset(column) for name, column in columns.items() if len({*column}) <= _FEW}
-    return Sample(list(known), kinds, moments=moments, values=values)
+    return Sample(list(known), kinds, moments=moments, values=values, speeds=speeds)
 
 
 def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
@@ -133,11 +144,16 @@ def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     columns = given.model_copy(update={"src": src, "dst": dst, "weight": weight})
     directions, notes = _directions(sample, graph.model_copy(update={"columns": columns}))
     reasons |= dict.fromkeys(directions, BY_NAME)
-    if weight and (speed := _named(_SPEED, sample.names)) and speed != weight:
-        notes.append(
-            f"{speed!r} is not read; for travel times add a column such as {weight} / {speed}, and name it with --weight"
-        )
-    return Guess(columns.model_copy(update=directions), reasons, (*sample.notes, *notes))
+    columns, how = columns.model_copy(update=directions), graph.speed
+    if weight and (speed := _named(_SPEED, sample.names)) and speed != weight and not given.speed:
+        if given.weight is not None or columns.reverse_weight or not _named(_LENGTH, [str(weight)]):
+            notes.append(f"{speed!r} is not read: for travel times name lengths with --weight, and --speed {speed}")
+        elif values := sample.speeds.get(speed):
+            likely = guessed_speeds(graph, str(weight), speed, values, sample.written.form)
+            how, notes = likely.how, [*notes, *likely.notes]
+            if likely.reason:
+                columns, reasons["speed"] = columns.model_copy(update={"speed": speed}), likely.reason
+    return Guess(columns, reasons, (*sample.notes, *notes), how)
 
 
 def _numbers(sample: Sample, *others: str) -> list[str]:

@@ -110,6 +110,8 @@ def _show(file: str, seen: "Seen") -> None:
         weight = f"{columns.weight}{why.get('weight', '')}"
         rows["weights"] = weight if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
         named = {"oneway": columns.oneway, "reverse_weight": columns.reverse_weight}
+        if columns.speed:
+            rows["speeds"] = f"{columns.speed}{why.get('speed', '')}"
         if columns.have_directions:
             rows["directions"] = ", ".join(f"{role} {name}{why.get(role, '')}" for role, name in named.items() if name)
         if sample.written.why:

@@ -66,7 +66,7 @@ def look(graph: GraphConfig) -> Seen:
             local = source.local if name == "parquet" else None
             sample = columns.of_parquet(local, source.url) if local else columns.of_text(text.head, name == "tsv")
             guess = columns.guess(source.url, sample, graph)
-            guessed, reasons = {"columns": guess.columns, "format": name}, guess.reasons
+            guessed, reasons = {"columns": guess.columns, "format": name, "speed": guess.speed}, guess.reasons
             read_with: dict[str, object] = {
                 "header": sample.header and graph.header,
                 "delimiter": graph.delimiter or sample.delimiter,

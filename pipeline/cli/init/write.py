@@ -36,7 +36,8 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
     for name, model in tables():
-        if name in SHOWN and (name != "graph.columns" or seen.format in TABLES):
+        shown = (*SHOWN, *(("graph.speed",) if config.graph.columns.speed else ()))
+        if name in shown and (name != "graph.columns" or seen.format in TABLES):
             part: Any = config
             for step in name.split(".") if name else ():
                 part = getattr(part, step)

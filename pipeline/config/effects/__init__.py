@@ -65,6 +65,14 @@ def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
     if not graph.columns.oneway:
         for name in set_keys(graph.oneway):
             yield f"graph.oneway.{name}", "no column has such values; name it in graph.columns.oneway, or leave the key out"
+    if not graph.columns.speed:
+        for name in set_keys(graph.speed):
+            yield f"graph.speed.{name}", "no column has speeds; name it in graph.columns.speed, or leave the key out"
+    elif graph.weight.unit:
+        yield "graph.weight.unit", "travel times, which graph.columns.speed asks for, are milliseconds; leave the key out"
+    elif graph.columns.reverse_weight:
+        reason = "graph.columns.speed makes the weights of both directions from lengths; leave one of both out"
+        yield "graph.columns.reverse_weight", reason
     if graph.columns.weight is False:
         for name in set_keys(graph.weight):
             yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"

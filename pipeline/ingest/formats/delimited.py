@@ -12,12 +12,13 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.model import LARGEST
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import STRINGS, Field, ends
-from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, as_arcs, check_count, choose
+from pipeline.ingest.formats.format import EdgeList, Head, TextFormat, as_arcs, check_count, choose, with_times
 from pipeline.ingest.formats.rows import LineLayout, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.values.numbers import NumberForm
 from pipeline.ingest.values.oneway import Meanings
 from pipeline.ingest.values.rejects import Rejects
+from pipeline.ingest.values.speeds import Lengths, Speeds
 from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, shown, why_not_utf8
 
 
@@ -48,10 +49,14 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     }
     if "oneway" in chosen.names:
         of_roles["oneway"] = Field("oneway", pa.int8(), form=form, nullable=True, meanings=Meanings.of(graph))
+    if "speed" in chosen.names:
+        of_roles["weight"] = Field("weight", pa.string(), form=form, meanings=Lengths(form))
+        of_roles["speed"] = Field("speed", pa.string(), form=form, meanings=Speeds.of(graph))
     fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(names))
     layout, rejects = LineLayout(tuple(fields), delimiter=delimiter), Rejects()
     edges = tables(text, layout, graph.limits.edges, rejects=rejects)
-    return as_arcs(EdgeList(edges, weight if chosen.weighted else None, columns=chosen, rejects=rejects, named=named))
+    read = EdgeList(edges, weight if chosen.weighted else None, columns=chosen, rejects=rejects, named=named)
+    return as_arcs(with_times(read, graph))
 
 
 def _has_names(text: Text, positions: Mapping[str, int], delimiter: str, form: NumberForm) -> bool:

@@ -15,6 +15,7 @@ from pipeline.ingest.fields import Decimals, OtherForm
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.values.oneway import Directions, arcs_of
 from pipeline.ingest.values.rejects import Rejects
+from pipeline.ingest.values.travel_times import SpeedCounts, times_of
 from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
@@ -24,12 +25,13 @@ TABLES = ("csv", "tsv", "parquet")  # formats whose columns have names; nodes an
 # With a header line, and without; None: there is no such column unless it is named.
 _DEFAULTS = {
     "src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", ""), "oneway": (None, None), "reverse_weight": (None, None),
+    "speed": (None, None),
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """`names` in the file of `src`, `dst` and, if they are read, `weight`, `oneway`, `reverse_weight`; `ignored`: the others.
+    """`names` in the file of `src`, `dst` and, if they are read, `weight` and the further roles; `ignored`: the others.
 
     `constants` are those of these that the file's partition states instead: a key for each, and its value.
     """
@@ -67,6 +69,7 @@ class EdgeList:
     largest: Mapping[str, int] = field(default_factory=dict)
     columns: ReadColumns | None = None  # those of a file that has columns
     directions: Directions | None = None  # how many rows are open in which directions, if they say it; complete with `tables`
+    speeds: SpeedCounts | None = None  # of rows whose weights are travel times; complete with `tables`
     alone: int = 0  # how many rows at the end are self-loops that are there for their vertices only
     rejects: Rejects | None = None  # gets bad rows, if the format can leave them out and the run allows some
     named: bool = False  # whether `src` and `dst` are strings
@@ -86,6 +89,15 @@ def as_arcs(edges: EdgeList) -> EdgeList:
     seen = Directions()
     arcs = replace(edges, tables=arcs_of(edges.tables, seen), rows=None, largest={}, rereadable=False)
     return replace(arcs, directed=True, states_direction=True, directions=seen)
+
+
+def with_times(edges: EdgeList, graph: GraphConfig) -> EdgeList:
+    """The same edges with travel times as weights, if a column of their rows has speeds."""
+    if not (edges.columns and "speed" in edges.columns.names):
+        return edges
+    seen = SpeedCounts()
+    timed = replace(edges, tables=times_of(edges.tables, graph, seen), weight=pa.int64(), rereadable=False, speeds=seen)
+    return replace(timed, largest={end: most for end, most in edges.largest.items() if end in ("src", "dst")})
 
 
 def in_the_right_way(graph: GraphConfig, file: str, read: Callable[[GraphConfig, pa.DataType], T]) -> T:
@@ -185,18 +197,21 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
         names[role] = name
     if {"src", "dst"} <= constants.keys():
         raise BadInput(file, "its partition states both src and dst; one of them must be a column", line)
-    _require_both_weights(file, names, constants, line)
+    _require_weights(file, names, constants, line)
     others = [name for name in (*present, *columns.partition) if name not in names.values()]
     return ReadColumns(names, [name for name in others if name not in dict(constants.values())], constants)
 
 
-def _require_both_weights(file: str, names: Container[str], constants: Container[str], line: int | None) -> None:
-    """Raise BadInput if `reverse_weight` is read, but not as a column beside one of `weight`."""
-    if "reverse_weight" in constants or ("reverse_weight" in names and "weight" in constants):
-        raise BadInput(file, "its partition states weight or reverse_weight; with reverse_weight, both must be columns", line)
-    if "reverse_weight" in names and "weight" not in names:
-        reason = "graph.columns.reverse_weight is given, but no column of weights; name it in graph.columns.weight"
-        raise BadInput(file, reason, line)
+def _require_weights(file: str, names: Container[str], constants: Container[str], line: int | None) -> None:
+    """Raise BadInput if `reverse_weight` or `speed` is read, but not as a column beside one of `weight`, or both are."""
+    if "reverse_weight" in names and "speed" in names:
+        raise BadInput(file, "graph.columns has both speed, of lengths, and reverse_weight; leave one of both out", line)
+    for role, needed in (("reverse_weight", "weights"), ("speed", "lengths")):
+        if role in constants or (role in names and "weight" in constants):
+            raise BadInput(file, f"its partition states weight or {role}; with {role}, both must be columns", line)
+        if role in names and "weight" not in names:
+            reason = f"graph.columns.{role} is given, but no column of {needed}; name it in graph.columns.weight or with --weight"
+            raise BadInput(file, reason, line)
 
 
 def check_count(file: str, count: int, limits: Limits, line: int | None = None) -> None:

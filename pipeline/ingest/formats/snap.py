@@ -98,8 +98,8 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     first = (text.peek_line() or b"").split()[:columns]
     names = [str(number) for number in range(1, (max(len(first), 2) if first else columns) + 1)]
     configured, line = graph.columns.in_partition({}), text.line + 1
-    if configured.have_directions:
-        raise BadInput(text.file, "graph.columns.oneway and reverse_weight apply to CSV, TSV and Parquet files only")
+    if configured.have_directions or configured.speed:
+        raise BadInput(text.file, "graph.columns.oneway, reverse_weight and speed apply to CSV, TSV and Parquet files only")
     if stated.weighted and configured.weight is None and "3" in names:
         configured = configured.model_copy(update={"weight": "3"})
         log.info("%s: its header states weights, which are read from the third column", text.file)

@@ -18,7 +18,8 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.steps.derived.arcs_proof import ArcsProof, FileRead
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
-from pipeline.store.facts import CheckedFacts, CheckFacts, GraphFacts
+from pipeline.store.facts import CheckFacts, GraphFacts
+from pipeline.store.facts.derived import CheckedFacts
 from pipeline.store.graph import OpenedShard, open_shard, shard_rows
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import open_names

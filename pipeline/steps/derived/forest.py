@@ -19,7 +19,8 @@ from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
-from pipeline.store.facts import CheckFacts, GraphFacts, RootedFacts
+from pipeline.store.facts import CheckFacts, GraphFacts
+from pipeline.store.facts.derived import RootedFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables

@@ -14,7 +14,7 @@ from pipeline.comparison.values import same, whole
 from pipeline.errors import BadConfig, ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
-from pipeline.store.facts import DerivedFacts
+from pipeline.store.facts.derived import DerivedFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.manifest import Folder, file_of, make, read
 from pipeline.store.names import VertexNames, open_names

@@ -11,7 +11,8 @@ from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
-from pipeline.store.facts import DerivedFacts, GraphFacts
+from pipeline.store.facts import GraphFacts
+from pipeline.store.facts.derived import DerivedFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices

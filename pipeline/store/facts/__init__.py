@@ -37,6 +37,17 @@ class DirectionCounts(Facts):
     closed: int
 
 
+class TravelTimeFacts(Facts):
+    """How weights were made: of how many rows, how many of them have the default speed, the units, and how they were rounded."""
+
+    rows: int
+    by_default: int
+    default: float | None  # in `speed_unit`
+    speed_unit: str  # of speeds that state none
+    length_unit: str
+    rounding: str
+
+
 class RejectFacts(Facts):
     """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
 
@@ -72,6 +83,7 @@ class EdgeFacts(Facts):
     refers_to: ReferenceFacts | None = None  # absent
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
 
@@ -259,22 +271,3 @@ class PathFacts(ComputedFacts):
     paths: int
     vertices: int
     longest: int
-
-
-class DerivedFacts(Facts):
-    """A table of vertices or arcs, see `pipeline.steps.derived`: its rows."""
-
-    rows: int
-
-
-class CheckedFacts(DerivedFacts):
-    """A table that was checked when it was made, by these rules."""
-
-    proof: CheckFacts
-
-
-class RootedFacts(CheckedFacts):
-    """Table `forest`: its trees, and the depth of the deepest vertex."""
-
-    trees: int
-    deepest: int

@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import CheckFacts, DirectionCounts, GraphFacts, PathFacts, ProofFacts, QueryFacts, RejectFacts
+from pipeline.store.facts import (
+    CheckFacts,
+    DirectionCounts,
+    GraphFacts,
+    PathFacts,
+    ProofFacts,
+    QueryFacts,
+    RejectFacts,
+    TravelTimeFacts,
+)
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.sources import SourceFacts
@@ -49,6 +58,7 @@ class InputFacts(Facts):
     weight: str | None
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
+    travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     # node_rows, unmatched_node_rows: absent without a table of nodes: its rows, and how many of them have the id of no vertex.
     node_rows: int | None = None

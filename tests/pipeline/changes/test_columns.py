@@ -16,10 +16,10 @@ from pipeline.run import run
 COLUMNS = {"src": "von", "dst": "nach", "weight": "cost"}
 
 
-def read(tmp_path, content, name="c.csv", named=False, **graph):
+def read(tmp_path, content, name="c.csv", named=False, kind="double", **graph):
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     config = GraphConfig(source="edges.csv", **{"columns": COLUMNS} | graph)
-    return read_changes(locate(str(tmp_path / name)), None, config, "double", named)
+    return read_changes(locate(str(tmp_path / name)), None, config, kind, named)
 
 
 def listed(rows):
@@ -86,3 +86,24 @@ def test_a_change_of_streets_is_that_of_a_run_over_the_changed_source(tmp_path):
     for table in ("sssp", "vertices"):
         one, other = (pq.read_table(folder.path / table) for folder in found)
         assert one.equals(other), table
+
+
+OF_SPEED = {"columns": {"src": "u", "dst": "v", "weight": "length", "speed": "maxspeed"}, "speed": {"default": 36}}
+
+
+def test_lengths_and_speeds_become_travel_times(tmp_path):
+    text = "op,u,v,length,maxspeed\ninsert,1,2,100.05,72\ndelete,3,4,,\nupdate,5,6,7,none\n"
+    expected = [(INSERT, 1, 2, 5002), (DELETE, 3, 4, 0), (UPDATE, 5, 6, 700)]  # 5002.5, half to even
+    assert listed(read(tmp_path, text, kind="int64", **OF_SPEED)) == expected
+    columns = (["insert", "delete", "update"], [1, 3, 5], [2, 4, 6], [100.05, None, 7], ["72", None, "none"])
+    pq.write_table(pa.table(dict(zip(("op", "u", "v", "length", "maxspeed"), columns, strict=True))), tmp_path / "p.parquet")
+    assert listed(read(tmp_path, (tmp_path / "p.parquet").read_bytes(), "c.parquet", kind="int64", **OF_SPEED)) == expected
+    assert listed(read(tmp_path, "op,u,v,weight\ninsert,1,2,17\n", kind="int64", **OF_SPEED)) == [(INSERT, 1, 2, 17)]
+    for wrong, reason in (
+        ("op,u,v,length\ninsert,1,2,17\n", "column 'length' has lengths in the source"),
+        ("op,u,v,weight,maxspeed\ninsert,1,2,17,50\n", "column 'maxspeed' has speeds, which need"),
+        ("op,u,v,length,maxspeed\ndelete,1,2,,\ninsert,1,2,17,5O\n", "line 3: speed '5O' is not a speed"),
+        ("op,u,v,length,maxspeed\ninsert,1,2,,50\n", "line 2: weight '' is absent"),
+    ):
+        with pytest.raises(BadInput, match=reason):
+            read(tmp_path, wrong, kind="int64", **OF_SPEED)

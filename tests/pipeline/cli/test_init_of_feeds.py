@@ -25,7 +25,8 @@ ROADS = {
                       {"src": "source", "dst": "target", "weight": "cost", "oneway": "one_way",
                        "reverse_weight": "reverse_cost"}),
     "OpenStreetMap": ("from,to,length,oneway,maxspeed\n1,2,10.5,yes,30\n2,3,9.25,-1,\n3,4,1.0,,50\n",
-                      {"src": "from", "dst": "to", "weight": "length", "oneway": "oneway", "reverse_weight": None}),
+                      {"src": "from", "dst": "to", "weight": "length", "oneway": "oneway", "reverse_weight": None,
+                       "speed": "maxspeed"}),
     "HERE": ("REF_IN_ID,NREF_IN_ID,DIR_TRAVEL,LENGTH\n1,2,F,10\n2,3,B,9\n",
              {"src": "REF_IN_ID", "dst": "NREF_IN_ID", "weight": "LENGTH", "oneway": "DIR_TRAVEL", "reverse_weight": None}),
     "OSMnx": ("u,v,key,osmid,oneway,reversed,length\n1,2,0,7,False,False,3.5\n2,1,0,7,False,True,3.5\n",
@@ -49,7 +50,11 @@ def test_what_is_left_out_is_said(tmp_path):
     (unknown,) = seen(tmp_path, ROADS["reversible"][0]).notes
     assert "changes its direction by time; [graph.oneway] states what it means" in unknown
     (speed,) = seen(tmp_path, ROADS["OpenStreetMap"][0]).notes
-    assert "'maxspeed' is not read; for travel times add a column such as length / maxspeed" in speed
+    assert "rows without a speed get 50 km/h, the middle one of those that 2 of 3 rows state (guessed)" in speed
+    (speed,) = seen(tmp_path, "u,v,length,maxspeed\n1,2,3,50\n2,3,4,fast\n").notes
+    assert speed.startswith("'maxspeed' is not used: speed 'fast' is not a speed")
+    (speed,) = seen(tmp_path, ROADS["OpenStreetMap"][0], columns={"weight": "length"}).notes
+    assert "'maxspeed' is not read: for travel times" in speed
     assert "oneway" not in seen(tmp_path, ROADS["OpenStreetMap"][0], directed=False).reasons
 
 

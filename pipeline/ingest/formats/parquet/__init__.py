@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from kernels.cpu.parallel import cores
 from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, as_arcs, check_count, choose
+from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, as_arcs, check_count, choose, with_times
 from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
 from pipeline.ingest.formats.parquet.pages import MAGIC
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
@@ -45,11 +45,12 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     small = all(metadata.row_group(number).num_rows <= LARGEST_GROUP for number in range(metadata.num_row_groups))
     as_used = all(kind == plain_type(kind) for kind in (schema.field(name).type for name in names))
     rejects = Rejects(word="row")
-    return as_arcs(EdgeList(
+    edges = EdgeList(
         _tables(path, parquet, file, chosen, footer, rejects), chosen.weight, rows=metadata.num_rows,
         largest={role: footer.largest[name] for role, name in chosen.names.items() if name in footer.largest},
         columns=columns, rejects=rejects, named=chosen.ids == NAME, rereadable=small and as_used and chosen.ids != NAME,
-    ))  # fmt: skip
+    )  # fmt: skip
+    return as_arcs(with_times(edges, graph))
 
 
 def is_parquet(path: Path, file: str) -> bool:

@@ -14,8 +14,10 @@ from pipeline.config.model import LARGEST, is_utf8
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import ReadColumns
 from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
+from pipeline.ingest.values.numbers import USUAL
 from pipeline.ingest.values.oneway import Meanings
 from pipeline.ingest.values.rejects import Rejected, shortened
+from pipeline.ingest.values.speeds import Lengths, Speeds
 
 NAME = TEXT  # the type of ids that are strings
 _AS_ONE = "; write it as one"
@@ -71,11 +73,14 @@ def edge_columns(file: str, schema: pa.Schema, columns: ReadColumns, graph: Grap
         convert[role] = partial(_checked, file, name=names[role], kind=weight)
         if signed:
             convert[role] = partial(_signed, file, name=names[role], kind=weight, nullable=role != "weight")
-    if "oneway" in names:
-        kind = plain_type(schema.field(names["oneway"]).type)
+    texts: dict[str, Meanings | Speeds | Lengths] = {"oneway": Meanings.of(graph)}
+    if "speed" in names:
+        texts |= {"weight": Lengths(USUAL), "speed": Speeds.of(graph)}
+    for role in [role for role in texts if role in names]:
+        kind = plain_type(schema.field(names[role]).type)
         if pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
-            raise BadInput(file, f"column {names['oneway']!r} is {kind}, not texts, numbers or booleans{_AS_ONE}")
-        convert["oneway"] = partial(_directions, file, name=names["oneway"], meanings=Meanings.of(graph))
+            raise BadInput(file, f"column {names[role]!r} is {kind}, not texts, numbers or booleans{_AS_ONE}")
+        convert[role] = partial(_with_meanings, file, name=names[role], meanings=texts[role])
     return EdgeColumns(names, ids, weight, convert)
 
 
@@ -163,8 +168,10 @@ def _signed(file: str, column: pa.ChunkedArray, first: int, *, name: str, kind: 
         raise BadInput(file, f"column {name!r} {reason}; write both as one type") from None
 
 
-def _directions(file: str, column: pa.ChunkedArray, first: int, *, name: str, meanings: Meanings) -> pa.ChunkedArray:
-    """The codes of a column of texts, numbers or booleans."""
+def _with_meanings(
+    file: str, column: pa.ChunkedArray, first: int, *, name: str, meanings: Meanings | Speeds | Lengths
+) -> pa.ChunkedArray:
+    """The codes of a column of texts, numbers or booleans; a float counts as the shortest decimal that reads as it."""
     column = plain(column)
     if is_text(column.type):
         require_utf8(file, column, name, first)
@@ -173,8 +180,8 @@ def _directions(file: str, column: pa.ChunkedArray, first: int, *, name: str, me
     try:
         return meanings.codes(texts)
     except pa.ArrowInvalid:
-        values = texts.to_pylist()
-        row = next(row for row, text in enumerate(values) if text is not None and meanings.code(text) is None)
+        values = [text or "" for text in texts.to_pylist()]
+        row = next(row for row, text in enumerate(values) if meanings.code(text) is None)
         raise BadInput(file, f"row {first + row}: {meanings.why_unknown(values[row].encode())}") from None
 
 
