@@ -247,4 +247,5 @@ def _source_facts(content: Stored, sums: Sums) -> SourceFacts:
     """The facts of a source that was read and checked."""
     if content.sha256:
         sums.note(content.digest, content.sha256)
-    return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)
+    member = {"member": content.member} if content.member else {}
+    return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest, **member)

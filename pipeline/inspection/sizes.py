@@ -61,8 +61,8 @@ def _sizes(source: Source, reject: float, graph: GraphConfig, weight: pa.DataTyp
             return _of_binary(graph, read, content.total or 0)
         whole = content.total is not None and content.bytes >= content.total
         first = beginning(first, graph.encoding)
-        text = Text(source.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
-        entry = FORMATS[name or detect(text.head, source.url, graph)]
+        text = Text(content.file, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
+        entry = FORMATS[name or detect(text.head, content.file, graph)]
         assert not isinstance(entry, FileFormat)
         read = entry.read(text, graph, weight)
         if read.rejects:

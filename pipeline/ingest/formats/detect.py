@@ -26,7 +26,7 @@ _FOREIGN = {
     "mtx": 'lacks the first line "%%MatrixMarket matrix coordinate VALUES SYMMETRY" of a Matrix Market file; add it, or, if the '
     'file has only "SRC DST" lines, state format = "snap" (--format snap)',
 }
-_COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
+_COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 
 
 class OfAnotherForm(BadInput):

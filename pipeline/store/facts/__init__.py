@@ -38,6 +38,7 @@ class SourceFacts(Facts):
     bytes: int
     blake3: str
     sha256: str | None = None  # absent in a step: a run waits for it at the end
+    member: str | None = None  # absent, or the file that was read of an archive
 
 
 class CoordinateFacts(Facts):
