@@ -12,6 +12,8 @@ FORMATS = {
     "matrix-market": "matrix_market:FORMAT",
     "snap": "snap:FORMAT",
     "konect": "snap:KONECT",
+    "dimacs-edge": "dimacs:EDGE",
+    "dimacs-max": "dimacs:MAX",
     "csv": "delimited:CSV",
     "tsv": "delimited:TSV",
     "gra": "gra:FORMAT",

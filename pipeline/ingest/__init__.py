@@ -202,7 +202,7 @@ class _EdgeReader:
             warn_of_one_way(self.source.url, edges.directions)
         directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
         optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
-        optional |= {"rejected": rejected, "alone": edges.alone or None}
+        optional |= {"rejected": rejected, "alone": edges.alone or None, "stated": dict(edges.stated)}
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
 
     def _store(self, read: Opened, folder: Path | None) -> StoredEdges:

@@ -86,6 +86,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
     }
+    if facts.stated:
+        said["The file states"] = ", ".join(f"{name} {figure:,}" for name, figure in facts.stated.items())
     if facts.rejected:
         said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
     if facts.node_rows is not None:

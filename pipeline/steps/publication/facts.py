@@ -124,9 +124,7 @@ def input_of(
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     summed = {file.path: file.model_copy(update={"sha256": sha256.get(file.blake3)}) for file in files_read(edges)}
-    optional: dict[str, Any] = {
-        name: fact for name, fact in (("directions", read.directions), ("rejected", read.rejected)) if fact
-    }
+    optional: dict[str, Any] = {name: fact for name in ("directions", "rejected", "stated") if (fact := getattr(read, name))}
     optional |= _node_rows(edges, graph)
     shared, alone = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "measure"), read.alone or 0
     return InputFacts(

@@ -101,6 +101,7 @@ class EdgeFacts(Facts):
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
+    stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
 
 
