@@ -12,6 +12,7 @@ FORMATS = {
     "matrix-market": "matrix_market:FORMAT",
     "snap": "snap:FORMAT",
     "konect": "snap:KONECT",
+    "metis": "metis:FORMAT",
     "dimacs-edge": "dimacs:EDGE",
     "dimacs-max": "dimacs:MAX",
     "csv": "delimited:CSV",
