@@ -139,7 +139,7 @@ class _EdgeReader:
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
             else:
                 alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
-                names = collect(chain(self._watched(read), alone))
+                names = collect(chain(self._watched(read), alone, _listed(read.edges)))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
             return self._facts(read, written, folder, refers_to=refers_to, placed=placed)
@@ -233,6 +233,12 @@ def _declared(graph: GraphConfig, source: Source, digest: str | None, named: boo
     """The ids in the table of nodes."""
     with _checked(source, digest) as content:
         return read_ids(content, graph.limits, graph.node_columns, named)
+
+
+def _listed(edges: EdgeList) -> Iterator[pa.Table]:
+    """A self-loop for each vertex that a file with string ids lists, after its edges were read."""
+    if edges.vertices:
+        yield loops(pa.array(edges.vertices(), pa.large_string()), edges.weight)
 
 
 @contextmanager

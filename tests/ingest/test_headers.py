@@ -50,9 +50,7 @@ HEADERS = {
 def test_a_first_line_that_is_a_header_is_refused(name, tmp_path):
     text, form = HEADERS[name]
     line = next(number for number, row in enumerate(text.split("\n"), 1) if row[:1].isdigit())
-    with pytest.raises(
-        BadInput, match=f"line {line}: looks like a header, {form}.*(remove it|write|metis).*state format"
-    ) as caught:
+    with pytest.raises(BadInput, match=f"line {line}: looks like a header, {form}.*(remove|write|metis).*state format") as caught:
         read(tmp_path, text)
     assert not list((tmp_path / "work").iterdir())
     rest = text.split("\n")[line:]
