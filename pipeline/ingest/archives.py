@@ -18,6 +18,7 @@ from pipeline.config.graph import LONGEST_BLOCK, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.source import Stored
 
+ZIP, USTAR = (b"PK\3\4", b"PK\5\6"), b"ustar"  # how zip archives begin; what a header of tar has from byte 257 on
 BLOCK = 512  # bytes of a header of tar, to which contents are padded
 _READ = 2**20
 _PACKED = re.compile(r"\.(?:t(?:ar|gz|bz2|xz|zst)|zip|gz|bz2|xz|zst)$")
@@ -71,14 +72,9 @@ def _fits(archive: str, member: str) -> bool:
     return same or (base.startswith("out.") and f".{whole}".endswith(base.removeprefix("out")))
 
 
-def is_zip(head: bytes) -> bool:
-    """Whether a file begins as a zip archive."""
-    return head.startswith((b"PK\3\4", b"PK\5\6"))
-
-
 def is_tar(head: bytes) -> bool:
     """Whether a file begins with a header of tar (POSIX, GNU)."""
-    return head[257:262] == b"ustar" and _checksum(head) == _octal(head[148:156])
+    return head[257:262] == USTAR and _checksum(head) == _octal(head[148:156])
 
 
 class _Bounded(io.FileIO):
@@ -203,15 +199,15 @@ class _Tar:
 
 def _records(content: bytes) -> dict[bytes, bytes]:
     """The records `LENGTH KEY=VALUE` of an extended header (POSIX.1-2001)."""
-    found = {}
+    values = {}
     while content:
         length = content.partition(b" ")[0]
         if not length.isdigit() or not len(length) < int(length[:9]) <= len(content):
             break
         key, _, value = content[len(length) + 1 : int(length) - 1].partition(b"=")
-        found[key] = value
+        values[key] = value
         content = content[int(length) :]
-    return found
+    return values
 
 
 def _checksum(head: bytes) -> int:

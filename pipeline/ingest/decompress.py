@@ -20,7 +20,7 @@ from kernels.cpu.parallel import cores
 from pipeline.config.graph import RATIO_FROM, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
-from pipeline.ingest.archives import BLOCK, is_tar, is_zip, tar_member, zip_member
+from pipeline.ingest.archives import BLOCK, USTAR, ZIP, is_tar, tar_member, zip_member
 from pipeline.ingest.source import Stored
 from pipeline.runtime.threads import map_in_order
 
@@ -103,7 +103,7 @@ def _decompressor(stored: Stored) -> Callable[[], Any] | None:
 def is_plain(stored: Stored) -> bool:
     """Whether the file is neither compressed nor an archive."""
     head = stored.peek(BLOCK)
-    return _decompressor(stored) is None and not is_zip(head) and not is_tar(head)
+    return _decompressor(stored) is None and not head.startswith(ZIP) and not (USTAR in head and is_tar(head))
 
 
 def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
@@ -111,7 +111,7 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
 
     Raises BadInput for corrupt input and exceeded limits.
     """
-    if is_zip(stored.peek(BLOCK)):
+    if stored.peek(BLOCK).startswith(ZIP):
         plain = _bounded(stored, iter(lambda: stored.read(CHUNK), b""), limits)
         with saved(stored.source.local, plain) as path:
             yield from _bounded(stored, zip_member(stored, path, limits), limits)
@@ -120,7 +120,7 @@ def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
     stream = _bounded(stored, _frames(stored, new, limits) if new else iter(lambda: stored.read(CHUNK), b""), limits)
     first = next(stream, b"")
     whole = chain([first] if first else [], stream)
-    yield from tar_member(stored, whole, limits) if is_tar(first) else whole
+    yield from tar_member(stored, whole, limits) if USTAR in first[:BLOCK] and is_tar(first) else whole
 
 
 def _bounded(stored: Stored, stream: Iterator[bytes], limits: Limits) -> Iterator[bytes]:

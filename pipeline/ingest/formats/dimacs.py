@@ -87,11 +87,11 @@ def _of_vertices(text: Text, vertices: int, value: bytes, form: str) -> Iterator
         text.readline()
         if not line or _COMMENT.match(line):
             continue
-        if not (found := line_of_vertex.fullmatch(line)):
+        if not (match := line_of_vertex.fullmatch(line)):
             raise BadInput(text.file, f'expected "{form}", found {shown(line)}', text.line)
-        if int(found[1]) > vertices:
-            raise BadInput(text.file, f"vertex {int(found[1])} is not in 1..{vertices}", text.line)
-        yield int(found[1]), found[2]
+        if int(match[1]) > vertices:
+            raise BadInput(text.file, f"vertex {int(match[1])} is not in 1..{vertices}", text.line)
+        yield int(match[1]), match[2]
 
 
 FORMAT = TextFormat(read, ("gr",), first_line(rb"p\s+sp\b"))

@@ -43,7 +43,7 @@ class _Header:
 
 
 @dataclass(frozen=True)
-class _Lists:
+class _Neighbours:
     """The neighbours on the lines of a block."""
 
     lengths: Array  # of the lines
@@ -95,7 +95,7 @@ def _header(text: Text) -> _Header:
 def _tables(text: Text, header: _Header, weighted: bool) -> Iterator[pa.Table]:
     seen, vertices, edges = _Seen(), 0, 0
 
-    def lists_of(block: Block) -> tuple[Block, _Lists]:
+    def lists_of(block: Block) -> tuple[Block, _Neighbours]:
         how = _without_comments, lambda data: _read(data, header), lambda line: _explain(line, header)
         lists = parse(text.file, block, *how)
         return block, replace(lists, lines=_without_comments(block.data)[1]) if b"%" in block.data else lists
@@ -128,7 +128,7 @@ def _tables(text: Text, header: _Header, weighted: bool) -> Iterator[pa.Table]:
         raise BadInput(text.file, f"declares {header.edges} edges, but the file has {edges}, on two lines each", header.line)
 
 
-def _within(file: str, header: _Header, block: Block, lists: _Lists, vertices: int) -> _Lists:
+def _within(file: str, header: _Header, block: Block, lists: _Neighbours, vertices: int) -> _Neighbours:
     """The lists of vertices, without blank lines behind the last one. Raises BadInput for other lines behind it."""
     left = header.vertices - vertices
     if len(lists.lengths) <= left:
@@ -138,10 +138,10 @@ def _within(file: str, header: _Header, block: Block, lists: _Lists, vertices: i
         line = block.line + int(lists.lines[left + (int(behind[0]) if len(behind) else 0)])
         reason = f"more than the {header.vertices} lines of vertices that line {header.line} declares; {_NO_EDGES}"
         raise BadInput(file, reason, line)
-    return _Lists(lists.lengths[:left], lists.lines[:left], lists.heads, lists.weights)
+    return _Neighbours(lists.lengths[:left], lists.lines[:left], lists.heads, lists.weights)
 
 
-def _keep(seen: _Seen, header: _Header, tails: Array, lists: _Lists, first: npt.NDArray[np.bool_]) -> None:
+def _keep(seen: _Seen, header: _Header, tails: Array, lists: _Neighbours, first: npt.NDArray[np.bool_]) -> None:
     seen.smaller.append(tails[first] * header.vertices + lists.heads[first] - 1)
     seen.larger.append(lists.heads[~first] * header.vertices + tails[~first] - 1)
     if lists.weights is not None:
@@ -192,7 +192,7 @@ def _without_comments(data: bytes) -> Tidied:
     return b"".join(b" ".join(lines[number].split()) + b"\n" for number in kept), np.array(kept, np.int64)
 
 
-def _read(data: bytes, header: _Header) -> _Lists | None:
+def _read(data: bytes, header: _Header) -> _Neighbours | None:
     """Return the lists of whole lines; None if one is malformed, or has a comment."""
     if b"%" in data or b"-" in data or b"x" in data or b"X" in data or b'"' in data:
         return None
@@ -220,7 +220,7 @@ def _read(data: bytes, header: _Header) -> _Lists | None:
     weights = tokens[(position >= 0) & (position % step == 1)] if header.weighted else None
     if len(heads) and (heads.min() < 1 or heads.max() > header.vertices):
         return None
-    return _Lists((counts - header.before) // step, np.arange(len(counts)), heads, weights)
+    return _Neighbours((counts - header.before) // step, np.arange(len(counts)), heads, weights)
 
 
 def _counts(data: bytes) -> Array:

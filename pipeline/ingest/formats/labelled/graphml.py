@@ -29,12 +29,12 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
 
 
 class _Document:
-    """A document that is parsed piece by piece; `found` has the edges that were not taken yet."""
+    """A document that is parsed piece by piece; `ready` has the edges that were not taken yet."""
 
     def __init__(self, text: Text, graph: GraphConfig, listed: Listed) -> None:
         self._text, self._graph, self._listed = text, graph, listed
         self._wanted = graph.columns.weight or "weight"
-        self.found: deque[Edge] = deque()
+        self.ready: deque[Edge] = deque()
         self._nodes: dict[str, None] = {}
         self._unknown: dict[str, int] = {}  # ends of edges whose nodes have not come, and the lines of the edges
         self._path: list[str] = []  # names of the open elements
@@ -70,8 +70,8 @@ class _Document:
             raise BadInput(self._text.file, f"the edge is at {name[:80]!r}, but no <node> has this id", line)
 
     def _taken(self) -> Iterator[Edge]:
-        while self.found:
-            yield self.found.popleft()
+        while self.ready:
+            yield self.ready.popleft()
 
     def _parse(self, data: bytes, end: bool) -> None:
         try:
@@ -165,7 +165,7 @@ class _Document:
         for name in (src, dst):
             if name not in self._nodes:
                 self._unknown.setdefault(name, line)
-        self.found.append(Edge(src, dst, self._value, line))
+        self.ready.append(Edge(src, dst, self._value, line))
 
 
 def _matches(head: Head) -> bool:

@@ -81,16 +81,16 @@ class _Network:
         self._section = word
 
     def _vertex(self, line: bytes, number: int) -> None:
-        found = _VERTEX.fullmatch(line)
-        if not found or int(found[1]) > (self._count or 0):
+        match = _VERTEX.fullmatch(line)
+        if not match or int(match[1]) > (self._count or 0):
             reason = f'expected NUMBER "LABEL" with a number in 1..{self._count}, found {shown(line)}'
             raise BadInput(self._text.file, reason, number)
-        label = found[2] if found[2] is not None else found[3]
+        label = match[2] if match[2] is not None else match[3]
         if self._numbered or not label:
             return
         if wrong := why_not_utf8(label):
             raise BadInput(self._text.file, f"{shown(label)} {wrong}, or graph.encoding states its encoding", number)
-        name, vertex = label.decode(), int(found[1])
+        name, vertex = label.decode(), int(match[1])
         if vertex in self._labels or name in self._lines:
             twice = f"label {shown(label)} is also on line {self._lines.get(name)}"
             what = f"vertex {vertex} comes twice" if vertex in self._labels else twice
