@@ -34,7 +34,7 @@ COMMANDS = ", and ".join(
 HELP = f"""
 Turn a road or social graph into proven Parquet tables.
 
-A run reads a graph (formats {", ".join(FORMATS)}; plain, .gz, .xz or .zst; a path or a URL),
+A run reads a graph (formats {", ".join(FORMATS)}; plain, .gz, .bz2, .xz, .zst, .zip or .tar; a path or a URL),
 lays it out, computes its stages, proves every answer, and publishes one table per stage:
 
 {STAGES}

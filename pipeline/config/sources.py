@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.errors import BadConfig
 from pipeline.texts import shown, why_not_utf8
 
-_COMPRESSED = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"  # how gzip, xz and zstd files begin
+_COMPRESSED = b"\x1f\x8b", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"BZh", b"PK\3\4"  # how gzip, xz, zstd, bzip2 and zip files begin
 BOM = b"\xef\xbb\xbf"  # with which spreadsheets begin their CSV files
 _LARGEST_FILE = 2**28  # bytes
 _COMMENT = re.compile(rb"(^|(?<=\s))#.*")

@@ -147,7 +147,7 @@ class _EdgeReader:
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
             else:
                 alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
-                names = collect(chain(self._watched(read), alone))
+                names = collect(chain(self._watched(read), alone, _listed(read.edges)))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
             return self._facts(read, written, folder, refers_to=refers_to, placed=placed)
@@ -211,7 +211,7 @@ class _EdgeReader:
             warn_of_one_way(self.source.url, edges.directions)
         directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
         optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
-        optional |= {"rejected": rejected, "alone": edges.alone or None}
+        optional |= {"rejected": rejected, "alone": edges.alone or None, "stated": dict(edges.stated)}
         if edges.speeds:
             optional["travel_times"] = facts_of_times(self.source.url, edges.speeds, graph)
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
@@ -259,6 +259,12 @@ def _declared(graph: GraphConfig, source: Source, digest: str | None, named: boo
         return read_ids(content, graph.limits, graph.node_columns, named)
 
 
+def _listed(edges: EdgeList) -> Iterator[pa.Table]:
+    """A self-loop for each vertex that a file with string ids lists, after its edges were read."""
+    if edges.vertices:
+        yield loops(pa.array(edges.vertices(), pa.large_string()), edges.weight)
+
+
 @contextmanager
 def _checked(source: Source, digest: str | None) -> Iterator[Stored]:
     """Open a source that the block reads; its content must be the identified one."""
@@ -275,4 +281,5 @@ def _source_facts(content: Content, sums: Sums) -> SourceFacts:
     assert isinstance(content, Stored)
     if content.sha256:
         sums.note(content.digest, content.sha256)
-    return SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)
+    facts = SourceFacts(path=content.source.location, bytes=content.bytes, blake3=content.digest)
+    return facts.model_copy(update={"member": content.member}) if content.member else facts

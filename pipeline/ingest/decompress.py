@@ -4,13 +4,15 @@ The limits on size, ratio, frames and time are checked for every chunk, so a dec
 Short frames of zstd, as pzstd writes them, are decompressed on all cores.
 """
 
+import bz2
 import lzma
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from kernels.cpu.parallel import cores
 from pipeline.config.graph import RATIO_FROM, Limits
 from pipeline.config.model import MIB
 from pipeline.errors import BadInput
+from pipeline.ingest.archives import BLOCK, USTAR, ZIP, is_tar, tar_member, zip_member
 from pipeline.ingest.source import Stored
 from pipeline.runtime.threads import map_in_order
 
@@ -33,7 +36,7 @@ SHORT = 16 * MIB  # stored bytes of a short frame at most
 _HELD = 4  # chunks of a short frame that a thread decompresses before the others are taken
 _NO_END = "the file ends before its end mark"
 FRAME = 2**10  # stored bytes that an allowed frame has on average, beyond Limits.frames
-_CORRUPT = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+_CORRUPT = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile)
 _ZSTD = b"\x28\xb5\x2f\xfd"  # the beginning of a frame
 
 
@@ -59,10 +62,36 @@ class _Gzip:
         return self._member.decompress(self._member.unconsumed_tail + data, size)
 
 
+class _Bzip2:
+    """A decompressor of one bzip2 stream, whose errors are not taken for those of a disk."""
+
+    def __init__(self) -> None:
+        self._stream = bz2.BZ2Decompressor()
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return self._stream.needs_input
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        try:
+            return self._stream.decompress(data, size)
+        except OSError as error:
+            raise EOFError(f"bzip2: {error}") from None
+
+
 _NEW: dict[bytes, Callable[[], Any]] = {  # how a frame begins, and its decompressor
     b"\x1f\x8b": _Gzip,
     b"\xfd7zXZ\x00": lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY),
     _ZSTD: zstd.ZstdDecompressor,
+    **{b"BZh%d" % level + block: _Bzip2 for level in range(1, 10) for block in (b"1A", b"\x17r")},
 }
 
 
@@ -72,18 +101,35 @@ def _decompressor(stored: Stored) -> Callable[[], Any] | None:
 
 
 def is_plain(stored: Stored) -> bool:
-    """Whether the file is not compressed."""
-    return _decompressor(stored) is None
+    """Whether the file is neither compressed nor an archive."""
+    head = stored.peek(BLOCK)
+    return _decompressor(stored) is None and not head.startswith(ZIP) and not (USTAR in head and is_tar(head))
 
 
 def chunks(stored: Stored, limits: Limits) -> Iterator[bytes]:
-    """Yield the decompressed bytes, about CHUNK at a time. Raises BadInput for corrupt input and exceeded limits."""
-    file = stored.source.url
+    """Yield the decompressed bytes, about CHUNK at a time; of an archive, those of `stored.member`, which is known by then.
+
+    Raises BadInput for corrupt input and exceeded limits.
+    """
+    if stored.peek(BLOCK).startswith(ZIP):
+        plain = _bounded(stored, iter(lambda: stored.read(CHUNK), b""), limits)
+        with saved(stored.source.local, plain) as path:
+            yield from _bounded(stored, zip_member(stored, path, limits), limits)
+        return
     new = _decompressor(stored)
+    stream = _bounded(stored, _frames(stored, new, limits) if new else iter(lambda: stored.read(CHUNK), b""), limits)
+    first = next(stream, b"")
+    whole = chain([first] if first else [], stream)
+    yield from tar_member(stored, whole, limits) if USTAR in first[:BLOCK] and is_tar(first) else whole
+
+
+def _bounded(stored: Stored, stream: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
+    """The bytes of a stream, about CHUNK at a time. Raises BadInput for corrupt input and exceeded limits."""
+    file = stored.source.url
     total = yielded = 0
     parts: list[bytes] = []
     try:
-        for part in _frames(stored, new, limits) if new else iter(lambda: stored.read(CHUNK), b""):
+        for part in stream:
             total += len(part)
             if total > limits.bytes:
                 raise BadInput(file, f"has more than {limits.bytes} bytes of content, the limit (graph.limits.bytes)")

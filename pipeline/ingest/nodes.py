@@ -98,9 +98,10 @@ def write_nodes(file: str, table: pa.Table, path: Path) -> None:
 
 def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequence[str] | None) -> pa.Table:
     """The columns of a file, `wanted` or all of them."""
-    file, stream = content.source.url, _bounded(content, limits)
+    stream = _bounded(content, limits)
     local = content.source.local if is_plain(content) else None
     head = next(stream, b"")
+    file = content.file
     if begins_parquet(head, file):
         with saved(local, chain([head], stream)) as path, reading(file), open_file(path, file, limits) as parquet:
             schema = parquet.schema_arrow

@@ -51,10 +51,10 @@ def opened(
     Raises:
         BadInput: The format is unknown, or an option of `graph` does not apply to it.
     """
-    url = source.url
     with stored(source) as content:
         on_disk, stream = source.local if is_plain(content) else None, chunks(content, graph.limits)
         first = next(stream, b"")
+        url = content.file
         stream = chain([first], stream)
         name = binary_format(first) if graph.format == "auto" else graph.format
         entry = FORMATS[name] if name else None

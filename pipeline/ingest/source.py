@@ -148,12 +148,18 @@ class Stored:
 
     def __init__(self, source: Source, file: Any) -> None:
         self.source = source
+        self.member = ""  # the file of an archive that is read; known once it is (`pipeline.ingest.decompress.chunks`)
         self.bytes = 0
         self._size = source.local.stat().st_size if source.local else 0
         self._file = file
         self._digest, self._sha256 = Digest(), hashlib.sha256()  # unless the file is local
         self._checked_digest: str | None = None
         self._ahead = b""
+
+    @property
+    def file(self) -> str:
+        """What messages name: the source, and its member if it is an archive."""
+        return f"{self.source.url}/{self.member}" if self.member else self.source.url
 
     @property
     def digest(self) -> str:

@@ -69,8 +69,8 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
             return _of_binary(graph, read, source.size or 0)
         whole = content.total is not None and content.bytes >= content.total and file is source
         first = beginning(first, graph.encoding)
-        text = Text(file.url, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
-        entry = FORMATS[name or detect(text.head, file.url, graph)]
+        text = Text(content.file, iter([first if whole else first[: first.rfind(b"\n") + 1] or first]), graph.limits)
+        entry = FORMATS[name or detect(text.head, content.file, graph)]
         assert not isinstance(entry, FileFormat)
         of_file = graph if file is source else in_partition(file.url, graph)
         read = completed(file.url, entry.read(text, of_file, weight), weight, of_file)

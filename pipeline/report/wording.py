@@ -79,8 +79,9 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     each = "an arc" if facts.directed else "two arcs, one in each direction"
     by = {"configuration": "stated by the configuration", "file": "stated by the file", "format": "by default for this format"}
     weight = f"{facts.weight}, column {columns['weight']!r}" if "weight" in columns else facts.weight
+    member = f", {facts.source.member!r} of the archive" if facts.source.member else ""
     said = {
-        "Format": f"{facts.format}{f'; columns {names}{ignored}' if columns else ''}",
+        "Format": f"{facts.format}{member}{f'; columns {names}{ignored}' if columns else ''}",
         "Direction": _opened(rows) if (rows := facts.directions) else f"{kind}, an edge is {each} ({by[facts.directed_by]})",
         "Weights": (weight and f"{weight}, in {facts.measure}" if facts.measure else weight) or "none; every arc weighs 1",
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
@@ -88,6 +89,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     }
     if times := facts.travel_times:
         said["Weights"] = f"{facts.weight}, in {facts.measure}, {_timed(times, columns)}"
+    if facts.stated:
+        said["The file states"] = ", ".join(f"{name} {figure:,}" for name, figure in facts.stated.items())
     if facts.rejected:
         said["Rejected"] = f"{facts.rejected.rows:,} of {counted(facts.rejected.read, 'row')}, which are in table rejected"
     if facts.node_rows is not None:

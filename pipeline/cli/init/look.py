@@ -21,7 +21,7 @@ from pipeline.ingest.formats.detect import OfAnotherForm, binary_format, detect
 from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
-from pipeline.ingest.source import Source, stored
+from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
 
 
@@ -58,7 +58,7 @@ def look(graph: GraphConfig) -> Seen:
     source, feed = (whole.parts[0].source, whole) if isinstance(whole, Feed) else (whole, None)
     with stored(source) as content:
         compressed = not is_plain(content)
-        text, graph, notes = _text(source.url, chunks(content, graph.limits), graph)
+        text, graph, notes = _text(content, chunks(content, graph.limits), graph)
         name, sample, reasons = _format(text, graph), None, dict[str, str]()
         if name in TABLES:
             if name == "parquet" and (compressed or source.local is None):
@@ -88,13 +88,14 @@ def look(graph: GraphConfig) -> Seen:
     )  # fmt: skip
 
 
-def _text(file: str, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:
+def _text(content: Stored, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:
     """The text of a file, the configuration with its encoding, and why it is this one."""
     first, notes = next(stream, b""), tuple[str, ...]()
     if graph.encoding is None and not binary_format(first) and (encoding := encoding_of(first[: graph.limits.header])):
         graph = graph.model_copy(update={"encoding": encoding})
         notes = (f"the encoding is taken for {encoding}, because the text is not UTF-8; --encoding states another",)
     whole = chain([first], stream)
+    file = content.file
     return Text(file, as_utf8(file, whole, graph.encoding) if graph.encoding else whole, graph.limits), graph, notes
 
 

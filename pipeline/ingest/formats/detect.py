@@ -16,18 +16,12 @@ from pipeline.texts import shown
 _ARC = re.compile(rb"a(\s+\d+){2}\s+\S+")
 _COORDINATES = re.compile(rb"p\s+aux\s+sp\s+co\b")
 _COMMENT = re.compile(rb"c(\s|$)")
-_METIS = (
-    'has the name of a METIS file, which lists the neighbours of a vertex on each line; write "SRC DST" lines from it, or, if it '
-    'has such lines, state format = "snap" (--format snap)'
-)
 # Suffixes of files that look like SNAP, but have a header of sizes, and what to say about a file that has nothing else to go by.
 _FOREIGN = {
-    "graph": _METIS,
-    "metis": _METIS,
     "mtx": 'lacks the first line "%%MatrixMarket matrix coordinate VALUES SYMMETRY" of a Matrix Market file; add it, or, if the '
     'file has only "SRC DST" lines, state format = "snap" (--format snap)',
 }
-_COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
+_COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 
 
 class OfAnotherForm(BadInput):
@@ -53,6 +47,8 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
         return "csv"
     headerless = None if graph.header else by_name(file) or _by_option(first, graph)
     format_name = headerless or _by_content(Head(lines, first, graph.columns))
+    if format_name in ("snap", "konect") and by_name(file) == "metis" and not first.startswith(b"#"):
+        format_name = "metis"  # two integers are its header; `%` begins its comments, too
     if (reason := _FOREIGN.get(_suffix(file))) and format_name in (None, "snap", "konect") and not first.startswith(b"#"):
         raise OfAnotherForm(file, reason, number)
     if format_name := format_name or by_name(file) or _by_option(first, graph):

@@ -1,9 +1,12 @@
-"""The 9th DIMACS Implementation Challenge's files: graphs (`.gr`), bare arc lines, and coordinates (`.co`).
+"""Files of the DIMACS Implementation Challenges: graphs (`.gr`), bare arc lines, coordinates (`.co`), colourings, flows.
 
 `c` comments, `p sp VERTICES ARCS`, then `a SRC DST WEIGHT`; `p aux sp co VERTICES`, then `v ID X Y`. Ids start at 1.
 http://www.diag.uniroma1.it/challenge9/format.shtml
+`p edge VERTICES EDGES`, also `p col`, perhaps `n ID VALUE`, then `e U V`: colouring and cliques (2nd Challenge).
+`p max VERTICES ARCS`, `n ID s` and `n ID t`, then `a SRC DST CAPACITY`: maximum flow (1st Challenge).
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -17,7 +20,10 @@ from pipeline.ingest.fields import Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, first_line
 from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text, problem
+from pipeline.texts import shown
 
+_COMMENT = re.compile(rb"c(\s|$)")
+_VALUE = rb"-?\d+(?:\.\d+)?"
 _UNIT = "millionths of a degree"
 _HINT = f": a `.co` file has whole {_UNIT}; degrees with decimals belong into a CSV file with the columns vertex, x and y"
 _DEGREES = tuple(
@@ -43,7 +49,54 @@ def read_arcs(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
     return _arcs(text, graph, weight, (0, LARGEST))
 
 
+def read_edge(text: Text, graph: GraphConfig, _weight: pa.DataType) -> EdgeList:
+    """Read a colouring or clique problem: undirected edges without weights; the values of vertices are counted."""
+    line = text.header(b"c")
+    name = b"p col" if line.split()[:2] == [b"p", b"col"] else b"p edge"
+    vertices, edges = problem(text, line, name, 2)
+    declared = Declared(edges, text.line)
+    values = sum(1 for _ in _of_vertices(text, vertices, _VALUE, "n ID VALUE"))
+    rows = LineLayout(ends(low=1, high=vertices), tag=b"e", header=b"p", comment=b"c")
+    return EdgeList(
+        tables(text, rows, graph.limits.edges, declared), None, False, first_id=1, declared_vertices=vertices, rows=edges,
+        largest={"src": vertices, "dst": vertices}, stated={"values of vertices": values} if values else {},
+    )  # fmt: skip
+
+
+def read_max(text: Text, graph: GraphConfig, weight: pa.DataType) -> EdgeList:
+    """Read a maximum-flow problem: arcs with capacities; `stated` has its source and sink."""
+    vertices, arcs = problem(text, text.header(b"c"), b"p max", 2)
+    declared = Declared(arcs, text.line)
+    stated: dict[str, int] = {}
+    for vertex, what in _of_vertices(text, vertices, rb"[st]", "n ID s, or n ID t"):
+        name = {b"s": "source", b"t": "sink"}[what]
+        if name in stated:
+            raise BadInput(text.file, f"a second {name}, {vertex}; the first is {stated[name]}", text.line)
+        if vertex in stated.values():
+            raise BadInput(text.file, f"vertex {vertex} is both source and sink", text.line)
+        stated[name] = vertex
+    edges = _arcs(text, graph, weight, (1, vertices), declared)
+    largest = {"src": vertices, "dst": vertices}
+    return replace(edges, first_id=1, declared_vertices=vertices, rows=arcs, largest=largest, stated=stated)
+
+
+def _of_vertices(text: Text, vertices: int, value: bytes, form: str) -> Iterator[tuple[int, bytes]]:
+    """The vertices of lines `n ID ...` before the arcs, and what the lines say of them; the lines are consumed."""
+    line_of_vertex = re.compile(rb"n\s+([1-9]\d{0,18})\s+(%s)" % value)
+    while (line := text.peek_line()) is not None and (not line or line[:1] in b"cn"):
+        text.readline()
+        if not line or _COMMENT.match(line):
+            continue
+        if not (match := line_of_vertex.fullmatch(line)):
+            raise BadInput(text.file, f'expected "{form}", found {shown(line)}', text.line)
+        if int(match[1]) > vertices:
+            raise BadInput(text.file, f"vertex {int(match[1])} is not in 1..{vertices}", text.line)
+        yield int(match[1]), match[2]
+
+
 FORMAT = TextFormat(read, ("gr",), first_line(rb"p\s+sp\b"))
+EDGE = TextFormat(read_edge, ("col", "clq"), first_line(rb"p\s+(edge|col)\b"))
+MAX = TextFormat(read_max, ("max",), first_line(rb"p\s+max\b"))
 ARCS = TextFormat(read_arcs, in_parts=True)  # only on request: a `.gr` file that lost its header must not pass
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -73,6 +73,10 @@ class EdgeList:
     alone: int = 0  # how many rows at the end are self-loops that are there for their vertices only
     rejects: Rejects | None = None  # gets bad rows, if the format can leave them out and the run allows some
     named: bool = False  # whether `src` and `dst` are strings
+    # What the file says besides, which is not in the tables: figures by their names; complete with `tables`.
+    stated: Mapping[str, int] = field(default_factory=dict)
+    # The ids of all vertices that the file lists, if they are strings: also of those without edges. Called after `tables`.
+    vertices: Callable[[], Iterable[str]] | None = None
     rereadable: bool = False  # whether the file can be read again in the place of a copy
     # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of
     # longitude and latitude. Iterated after `tables`. Raises BadInput.

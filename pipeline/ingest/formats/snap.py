@@ -150,7 +150,7 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
     if len(sizes) == 3 and sizes[2] == further and (sizes[0] == sizes[1] or further >= _MANY):
         return "ROWS COLUMNS ENTRIES", "remove it, or add the first line of a Matrix Market file"
     if sizes[0] == further and 2 * sizes[1] == len(sizes) * further:
-        return "VERTICES EDGES FORM of METIS", 'write "SRC DST" lines from the lists of neighbours'
+        return "VERTICES EDGES FORM of METIS", 'state format = "metis" (--format metis)'
     return None
 
 

@@ -60,6 +60,7 @@ class InputFacts(Facts):
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
+    stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     # node_rows, unmatched_node_rows: absent without a table of nodes: its rows, and how many of them have the id of no vertex.
     node_rows: int | None = None
     unmatched_node_rows: int | None = None

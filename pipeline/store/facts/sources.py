@@ -33,3 +33,4 @@ class SourceFacts(Facts):
     blake3: str
     sha256: str | None = None  # absent in a step: a run waits for it at the end
     files: FilesFacts | None = None  # absent of one file
+    member: str | None = None  # absent, or the file that was read of an archive

@@ -13,7 +13,6 @@ import pytest
 from blake3 import blake3
 
 from pipeline.config.loading import run_config
-from pipeline.ingest.formats import FORMATS
 from pipeline.run import run
 from pipeline.store import digests
 from tests.counts import in_turn
@@ -23,6 +22,7 @@ pytestmark = pytest.mark.sampled
 PACKED = {"": bytes, ".gz": seeds.PACKED["gzip"], ".xz": seeds.PACKED["xz"], ".zst": seeds.PACKED["zstd"]}
 BESIDE = ("csv", "parquet", "tsv", "co")  # forms of coordinates and nodes; .co has coordinates only
 NAMES = ("source", "coordinates", "nodes")
+PLACES = ("local", "memory")
 
 
 def tables_of_vertices(form: str) -> tuple[bytes, bytes]:
@@ -47,7 +47,7 @@ def source_of(form: str) -> bytes:
             return data
 
 
-@pytest.mark.parametrize(("form", "packed", "beside", "place"), in_turn(24, [*FORMATS], [*PACKED], BESIDE, ("local", "memory")))
+@pytest.mark.parametrize(("form", "packed", "beside", "place"), in_turn(24, seeds.FORMATS, [*PACKED], BESIDE, PLACES))
 def test_stated_digests_are_those_of_the_files(form, packed, beside, place, tmp_path, monkeypatch):
     monkeypatch.setattr(digests, "LARGE", 64)  # so that these files are read as large ones are
     monkeypatch.setattr(digests, "_READ", 16)

@@ -1,0 +1,1 @@
+"""Formats and archives as other programs write them."""
