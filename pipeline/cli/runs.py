@@ -25,13 +25,12 @@ def path(out: Path, src: End, dst: End, /, *, table: str | None = None, as_json:
     graphmill path out/roads H7 -73.98,40.75
     ```
 
-    Each line has a vertex, its distance from `src`, and its coordinates if the run has them. It is an error if no path leads to
-    `dst`.
+    Each line has a vertex, its distance from `src`, and its coordinates, if there are some. Without a path it is an error.
 
     Args:
         out: A run (`DIR/latest` or `DIR/runs/ID`), or an output folder, which stands for its latest run.
-        src: The first vertex, which must be a source of the run: its id, the id of a place in table `places`, or LON,LAT in
-            degrees for the vertex nearest to a place. `vertex:ID` and `place:ID` say which of both an id is.
+        src: The first vertex, a source of the run: its id, the id of a place in table `places`, or LON,LAT in degrees for the
+            vertex nearest to a place. `vertex:ID` and `place:ID` say which of both an id is.
         dst: The last vertex.
         table: Table of the path: sssp (default, if the run has it) for the least sum of weights, bfs for the fewest arcs.
     """

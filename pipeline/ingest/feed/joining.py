@@ -87,9 +87,9 @@ class _Joined:
             and all(form.rereadable and form.weight in (None, weight) for form in forms),
         )  # fmt: skip
         text_bytes = None if in_files else lambda: self._contents.content
-        return Opened(self._first.format, self._contents, self._found(edges), text_bytes, self._here)
+        return Opened(self._first.format, self._contents, self._counted(edges), text_bytes, self._here)
 
-    def _found(self, edges: EdgeList) -> EdgeList:
+    def _counted(self, edges: EdgeList) -> EdgeList:
         """The edges of the feed, which are read with columns of these types, with what is found in rows while they are read."""
         self._types = [(end, NAME if edges.named else pa.int64()) for end in ("src", "dst")]
         self._types += [("weight", edges.weight)] if edges.weight else []
