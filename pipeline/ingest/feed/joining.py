@@ -87,9 +87,9 @@ class _Joined:
             and all(form.rereadable and form.weight in (None, weight) for form in forms),
         )  # fmt: skip
         text_bytes = None if in_files else lambda: self._contents.content
-        return Opened(self._first.format, self._contents, self._counted(edges), text_bytes, self._here)
+        return Opened(self._first.format, self._contents, self._observed(edges), text_bytes, self._here)
 
-    def _counted(self, edges: EdgeList) -> EdgeList:
+    def _observed(self, edges: EdgeList) -> EdgeList:
         """The edges of the feed, which are read with columns of these types, with what is found in rows while they are read."""
         self._types = [(end, NAME if edges.named else pa.int64()) for end in ("src", "dst")]
         self._types += [("weight", edges.weight)] if edges.weight else []
@@ -120,7 +120,7 @@ class _Joined:
             self._begin(0, edges)
             yield from self._counted(0, self._adapted(part, edges.tables))
 
-        whole = self._found(replace(edges, tables=tables(), columns=columns))
+        whole = self._observed(replace(edges, tables=tables(), columns=columns))
         return Opened(read.format, self._contents, whole, read.text_bytes, self._here if read.on_disk else None)
 
     def _columns(self, form: PartForm) -> ReadColumns:
