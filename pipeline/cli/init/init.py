@@ -16,6 +16,7 @@ def init(
     to: Path = Path(),
     at: str = "02:15",
     timezone: str = "Etc/UTC",
+    nearest: Path | None = None,
     options: RunOptions = NO_OPTIONS,
 ) -> None:
     """Look at a graph file, or at the first of several, and write a configuration and a deployment for it.
@@ -35,6 +36,8 @@ def init(
         to: Folder of both files. Default: the current folder.
         at: Time of day of the nightly run.
         timezone: Time zone of `at`, as in the IANA database.
+        nearest: File of facilities, such as hospitals, the nearest of which is found for each vertex: the key `facilities` of
+            table `[nearest]`.
     """
     import re
     from shlex import quote
@@ -44,6 +47,7 @@ def init(
     from pipeline.cli.output import accomplish
     from pipeline.config.changes import DiffOptions
     from pipeline.config.loading import checked
+    from pipeline.config.products.nearest import NearestConfig
     from pipeline.errors import BadConfig
     from pipeline.store.workspace import require_outside
 
@@ -57,6 +61,8 @@ def init(
     name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
     output = config.output if options.out else to.absolute() / "out" / name
     given: dict[str, Any] = {"graph": seen.graph.model_copy(update={"name": config.graph.title}), "output": output}
+    if nearest:
+        given["nearest"] = checked(NearestConfig, "options", facilities=str(nearest))
     config = config.model_copy(update=given | ({"named": True} if seen.named else {}))
     run = to.absolute() / f"{name}.toml"
     texts = {run: configuration(config, seen, run.parent)}

@@ -20,7 +20,7 @@ from pipeline.redaction import quoted
 
 SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use
 WIDTH = 110
-_PATHS = ("source", "coordinates", "nodes", "output")  # which are relative to the file
+_PATHS = ("source", "coordinates", "nodes", "output", "facilities")  # which are relative to the file
 COMMON = """\
     concurrency_limit: *one_at_a_time
     work_pool: *work_pool
@@ -35,8 +35,9 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     lines += [
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
+    asked = {"graph.speed": config.graph.columns.speed, "nearest": config.of_products.get("nearest")}
+    shown = (*SHOWN, *(name for name, reason in asked.items() if reason))
     for name, model in tables():
-        shown = (*SHOWN, *(("graph.speed",) if config.graph.columns.speed else ()))
         if name in shown and (name != "graph.columns" or seen.format in TABLES):
             part: Any = config
             for step in name.split(".") if name else ():
