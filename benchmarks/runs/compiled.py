@@ -3,6 +3,7 @@
 Each kind of run is made in a process of its own, which notes what CuPy compiles.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -47,7 +48,7 @@ def record() -> None:
         needed: list[list[str]] = []
         for kind in KINDS:
             out = folder / "requests"
-            subprocess.run([sys.executable, "-m", "benchmarks.runs.compiled", kind, str(folder), str(out)], check=True)
+            subprocess.run([sys.executable, "-m", "benchmarks.runs.compiled", "--kind", kind, str(folder), str(out)], check=True)
             needed.append(out.read_text(encoding="utf-8").splitlines())
             print(f"{kind}: {len(needed[-1])}")
     kinds = Counter(line for lines in needed for line in lines)
@@ -95,8 +96,15 @@ def _write_sources(folder: Path) -> None:
         pq.write_table(table.set_column(2, "weight", floats), folder / f"{name}-floats.parquet")
 
 
-if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        note(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+def main(arguments: list[str] | None = None) -> None:
+    """Record all kinds of runs, or note one of them."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.runs.compiled", description=__doc__)
+    parser.add_argument("--kind", nargs=3, metavar=("KIND", "FOLDER", "OUT"), help="make one run of the sources in a folder")
+    if kind := parser.parse_args(arguments).kind:
+        note(kind[0], Path(kind[1]), Path(kind[2]))
     else:
         record()
+
+
+if __name__ == "__main__":
+    main()

@@ -138,6 +138,7 @@ def kernel_of(
     source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
 ) -> Any:
     """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
+    require_supported()
     with _COMPILING[source, generated]:
         kernel = load(source, cooperative, generated, **macros).get_function(name)
     with _RAISING:

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import logging
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -283,7 +284,8 @@ def test_a_run_opens_where_the_cache_is_not_writable(tmp_path, monkeypatch):
         graphmill.open(tmp_path / "roads.csv")
 
 
-def test_threads_open_at_the_same_time_and_nothing_is_printed(tmp_path, capfd):
+def test_threads_open_at_the_same_time_and_nothing_is_printed(tmp_path, capfd, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("pipeline"), "handlers", [])  # which other tests may have left
     handlers = [signal.getsignal(number) for number in ENDING]
     file, path = written(tmp_path), published(tmp_path)
     with ThreadPoolExecutor(4) as threads:

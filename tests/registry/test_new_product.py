@@ -12,7 +12,7 @@ from tests.registry.copies import blocks, call, copy_with
 
 PAGE = (ROOT / "docs" / "adding-a-product.md").read_text(encoding="utf-8")
 MODULES = {"configuration": "config", "step": "steps", "report": "report"}  # in `remotest`, and where they belong
-TOUCHED = {"pipeline/registry/products.py": (")\nPRODUCTS = ",), "docs/tables.md": ("## `coordinates`",)}
+TOUCHED = {"pipeline/registry/products.py": (")\nPRODUCTS = ",), "docs/tables.md": ("## `rejected`",)}
 COMMAND = ("-m", "pipeline.cli")
 pytestmark = pytest.mark.timeout(900)
 

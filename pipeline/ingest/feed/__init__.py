@@ -128,7 +128,7 @@ class Feed:
 def merkle(files: Iterable[tuple[str, int, str]]) -> str:
     """The BLAKE3 digest of a feed: of the compact JSON `[[name, bytes, digest], ...]` of its files in order."""
     digest = Digest()
-    digest.update(json.dumps([[*file] for file in files], separators=(",", ":")).encode())
+    digest.update(json.dumps([[*file] for file in files], separators=(",", ":"), allow_nan=False).encode())
     return digest.hexdigest()
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.cluster.start import started
 from pipeline.errors import ClusterLost
-from pipeline.steps.products import commands
+from pipeline.steps import stored_graph
 from pipeline.store import manifest
 from pipeline.tables import files as tables
 from tests.cluster.calls import DeadlyWrites
@@ -34,7 +34,7 @@ def lossy(tmp_path, monkeypatch):
                 assert found.left == 0
 
         with monkeypatch.context() as patched:
-            patched.setattr(commands, "started", deadly)
+            patched.setattr(stored_graph, "started", deadly)
             cluster = {"scheduler": "local", "workers": 2, "lost_workers": lost_workers}
             return product(ROME, tmp_path / "out", sources=str(tmp_path / "sources.txt"), backend="cpu", cluster=cluster)
 

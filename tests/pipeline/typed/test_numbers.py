@@ -39,6 +39,13 @@ NUMBERS = [
     "1e400",
 ]
 # Tables in which a key is required, and stages that a table is for.
+BESIDE: dict[str, dict[str, Any]] = {  # what keys have an effect with
+    "graph.speed.default": {},
+    "isochrones.beta": {"decay": "exponential", "sums": ["people"]},
+    "isochrones.alpha": {"decay": "gravity", "least": 1.0, "sums": ["people"]},
+    "isochrones.least": {"decay": "gravity", "alpha": 1.0, "sums": ["people"]},
+    "isochrones.buffer": {"polygons": True},
+}
 NEEDED = {
     "nearest": {"facilities": "f"},
     "isochrones": {"thresholds": [1]},
@@ -85,6 +92,10 @@ def content_with(key: str, value: str) -> str:
         content["stages"].append("max_flow")
     if tables[:1] == ["cluster"]:
         content["stages"], inner["scheduler"] = ["wcc"], "local"
+    if (beside := BESIDE.get(key)) is not None:
+        inner |= beside
+        if tables == ["graph", "speed"]:
+            content["graph"] |= {"columns": {"weight": "length", "speed": "maxspeed"}}
     if key == "layout.window":
         inner["order"] = "windowed"
     inner[name] = "@"
