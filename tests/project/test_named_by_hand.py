@@ -17,6 +17,7 @@ ENTRIES = ("kernels.registry", "pipeline.registry.products", "pipeline.registry.
 OTHER_MEANINGS = {
     ("flows", "flows"): "the package of Prefect's flows, and its command",
     ("flows", "reachability"): "the name of a deployed flow",
+    ("pipeline.cli.init", "nearest"): "the option that names facilities",
     ("pipeline.report.findings", "trees"): "the trees of a spanning forest, in a figure of the report",
 }
 

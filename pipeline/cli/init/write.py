@@ -35,8 +35,7 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     lines += [
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
-    asked = {"graph.speed": config.graph.columns.speed, "nearest": config.of_products.get("nearest")}
-    shown = (*SHOWN, *(name for name, reason in asked.items() if reason))
+    shown = (*SHOWN, *(["graph.speed"] if config.graph.columns.speed else []), *config.of_products)
     for name, model in tables():
         if name in shown and (name != "graph.columns" or seen.format in TABLES):
             part: Any = config

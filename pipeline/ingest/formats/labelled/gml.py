@@ -149,5 +149,5 @@ def _words(text: Text, longest: int) -> Iterator[tuple[str, int]]:
         raise BadInput(text.file, f"cannot be read from {shown(rest.strip()[:80])}", line)
 
 
-_FIRST = rb'graph\s*(\[|$)|(Creator|Version|comment|label)\s+("|\d)'
+_FIRST = rb'graph\s*\[|(Creator|Version|comment|label)\s+("|\d)'
 FORMAT = TextFormat(read, ("gml",), first_line(_FIRST), frozenset({"columns", "encoding"}))
