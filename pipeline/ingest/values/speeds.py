@@ -27,7 +27,7 @@ _ITEM = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^,'"\[\]]*))[ \t]*(?:,|$)"
 # What OpenStreetMap has instead of a number: words, and kinds of roads in a country (`DE:zone:30`).
 _WORDS = frozenset(["none", "walk", "signals", "variable", "unposted", "unknown", "implicit", "default", "national", "nan"])
 _ZONE = re.compile(r"[A-Z]{2}(-[A-Z]+)?:[a-z0-9_:.]+", re.IGNORECASE)
-_LONGEST = 200  # letters of a value
+_LONGEST = 200  # letters of a value; exact arithmetic takes time in proportion to their square
 _KNOWN = 2**16  # values whose meaning is kept
 
 
@@ -100,7 +100,8 @@ class Lengths:
     def code(self, text: str) -> str | None:
         """The number as programs write it; None for a text that is refused."""
         plain = self.form.plain(text)
-        return plain if plain is not None and 0 <= float(plain) <= FARTHEST else None
+        plain = plain and plain.removeprefix("+")
+        return plain if plain is not None and len(plain) <= _LONGEST and 0 <= float(plain) <= FARTHEST else None
 
     def why_unknown(self, value: bytes) -> str:
         """What is wrong with a text that is refused."""
@@ -109,6 +110,8 @@ class Lengths:
             return f"weight {shown(value)} is absent, and a travel time needs the length of each row"
         if self.form.plain(text) is None:
             return f"weight {shown(value)} is not a number {self.form}"
+        if len(text) > _LONGEST:
+            return f"weight {shown(value)} is longer than {_LONGEST} letters"
         return f"weight {shown(value)} is not in 0..{FARTHEST}, as the length of a row is"
 
     def codes(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -116,6 +119,8 @@ class Lengths:
         if texts.null_count:
             raise pa.ArrowInvalid("a length is absent")
         plain = pc.utf8_ltrim(self.form.plain_column(texts), "+")
+        if len(plain) and pc.max(pc.binary_length(plain)).as_py() > _LONGEST:
+            raise pa.ArrowInvalid("a length is too long")
         extremes = pc.min_max(plain.cast(pa.float64())).as_py()
         if len(plain) and not (extremes["min"] >= 0 and extremes["max"] <= FARTHEST):
             raise pa.ArrowInvalid("a length is out of range")

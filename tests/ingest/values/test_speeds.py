@@ -110,10 +110,10 @@ def test_without_a_default_each_row_states_a_speed(value, tmp_path):
         ingest(configured(tmp_path / "g.csv", speed={}), tmp_path / "work")
 
 
-@pytest.mark.parametrize("length", ["", "-1", "1000000000.1", "x", "1e400", "nan", "1,5"])
+@pytest.mark.parametrize("length", ["", "-1", "0.1" + "0" * 10**5, "1000000000.1", "x", "1e400", "nan", "1,5"])
 def test_a_wrong_length_is_refused(length, tmp_path):
     (tmp_path / "g.csv").write_text(f'src,dst,length,maxspeed\n1,2,3,50\n2,3,"{length}",50\n')
-    with pytest.raises(BadInput, match=r"line 3: weight '.*' is (not|absent)"):
+    with pytest.raises(BadInput, match=r"line 3: weight '.*' is (not|absent|longer)"):
         ingest(configured(tmp_path / "g.csv"), tmp_path / "work")
 
 
