@@ -30,6 +30,7 @@ from pipeline.ingest.opening import Opened, opened, rejecting
 from pipeline.ingest.source import stored
 from pipeline.ingest.values.oneway import Directions
 from pipeline.ingest.values.rejects import Rejects
+from pipeline.ingest.values.travel_times import SpeedCounts
 from pipeline.runtime.threads import alone, concurrently, map_in_order
 
 _PER_CORE = 4 * MIB  # stored bytes of a small file, for each core that a large one could use
@@ -60,7 +61,7 @@ class _Joined:
         self._feed, self._graph, self._weight, self._folder = feed, graph, weight, folder
         self._contents, self._copies, self._types = Contents(feed), dict[int, Path](), list[tuple[str, pa.DataType]]()
         self._ignored, self._being_read = list[str](), dict[int, EdgeList]()
-        self._rejects, self._directions = Rejects(), Directions()
+        self._rejects, self._directions, self._speeds = Rejects(), Directions(), SpeedCounts()
         self._first: PartForm
 
     def opened(self, stack: ExitStack) -> Opened:
@@ -100,6 +101,7 @@ class _Joined:
             edges,
             rejects=self._rejects if self._first.rejects else None,
             directions=self._directions if have_directions else None,
+            speeds=self._speeds if "speed" in self._first.roles else None,
         )
 
     @property
@@ -228,6 +230,8 @@ class _Joined:
             self._rejects.take(self._feed.parts[number].source.url, edges.rejects)
         if edges and edges.directions:
             self._directions.take(edges.directions)
+        if edges and edges.speeds:
+            self._speeds.take(edges.speeds)
 
     def _tables(self) -> Iterator[pa.Table]:
         """The tables of all files in order. Raises BadInput beyond the limits."""

@@ -28,6 +28,11 @@ class SpeedCounts:
     rows: int = 0
     by_default: int = 0
 
+    def take(self, others: "SpeedCounts") -> None:
+        """Move the counts of one file of several here."""
+        self.rows, self.by_default = self.rows + others.rows, self.by_default + others.by_default
+        others.rows = others.by_default = 0
+
 
 def facts_of_times(file: str, seen: SpeedCounts, graph: GraphConfig) -> TravelTimeFacts:
     """The facts of rows that were read; says in the log how many of them have the default speed."""

@@ -93,6 +93,16 @@ def test_parquet_files_have_directions_and_bad_rows(tmp_path):
     assert [table[name].to_pylist() for name in ("file", "line")] == [[str(tmp_path / "in" / "1.parquet")], [1]]
 
 
+@pytest.mark.parametrize("names", [["a.csv"], ["a.csv", "b.csv"]])
+def test_travel_times_are_counted_over_all_files(names, tmp_path):
+    for name in names:
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text("src,dst,weight,speed\n1,2,100,36\n2,3,100,\n")
+    edges, facts, _ = read(tmp_path / "in", tmp_path / "work", columns=Columns(speed="speed"), speed={"default": 72})
+    assert edges == [(1, 2, 10_000), (2, 3, 5_000)] * len(names)
+    assert (facts.travel_times.rows, facts.travel_times.by_default) == (2 * len(names), len(names))
+
+
 def test_a_partition_states_the_direction_or_an_end(tmp_path):
     for way, src in itertools.product(["yes", "-1", "__HIVE_DEFAULT_PARTITION__"], [1, 2]):
         folder = tmp_path / "in" / f"way={way}" / f"src={src}"
