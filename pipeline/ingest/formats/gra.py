@@ -8,14 +8,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv
 
 from pipeline.config.graph import GraphConfig
 from pipeline.config.sources import BOM
 from pipeline.ingest.fields import Fault, small_integer
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Declared, check_count, too_many
-from pipeline.ingest.formats.text import Text, has_leading_zero, line_of, parse, problem, tidied
+from pipeline.ingest.formats.text import Text, has_leading_zero, integers_of, line_of, parse, problem, tidied
 from pipeline.texts import shown, why_not_an_id
 
 _LINE = re.compile(rb"[0-9]++ ?:(?: ?[0-9]++)*+ ?#")  # possessive, so that a line costs time in proportion to its length
@@ -62,14 +61,7 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
     column = data.translate(_TO_LINES).replace(b"#", b"\n%d" % _END).replace(b":", b"\n%d\n" % _COLON)
     if has_leading_zero(column):
         return None
-    try:
-        tokens = csv.read_csv(
-            pa.BufferReader(column),
-            csv.ReadOptions(column_names=["id"]),
-            csv.ParseOptions(quote_char=False),
-            csv.ConvertOptions(column_types={"id": pa.int64()}, null_values=[]),
-        )["id"].to_numpy()
-    except pa.ArrowInvalid:
+    if (tokens := integers_of(column)) is None:
         return None
     ends = np.flatnonzero(tokens == _END)
     starts = np.concatenate(([0], ends[:-1] + 1))

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyarrow import csv
 
 from kernels.cpu.parallel import cores
 from pipeline.config.graph import GraphConfig
@@ -22,7 +21,7 @@ from pipeline.errors import BadInput
 from pipeline.ingest.fields import Fault, small_integer
 from pipeline.ingest.formats.format import EdgeList, TextFormat
 from pipeline.ingest.formats.rows import Declared, too_many
-from pipeline.ingest.formats.text import Block, Text, Tidied, has_leading_zero, parse, problem
+from pipeline.ingest.formats.text import Block, Text, Tidied, has_leading_zero, integers_of, parse, problem
 from pipeline.runtime.threads import map_in_order
 from pipeline.texts import shown, why_not_an_id
 
@@ -199,17 +198,9 @@ def _read(data: bytes, header: _Header) -> _Neighbours | None:
     column = data.translate(_TO_LINES)
     if has_leading_zero(data):
         return None
-    tokens = np.empty(0, np.int64)
-    if column.strip(b"\n"):
-        try:
-            tokens = csv.read_csv(
-                pa.BufferReader(column.lstrip(b"\n")),
-                csv.ReadOptions(column_names=["id"]),
-                csv.ParseOptions(quote_char=False),
-                csv.ConvertOptions(column_types={"id": pa.int64()}, null_values=[]),
-            )["id"].to_numpy()
-        except pa.ArrowInvalid:
-            return None
+    lines = column.lstrip(b"\n")
+    if (tokens := integers_of(lines) if lines else np.empty(0, np.int64)) is None:
+        return None
     counts = _counts(data)
     step = 2 if header.weighted else 1
     blank = np.flatnonzero(counts < header.before)

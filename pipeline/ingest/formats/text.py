@@ -9,6 +9,8 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import csv
 
 from kernels.cpu.parallel import cores
 from pipeline.config.graph import Limits
@@ -154,6 +156,21 @@ def count_of(data: bytes, pattern: bytes) -> int:
             matches &= letters[at : at + positions] == letter
         count += int(np.count_nonzero(matches))
     return count
+
+
+def integers_of(lines: bytes) -> npt.NDArray[np.int64] | None:
+    """The integers int64 [n] of lines with one each, blank ones between them; None if a line has something else."""
+    try:
+        column = csv.read_csv(
+            pa.BufferReader(lines),
+            csv.ReadOptions(column_names=["value"]),
+            csv.ParseOptions(quote_char=False),
+            csv.ConvertOptions(column_types={"value": pa.int64()}, null_values=[]),
+        )["value"]
+    except pa.ArrowInvalid:
+        return None
+    values: npt.NDArray[np.int64] = column.to_numpy()
+    return values
 
 
 def has_leading_zero(data: bytes, delimiter: str = "") -> bool:
