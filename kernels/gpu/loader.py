@@ -109,12 +109,10 @@ def load(source: str, cooperative: bool = True, generated: str = "", **macros: M
     """The module of `kernels/SOURCE` for these macros: a `cupy.RawModule`.
 
     A cooperative launch cannot have more blocks than are resident at a time; CuPy reduces a larger grid. `generated` is text in
-    front of the source; products and sums are then rounded one by one, as a CPU rounds them. Raises RuntimeError if kernels do
-    not run on the current GPU.
+    front of the source; products and sums are then rounded one by one, as a CPU rounds them.
     """
     import cupy
 
-    require_supported()
     prepare_compiler()
     code = code_of(source, generated)
     chosen = (*options(source, **macros), *(["--fmad=false"] if generated else []))
@@ -137,7 +135,10 @@ def _headers() -> str:
 def kernel_of(
     source: str, name: str, device: int, shared: int = 0, cooperative: bool = True, generated: str = "", **macros: Macro
 ) -> Any:
-    """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device."""
+    """Kernel `name` of `kernels/SOURCE`, which may have `shared` bytes of dynamic shared memory; this is set per device.
+
+    Raises RuntimeError if kernels do not run on the current GPU.
+    """
     require_supported()
     with _COMPILING[source, generated]:
         kernel = load(source, cooperative, generated, **macros).get_function(name)
