@@ -3,10 +3,9 @@
 import csv
 import gzip
 import json
-import logging
 import shutil
-import signal
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
 from importlib import import_module
 
 import numpy as np
@@ -19,8 +18,8 @@ from pipeline.changes import change
 from pipeline.config.loading import run_config
 from pipeline.config.run import workplace
 from pipeline.run import run
-from pipeline.signals import ENDING
 from pipeline.store.workspace import workspace
+from tests.project.test_layout import ROOT
 
 ROADS = "src,dst,weight\n3,1,4\n1,2,5\n2,3,1\n1,9,7\n1,2,8\n9,9,2\n"
 OTHERS = "src,dst,weight\n" + "".join(f"{n},{n * n % 31 + 40},{n}\n" for n in range(1, 30))
@@ -284,12 +283,23 @@ def test_a_run_opens_where_the_cache_is_not_writable(tmp_path, monkeypatch):
         graphmill.open(tmp_path / "roads.csv")
 
 
-def test_threads_open_at_the_same_time_and_nothing_is_printed(tmp_path, capfd, monkeypatch):
-    monkeypatch.setattr(logging.getLogger("pipeline"), "handlers", [])  # which other tests may have left
-    handlers = [signal.getsignal(number) for number in ENDING]
-    file, path = written(tmp_path), published(tmp_path)
-    with ThreadPoolExecutor(4) as threads:
-        for opened in threads.map(graphmill.open, [file, path] * 4):
-            require_graph(opened, arcs_in(ROADS))
-    assert [signal.getsignal(number) for number in ENDING] == handlers
-    assert capfd.readouterr() == ("", "")
+THREADS = """
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import graphmill
+from pipeline.signals import ENDING
+
+handlers = [signal.getsignal(number) for number in ENDING]
+with ThreadPoolExecutor(4) as threads:
+    assert {opened.graph.num_arcs for opened in threads.map(graphmill.open, sys.argv[1:] * 4)} == {4}
+assert [signal.getsignal(number) for number in ENDING] == handlers
+"""
+
+
+def test_threads_open_at_the_same_time_and_nothing_is_printed(tmp_path):
+    """In a process of its own: other tests may have set up the logging of this one."""
+    targets = map(str, [written(tmp_path), published(tmp_path)])
+    done = subprocess.run([sys.executable, "-c", THREADS, *targets], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
