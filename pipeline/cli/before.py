@@ -83,15 +83,20 @@ def estimate(run: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json:
         about = "" if sizes.exact else "about "
         vertices = f"about {sizes.vertices:,} vertices"
         print(f"{title}: {about}{sizes.edges:,} edges ({sizes.origin}), {vertices}; {estimated.backend}, {estimated.cores} cores")
-        steps = [[step, duration(seconds)] for step, seconds in {**estimated.seconds, "whole run": estimated.total}.items()]
+        rows = {"start and end": estimated.start, **estimated.seconds, "whole run": estimated.total}
+        steps = [[step, duration(seconds)] for step, seconds in rows.items()]
         print_rows(["step", "takes about"], steps, right=(1,))
-        origin = "those of the previous run" if estimated.as_before else "from measured rates (docs/performance.md)"
+        slow = f" on cores that take {estimated.slowness:.1f} times as long" if estimated.backend == "cpu" else ""
+        origin = "those of the previous run" if estimated.as_before else f"from measured rates (docs/performance.md){slow}"
         print(f"  seconds are {origin}")
         if estimated.not_estimated:
             print(f"  not in them, as nothing is known before their first run: {', '.join(estimated.not_estimated)}")
         print()
         needs = [[need.what, size(need.needed), size(need.free)] for need in estimated.needs]
         print_rows(["", "takes about", "free"], needs, right=(1, 2))
+        if count := estimated.memory.workers:
+            own, each = size(estimated.memory.own), size(estimated.memory.each)
+            print(f"  memory is that of the run, {own}, and of {count} workers, {each} each")
     if short := [need for need in estimated.needs if not need.fits]:
         words = ", ".join(f"{size(need.needed)} of {need.what} where {size(need.free)} are free" for need in short)
         raise TooLarge(f"{title}: would take about {words}")

@@ -2,8 +2,11 @@
 
 from typing import NamedTuple
 
+import pyarrow.parquet as pq
+
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
+from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.places import count_places
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
@@ -30,8 +33,8 @@ def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, TreesOfPr
     """
     trees = dict[str, TreesOfProduct]()
     for name, table in config.of_products.items():
-        files = [*table.vertex_files.values(), *table.pair_files.values()]
-        count = min([vertices, *(rows_of_file(file, config.places) for file in files)])
+        of_files = [rows_of_file(file, config.places) for file in table.vertex_files.values()]
+        count = min([vertices, *of_files, *map(rows_of_pairs, table.pair_files.values())])
         for written in PRODUCTS[name].tables_for(table):
             trees[written.name] = TreesOfProduct(
                 count if written.swept else 0, _VALUE * written.values(table, count, vertices, arcs), name
@@ -49,6 +52,14 @@ def are_swept(count: int, vertices: int, arcs: int) -> bool:
 def rows_of_file(file: str, places: PlacesConfig) -> int:
     """Vertices, places or pairs of a file."""
     return count_places(file, locate(file).require_local()) if has_places(file, places) else count_vertices(file)
+
+
+def rows_of_pairs(file: str) -> int:
+    """Pairs of a file. Raises BadInput."""
+    path = locate(file).require_local()
+    with reading(file):
+        rows: int = pq.read_metadata(path).num_rows
+    return rows
 
 
 def sources_of(config: RunConfig) -> int:
