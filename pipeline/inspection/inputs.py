@@ -54,19 +54,19 @@ def inputs_of(
     config: RunConfig, edges: Folder, graph: Folder, read: InputFacts, programs: Mapping[str, CustomStage], runtime: Runtime
 ) -> list[InputFile]:
     """What a run reads, in the order in which it does; of a source of many files the first ones, and the others together."""
-    found = [*_source(config.graph, read), *_tables_of_nodes(config.graph, edges, read)]
+    files = [*_source(config.graph, read), *_tables_of_nodes(config.graph, edges, read)]
     if config.graph.nodes:
-        found += _columns_of_nodes(config, edges, graph)
+        files += _columns_of_nodes(config, edges, graph)
     if count := len(config.listed_sources):
-        found.append(InputFile("sources", "", count, "vertices that the configuration lists, or its text file"))
-    found += [_vertices(key, file, edges, graph, runtime) for key, file in config.files_by_key.items()]
+        files.append(InputFile("sources", "", count, "vertices that the configuration lists, or its text file"))
+    files += [_vertices(key, file, edges, graph, runtime) for key, file in config.files_by_key.items()]
     weights = {f"{name}.pairs": getattr(table, "weight", None) for name, table in config.of_products.items()}
-    found += [_pairs(key, file, weights.get(key)) for key, file in config.pairs_by_key.items()]
-    found += [
+    files += [_pairs(key, file, weights.get(key)) for key, file in config.pairs_by_key.items()]
+    files += [
         InputFile(f"custom.{name}", it.file, None, f"program, which a run would execute; its table would be {it.proof}")
         for name, it in programs.items()
     ]
-    return [*found, *_arrivals(config)]
+    return [*files, *_arrivals(config)]
 
 
 def _source(graph: GraphConfig, read: InputFacts) -> Iterator[InputFile]:
