@@ -67,7 +67,7 @@ def _beside(graph: GraphConfig, placed: bool) -> Iterator[tuple[str, dict[str, A
     if source.suffix == _EDGES and listed.is_file() and not graph.nodes:
         columns = graph.node_columns.model_copy(update={"declare": True})
         yield f"{listed}: each line is a vertex, also without an edge", {"nodes": str(listed), "node_columns": columns}
-    if placed or graph.coordinates:
+    if placed or graph.coordinates or source.suffix == _EDGES:
         return
     for path in sorted(source.parent.iterdir()):
         if path == source or path.stem.lower() not in _NAMES or not path.is_file() or not (sample := _sample(str(path))):
