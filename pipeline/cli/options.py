@@ -56,6 +56,7 @@ class PlaceOptions:
         lat: Column of the latitudes, or northings. Default: lat, latitude or y.
         geometry: Column of points in a Parquet file. Default: GeoParquet's primary column, or geometry.
         crs: Coordinate reference system of these columns, such as EPSG:2263. Default: degrees.
+        shapes: points (default), or centroid: geometries may be any shapes, whose centroids are the places.
     """
 
     place_id: str | None = None
@@ -66,12 +67,14 @@ class PlaceOptions:
     lat: str | None = None
     geometry: str | None = None
     crs: str | None = None
+    shapes: str | None = None
 
     @property
     def given(self) -> dict[str, Any]:
         """The table of the options that were given."""
         columns = {"id": self.place_id, "name": self.place_name, "vertex": self.place_vertex, "delimiter": self.place_delimiter}
-        return {"places": _given(columns | {"lon": self.lon, "lat": self.lat, "geometry": self.geometry, "crs": self.crs})}
+        columns |= {"lon": self.lon, "lat": self.lat, "geometry": self.geometry, "crs": self.crs, "shapes": self.shapes}
+        return {"places": _given(columns)}
 
 
 @Parameter(name="*")

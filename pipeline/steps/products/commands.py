@@ -70,4 +70,4 @@ def _places(target: str, out: Path, given: Mapping[str, Any]) -> dict[str, Any]:
         values = load_run(Path(target), default_output=out, used=OF_COMMANDS).model_dump()
     snap = {key: given.get(key, values[key]) for key in ("snap_limit", "snap_to") if key in values}
     columns = values.get("places", {}) | given.get("places", {})
-    return {**snap, "places": {key: value or None for key, value in columns.items()}}
+    return {**snap, "places": {key: value for key, value in columns.items() if value}}
