@@ -69,7 +69,7 @@ class Feed:
         """The last name in the first entry: that of its folder or pattern."""
         return redacted(self.entries[0]).rstrip("/").rpartition("/")[2]
 
-    @property
+    @cached_property
     def size(self) -> int | None:
         """Bytes of all files as stored; None if they are not known before all are read."""
         sizes = [part.size for part in self.parts]
