@@ -92,9 +92,11 @@ class Product(_Entry):
     # `step(edges, graph, vertices, options, runtime)`. Empty: there is no command.
     command: str = ""
     options: str = ""
-    # Seconds of a core, or of a GPU, per million vertices: a tree from the hierarchy with its proof and its part of the product.
-    cpu: float = 0.021
+    # Seconds of a core, or of a GPU, per million vertices: a tree from the hierarchy with its proof and its part of the product;
+    # and bytes for each vertex that a tree of integers takes on a CPU. 0: no run makes it.
+    cpu: float = 0.0
     gpu: float = 0.00002
+    tree_memory: float = 0.0
 
     def tables_for(self, configuration: object) -> list[ProductTable]:
         """The tables that a configuration asks for."""

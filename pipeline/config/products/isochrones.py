@@ -22,6 +22,7 @@ class IsochronesConfig(Model):
     """How much is within given distances of each source: table `isochrones`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
+    COLUMNS: ClassVar[tuple[str, ...]] = ("sums", "supply", "demand")
     # Distances in the unit of the weights, ascending; a vertex is within a threshold if its distance is at most the threshold.
     thresholds: Annotated[tuple[Length, ...], AfterValidator(_ascending)] = Field(
         min_length=1, max_length=1000, examples=[[6000, 9000]]

@@ -43,6 +43,7 @@ class PlaceList:
         vertices: Integers or texts [n], as users name vertices, null where the coordinates decide; None if the file has none.
         degrees: float64 [n, 2]: longitude and latitude, NaN where the file has none.
         more: The other columns.
+        roles: Which columns of the file these are.
     """
 
     ids: pa.Array
@@ -50,6 +51,7 @@ class PlaceList:
     vertices: pa.Array | None
     degrees: Array
     more: pa.Table
+    roles: Roles
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -76,7 +78,7 @@ def read_places(file: str, config: PlacesConfig) -> PlaceList:
     degrees = to_degrees(file, points, roles.crs, _CRS)
     _require_located(file, roles, vertices, degrees)
     more = {name: _attribute(file, name, table[name]) for name in roles.others}
-    return PlaceList(ids, names, vertices, degrees, pa.table(more))
+    return PlaceList(ids, names, vertices, degrees, pa.table(more), roles)
 
 
 def count_places(file: str, path: Path) -> int:
