@@ -85,7 +85,7 @@ class Product(_Entry):
     configuration: str = ""  # the class of its table in a configuration, a `Model`. Empty: no run makes it
     # `gpu_memory(configuration, trees, vertices)`: bytes on the GPU beside the graph and its trees. Empty: none worth counting
     gpu_memory: str = ""
-    require: str = ""  # `require(edges, graph, configuration)` raises what the steps would, before the stages run
+    require: str = ""  # `require(edges, graph, configuration, runtime)` raises what the steps would, before the stages run
     # command, options: the function of its command, and the class of what this one takes, a `ProductOptions`. Its table's step is
     # `step(graph, vertices, options, runtime, places)`, with the vertices of the files that the options name, int64 [n] or None
     # for each, and the places among them; that of a table with a switch, which takes the place of the others, is
