@@ -104,9 +104,9 @@ class RunOptions:
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
         keep: Number of runs of the same link that are kept; 0 keeps all. Default: 7. Each run is kept for at least an hour after
             the next one was published.
-        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.
+        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns such as `id`, `lon` and `lat`, in degrees.
         crs: Coordinate reference system of `--coordinates`, such as EPSG:2263. Default: degrees.
-        nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
+        nodes: CSV, TSV or Parquet file with a column of ids, `vertex` or `id`; its other columns are joined to table `vertices`.
         sha256: Expected SHA-256 of the graph file, if it is one.
         order: Order of the rows in the stored graph: degree (default), windowed (for roads) or source.
         oracle: Also compare every answer with that of a second solver.
