@@ -93,6 +93,7 @@ class RunOptions:
         decimal: Decimal sign of the weights in a CSV or TSV file: a point (default) or a comma.
         thousands: Character between groups of three digits of the weights in a CSV or TSV file. Default: none.
         null: Text that stands for "no value" in a CSV or TSV file. Repeat the option for more texts.
+        reject: Number of bad rows, or share of all rows, that are written to table rejected and do not fail the run. Default: 0.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
@@ -146,6 +147,7 @@ class RunOptions:
     decimal: str | None = None
     thousands: str | None = None
     null: Annotated[list[str] | None, Parameter(negative="", allow_leading_hyphen=True)] = None
+    reject: Number | None = None
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
     arcs: bool | None = None
@@ -195,6 +197,8 @@ class RunOptions:
         tables = {
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
         }  # fmt: skip
+        if self.reject is not None:
+            tables["reject"] = {"limit": self.reject}
         if self.pairs is not None:
             tables |= {stage: {"pairs": str(self.pairs)} for stage in WITH_PAIRS}
         if more and (stated := next((one for one in (target, *more) if one.endswith(".toml")), None)):

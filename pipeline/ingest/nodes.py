@@ -62,9 +62,12 @@ def read_nodes(
     Raises:
         BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
     """
-    file = content.source.url
-    table, columns = _table(content, limits, columns, wanted)
+    file, stated = content.source.url, columns
+    table, columns = _table(content, limits, stated, wanted)
     vertex = str(columns.vertex)
+    names_of = {role: getattr(columns, role) for role in ("vertex", *(wanted or ()))}
+    if unusual := [f"{role} is column {name!r}" for role, name in names_of.items() if name not in (role, getattr(stated, role))]:
+        log.info("%s: %s", file, ", ".join(unusual))
     ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
     if wanted is None:
@@ -112,7 +115,7 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
     if begins_parquet(head, file):
         with saved(local, chain([head], stream)) as path, reading(file), open_file(path, file, limits) as parquet:
             schema = parquet.schema_arrow
-            columns = _columns_of(file, schema.names, columns, wanted)
+            columns = columns_of(file, schema.names, columns, wanted)
             names = _names(file, schema, columns, wanted, geometries_of(schema))
             _require_size(file, path.stat().st_size, parquet, names, limits)
             return read_columns(path, parquet, names, limits), columns
@@ -122,7 +125,7 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
     try:
         with reading(file):
             listed = [columns.vertex or VERTEX] if _LIST.search(file.lower()) else None
-            columns = _columns_of(file, listed or _header(text, parse), columns, wanted)
+            columns = columns_of(file, listed or _header(text, parse), columns, wanted)
             options = csv.ConvertOptions(
                 column_types={columns.vertex: pa.string()},
                 null_values=["", *columns.null],
@@ -149,22 +152,19 @@ def _header(text: bytes, parse: csv.ParseOptions) -> list[str]:
     return names
 
 
-def _columns_of(file: str, names: Sequence[str], columns: NodeColumns, wanted: Sequence[str] | None) -> NodeColumns:
+def columns_of(file: str, names: Sequence[str], columns: NodeColumns, wanted: Sequence[str] | None) -> NodeColumns:
     """The columns with the names that a file has. Raises BadInput if it lacks the ids, or what is wanted."""
-    chosen, guessed = dict[str, str](), list[str]()
+    chosen = dict[str, str]()
     for role, usual in _USUAL.items():
         known = [name for name in names if name.lower() in usual]
         first = [name for name in known if name == usual[0]]
         likely = first or known
         chosen[role] = getattr(columns, role) or (likely[0] if len(likely) == 1 else usual[0])
         needed = role == "vertex" or role in (wanted or ())
-        guessed += [f"{role} is column {chosen[role]!r}"] if needed and chosen[role] not in (getattr(columns, role), role) else []
         if needed and names.count(chosen[role]) != 1:
             present = ", ".join(map(repr, names))[:200]
             hint = did_you_mean(chosen[role], names) or f"; name it by `{role}` below [graph.node_columns]"
             raise BadInput(file, f"no column {chosen[role]!r}, or several, among {present}{hint}")
-    if guessed:
-        log.info("%s: %s", file, ", ".join(guessed))
     return columns.model_copy(update=chosen)
 
 
