@@ -2,7 +2,6 @@
 
 import io
 import logging
-import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -17,7 +16,7 @@ from pyarrow import csv
 from kernels.graph import ID
 from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.model import LARGEST
-from pipeline.config.products.places import LATITUDES, LONGITUDES, VERTEX
+from pipeline.config.products.places import VERTEX
 from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
@@ -27,20 +26,17 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
 from pipeline.ingest.formats.parquet.rows import column_as, require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
+from pipeline.ingest.node_columns import columns_of, is_list, names_of
 from pipeline.ingest.source import Stored
 from pipeline.ingest.values.encodings import as_utf8
 from pipeline.ingest.values.numbers import NumberForm
 from pipeline.store.names import UNKNOWN, VertexNames
-from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
 from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 log = logging.getLogger(__name__)
 _TAKEN = "the name of a column of table vertices"
-_LIST = re.compile(r"\.v(\.(gz|xz|zst|bz2))?$")  # names of LDBC's files of vertices, one id on each line
-# Columns by what they are: what `node_columns` calls them, the first name where the file has it, or else the only one it has.
-_USUAL = {"vertex": (VERTEX, "id", "node_id", "osmid"), "x": ("x", *LONGITUDES), "y": ("y", *LATITUDES)}
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
 
@@ -65,8 +61,8 @@ def read_nodes(
     file, stated = content.source.url, columns
     table, columns = _table(content, limits, stated, wanted)
     vertex = str(columns.vertex)
-    names_of = {role: getattr(columns, role) for role in ("vertex", *(wanted or ()))}
-    if unusual := [f"{role} is column {name!r}" for role, name in names_of.items() if name not in (role, getattr(stated, role))]:
+    roles = {role: getattr(columns, role) for role in ("vertex", *(wanted or ()))}
+    if unusual := [f"{role} is column {name!r}" for role, name in roles.items() if name not in (role, getattr(stated, role))]:
         log.info("%s: %s", file, ", ".join(unusual))
     ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
@@ -124,7 +120,7 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
     parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
     try:
         with reading(file):
-            listed = [columns.vertex or VERTEX] if _LIST.search(file.lower()) else None
+            listed = [columns.vertex or VERTEX] if is_list(file) else None
             columns = columns_of(file, listed or _header(text, parse), columns, wanted)
             options = csv.ConvertOptions(
                 column_types={columns.vertex: pa.string()},
@@ -133,7 +129,7 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
                 decimal_point=columns.decimal,
             )
             table = csv.read_csv(io.BytesIO(text), csv.ReadOptions(column_names=listed), parse, options)
-            names = table.schema.names if wanted is None else _wanted_names(columns, wanted)
+            names = table.schema.names if wanted is None else names_of(columns, wanted)
     except BadInput as error:
         if error.__cause__ is None:
             raise
@@ -150,26 +146,6 @@ def _header(text: bytes, parse: csv.ParseOptions) -> list[str]:
     line = text.removeprefix(BOM).lstrip(b"\r\n").partition(b"\n")[0]
     names: list[str] = csv.read_csv(io.BytesIO(line + b"\n"), parse_options=parse).schema.names
     return names
-
-
-def columns_of(file: str, names: Sequence[str], columns: NodeColumns, wanted: Sequence[str] | None) -> NodeColumns:
-    """The columns with the names that a file has. Raises BadInput if it lacks the ids, or what is wanted."""
-    chosen = dict[str, str]()
-    for role, usual in _USUAL.items():
-        known = [name for name in names if name.lower() in usual]
-        first = [name for name in known if name == usual[0]]
-        likely = first or known
-        chosen[role] = getattr(columns, role) or (likely[0] if len(likely) == 1 else usual[0])
-        needed = role == "vertex" or role in (wanted or ())
-        if needed and names.count(chosen[role]) != 1:
-            present = ", ".join(map(repr, names))[:200]
-            hint = did_you_mean(chosen[role], names) or f"; name it by `{role}` below [graph.node_columns]"
-            raise BadInput(file, f"no column {chosen[role]!r}, or several, among {present}{hint}")
-    return columns.model_copy(update=chosen)
-
-
-def _wanted_names(columns: NodeColumns, wanted: Sequence[str]) -> list[str]:
-    return [str(getattr(columns, role)) for role in ("vertex", *wanted)]
 
 
 def _numeric(table: pa.Table, columns: NodeColumns) -> pa.Table:
@@ -203,7 +179,7 @@ def _names(
 
     Columns that are `ignored` are left out, unless they are named.
     """
-    vertex, *others = _wanted_names(columns, wanted or ())
+    vertex, *others = names_of(columns, wanted or ())
     if attribute_type(schema.field(vertex).type) is None:
         raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     how = "write it as one; graph.node_columns.decimal states the decimal sign of CSV"

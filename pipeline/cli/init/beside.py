@@ -14,7 +14,7 @@ from pipeline.ingest.formats.detect import by_name
 from pipeline.ingest.formats.format import TABLES
 from pipeline.ingest.formats.parquet import begins_parquet
 from pipeline.ingest.formats.text import Text
-from pipeline.ingest.nodes import columns_of
+from pipeline.ingest.node_columns import columns_of, is_list
 from pipeline.ingest.source import locate, stored
 from pipeline.ingest.values.encodings import as_utf8
 
@@ -44,6 +44,11 @@ def look_beside(graph: GraphConfig) -> Beside:
     how, shown, sums = graph.node_columns, dict[str, str](), tuple[str, ...]()
     before: _Looked | None = None
     for role, file, wanted in (("coordinates", graph.coordinates, ("x", "y")), ("nodes", graph.nodes, ())):
+        if file and role == "nodes" and is_list(file):
+            stated = "declare" in graph.node_columns.model_fields_set
+            how = how if stated else how.model_copy(update={"declare": True})
+            shown[role] = f"{file}: an id on each line, which is a vertex (node_columns.declare)"
+            continue
         if not file or not (looked := _look(file, graph)):
             continue
         if before and (key := _difference(before, looked)):

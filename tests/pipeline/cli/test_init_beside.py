@@ -78,3 +78,10 @@ def test_wrong_isochrones_are_refused(text, words, tmp_path):
     with pytest.raises(BadConfig, match="needs --nearest"):
         init(tmp_path, "--isochrones", "5")
     assert not (tmp_path / "streets.toml").exists()
+
+
+def test_a_list_of_vertices_declares_them(tmp_path):
+    (tmp_path / "streets.csv").write_text("1 2 0.5\n2 3 5.0\n")
+    (tmp_path / "g.v").write_text("1\n2\n3\n9\n")
+    config = init(tmp_path, "--nodes", tmp_path / "g.v", "--format", "snap", "--weight", "3")
+    assert config.graph.node_columns.declare and check(config).vertices == 4
