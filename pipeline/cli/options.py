@@ -104,6 +104,7 @@ class RunOptions:
         decimal: Decimal sign of the weights in a CSV or TSV file: a point (default) or a comma.
         thousands: Character between groups of three digits of the weights in a CSV or TSV file. Default: none.
         null: Text that stands for "no value" in a CSV or TSV file. Repeat the option for more texts.
+        reject: Number of bad rows, or share of all rows, that are written to table rejected and do not fail the run. Default: 0.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
@@ -115,9 +116,9 @@ class RunOptions:
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
         keep: Number of runs of the same link that are kept; 0 keeps all. Default: 7. Each run is kept for at least an hour after
             the next one was published.
-        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.
+        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns such as `id`, `lon` and `lat`, in degrees.
         crs: Coordinate reference system of `--coordinates`, such as EPSG:2263. Default: degrees.
-        nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
+        nodes: CSV, TSV or Parquet file with a column of ids, `vertex` or `id`; its other columns are joined to table `vertices`.
         sha256: Expected SHA-256 of the graph file, if it is one.
         order: Order of the rows in the stored graph: degree (default), windowed (for roads) or source.
         oracle: Also compare every answer with that of a second solver.
@@ -157,6 +158,7 @@ class RunOptions:
     decimal: str | None = None
     thousands: str | None = None
     null: Annotated[list[str] | None, Parameter(negative="", allow_leading_hyphen=True)] = None
+    reject: Number | None = None
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
     arcs: bool | None = None
@@ -206,6 +208,8 @@ class RunOptions:
         tables = {
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
         }  # fmt: skip
+        if self.reject is not None:
+            tables["reject"] = {"limit": self.reject}
         if self.pairs is not None:
             tables |= {stage: {"pairs": str(self.pairs)} for stage in WITH_PAIRS}
         if more and (stated := next((one for one in (target, *more) if one.endswith(".toml")), None)):
