@@ -185,6 +185,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("cut_dst", "list<int64>", "external ids, where they end"),
         ),
         by_default=False,
+        adds_parallel=True,
         costs=Costs(gpu_memory=(64.0, 170.0)),
     ),
 )

@@ -73,6 +73,8 @@ def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
     elif graph.columns.reverse_weight:
         reason = "graph.columns.speed makes the weights of both directions from lengths; leave one of both out"
         yield "graph.columns.reverse_weight", reason
+    if graph.columns.order and graph.parallel not in ("first", "last"):
+        yield "graph.columns.order", 'no rule needs it; set parallel = "first" or "last" below [graph], or leave the key out'
     if graph.columns.weight is False:
         for name in set_keys(graph.weight):
             yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"
