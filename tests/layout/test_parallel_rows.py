@@ -165,7 +165,7 @@ def test_empty_and_large(tmp_path):
         laid_out(tmp_path / "infinite", infinite, "sum", False)
 
 
-def test_rows_in_both_directions_are_told(tmp_path):
+def test_rows_in_both_directions_are_counted(tmp_path):
     mirrored = pa.table({"src": [1, 2, 3, 1, 2], "dst": [2, 1, 1, 3, 2]})
     for directed, expected in ((False, True), (True, False)):
         graph = laid_out(tmp_path / str(directed), mirrored, "sum", directed)
