@@ -20,6 +20,8 @@ from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
+from pipeline.steps.parallel import STEP as MERGED
+from pipeline.steps.parallel import merges
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.tables.definitions import CUSTOM
@@ -71,7 +73,8 @@ def estimate(config: RunConfig) -> Estimate:
     sizes, backend = sizes_of(config.graph, config.reject.limit), choose(config.backend)
     shape = shape_of(config, sizes)
     million = (1, shape.vertices / 1e6, shape.arcs / 1e6)
-    seconds = {step: _seconds(step, config, backend, million) for step in ("edges", "graph", *config.stages)}
+    merged = [MERGED] if merges(config.graph.parallel, bool(sizes.weight)) else []
+    seconds = {step: _seconds(step, config, backend, million) for step in ("edges", *merged, "graph", *config.stages)}
     if sizes.copied:
         seconds["edges"] = _seconds("copied", config, backend, million)
     trees = trees_of(config, shape.vertices, shape.arcs)

@@ -7,6 +7,7 @@ RATES: dict[str, dict[str, Rate]] = {
     "cpu": {
         "edges": (0.3, 0.0, 0.05),  # of a Parquet file that is read in place
         "copied": (0.4, 0.0, 0.4),  # of any other file
+        "merged": (0.2, 0.0, 0.6),  # parallel rows, for each million arcs
         "graph": (0.8, 0.0, 0.3),
         "report": (0.4, 0.0, 0.04),
         "search": (0.0, 0.1, 0.02),  # of one tree, on one core
@@ -15,6 +16,7 @@ RATES: dict[str, dict[str, Rate]] = {
     "gpu": {
         "edges": (0.6, 0.0, 0.006),
         "copied": (0.6, 0.0, 0.05),
+        "merged": (0.2, 0.0, 0.2),  # on the CPU
         "graph": (0.4, 0.03, 0.008),
         "report": (0.4, 0.02, 0.0),
         "search": (0.0, 0.004, 0.0),

@@ -52,9 +52,14 @@ def both_ways(edges: Folder, layout: LayoutConfig) -> bool:
     return layout.symmetrise or not EdgeFacts.of(edges).directed
 
 
-def needs_merging(edges: Folder, rule: str | None) -> bool:
+def merges(rule: str | None, weighted: bool) -> bool:
     """Whether a rule is applied to rows before the layout; without weights one row is as heavy as another."""
-    return rule in CODES and (EdgeFacts.of(edges).weight is not None or rule in ("sum", "count"))
+    return rule in CODES and (weighted or rule in ("sum", "count"))
+
+
+def needs_merging(edges: Folder, rule: str | None) -> bool:
+    """Whether a rule is applied to these rows before the layout."""
+    return merges(rule, EdgeFacts.of(edges).weight is not None)
 
 
 def merge_parallel(edges: Folder, rule: str, layout: LayoutConfig, runtime: Runtime, order: str | None = None) -> Folder:

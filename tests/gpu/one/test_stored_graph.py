@@ -22,7 +22,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput, Damaged
 from pipeline.ingest import ingest
 from pipeline.steps.layout import PLAIN, lay_out
-from pipeline.steps.parallel import Parallels
+from pipeline.steps.parallel import Parallels, merge_parallel
 from pipeline.steps.runtime import Runtime
 from pipeline.store import arrays
 from pipeline.store.arrays import save_array
@@ -220,3 +220,12 @@ def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["edges"]
     graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert graph.digest == lay_out(edges, LayoutConfig(), Runtime(tmp_path / "cpu")).digest
+
+
+@pytest.mark.parametrize("rule", ["sum", "last"])
+def test_merged_parallel_rows(rule, tmp_path):
+    random = random_edges(1, 40, 300, False, 2)
+    edges = edge_folder(tmp_path, EdgeList("weighted", tuple((*ends, sum(ends) % 11) for ends in random.edges), directed=False))
+    of = [merge_parallel(edges, rule, LayoutConfig(), Runtime(tmp_path / name, name)) for name in ("cpu", "gpu")]
+    assert of[0].manifest.files == of[1].manifest.files
+    check(edges, LayoutConfig(shards=2), tmp_path, Parallels(rule, of[1]))

@@ -16,6 +16,7 @@ from pipeline.cli.options import RunOptions
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.inspection.check import check
+from pipeline.inspection.estimate import estimate
 from pipeline.report.wording import read_as
 from pipeline.run import run
 from pipeline.steps import parallel
@@ -138,6 +139,11 @@ def test_what_a_run_says_of_a_rule(tmp_path, caplog):
         assert sentence.replace("'", "&#39;") in page
     found = read_as(facts_of(run(config(tmp_path, graph={"parallel": "count"}))).input)
     assert found["Weights"] == "int64, the number of rows of each edge"
+
+
+def test_an_estimate_has_the_merging(tmp_path):
+    for rule, steps in (("sum", 1), ("lightest", 0), ("keep", 0)):
+        assert len({"merged"} & {*estimate(config(tmp_path, graph={"parallel": rule})).seconds}) == steps
 
 
 def test_another_rule_does_not_read_the_source_again(tmp_path):
