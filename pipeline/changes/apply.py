@@ -32,7 +32,7 @@ from pipeline.steps.parallel import LIGHTEST
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, in_turn, save_batch, save_new_vertices
 from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_history
-from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
+from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
@@ -127,7 +127,8 @@ class _Applied:
             graph, numbering = self._numbered(opened, names, None if names is None else listed.inserted())
             ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
-        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts, rule_of(before) == "count")
+        weighs_rows = self._facts.merged is not None and (rule_of(before) == "count" or EdgeFacts.of(edges).weight is None)
+        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts, weighs_rows)
         self._resolved = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
         if numbering:
             self._resolved, used = without_unused(self._resolved, numbering)

@@ -129,7 +129,8 @@ def _timed(times: TravelTimeFacts, columns: Mapping[str, str]) -> str:
 def _parallel(facts: InputFacts) -> str:
     """What becomes of parallel arcs that are not kept."""
     if not facts.merged:
-        return "dropped; the lightest of each pair stays"
+        which = "one" if facts.parallel in ("heaviest", "first", "last") else "the lightest"  # without weights
+        return f"dropped; {which} of each pair stays"
     by = f" by column {facts.merged.order!r}" if facts.merged.order else ""
     stays = {"sum": "an edge weighs the sum of its rows", "count": "an edge weighs the number of its rows"}
     return f"merged; {stays.get(facts.merged.rule, f'the {facts.merged.rule} of each pair{by} stays')}; {_merged(facts.merged)}"

@@ -13,6 +13,7 @@ import pytest
 from pipeline.changes import change
 from pipeline.changes.state import _up_to_date
 from pipeline.cli.options import RunOptions
+from pipeline.config.effects import require_effect
 from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.inspection.check import check
@@ -281,6 +282,9 @@ class TestChanges:
         run(config(tmp_path, graph={"parallel": "count"}))
         with pytest.raises(BadInput, match=r"line 2: insert 3 -> 1: the weight of an edge is the number of its rows"):
             change(tmp_path / "out", tmp_path / "changes.csv")
+        run(config(tmp_path, "src,dst\n1,2\n1,2\n2,3\n", graph={"parallel": "sum"}, publish_as="latest"))
+        with pytest.raises(BadInput, match=r"line 2: insert 3 -> 1: the weight of an edge is the number of its rows"):
+            change(tmp_path / "out", tmp_path / "changes.csv")
         run(config(tmp_path, graph={"parallel": "keep"}, publish_as="latest"))
         with pytest.raises(BadConfig, match="keeps parallel arcs, so a change could mean several edges"):
             change(tmp_path / "out", tmp_path / "changes.csv")
@@ -295,6 +299,12 @@ def test_the_keys(tmp_path):
         config(tmp_path, layout={"parallel_arcs": "keep"})
     with pytest.raises(BadConfig, match=r"graph\.columns\.order: has no effect: no rule needs it"):
         RunOptions(out=tmp_path, parallel="sum", order_by="time").config(str(tmp_path / "rows.csv"))
+    for key, graph in (
+        ("weight.unit", {"weight": {"unit": "m"}}),
+        ("columns.speed", {"columns": {"speed": "time", "weight": "m"}}),
+    ):
+        with pytest.raises(BadConfig, match=rf"graph\.{key}: has no effect: an edge weighs the number of its rows"):
+            require_effect("test", config(tmp_path, graph={"parallel": "count", **graph}))
     options = RunOptions(out=tmp_path, parallel="last", order_by="time").config(str(tmp_path / "rows.csv"))
     assert (options.graph.parallel, options.graph.columns.order) == ("last", "time")
     with pytest.raises(BadConfig, match=r"must be different columns; 'weight' is given twice"):
