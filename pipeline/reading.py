@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
+from kernels.registry import BY_NAME
 from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
@@ -16,17 +17,8 @@ from pipeline.report import prepare_page
 from pipeline.report.wording import read_as
 from pipeline.signals import beside
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.parallel import (
-    CAPACITIES,
-    LIGHTEST,
-    STEP,
-    Parallels,
-    merge_parallel,
-    needs_merging,
-    require_unmirrored,
-    stage_that_adds,
-    warn_if_mirrored,
-)
+from pipeline.steps.parallel import CAPACITIES, LIGHTEST, STEP, Parallels, needs_merging
+from pipeline.steps.parallel.merging import merge_parallel, require_unmirrored, warn_if_mirrored
 from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import input_of
@@ -96,6 +88,12 @@ def graph_of(
         merged = steps(STEP, merge_parallel, edges, rule, layout, runtime, config.graph.columns.order)
         warn_if_mirrored(merged)
     return steps("graph", lay_out, edges, layout, runtime, sources, Parallels(rule, merged))
+
+
+def stage_that_adds(config: RunConfig) -> str:
+    """The stage of a run that adds parallel arcs while all others take the lightest; empty if there is none."""
+    adding = [stage for stage in config.stages if BY_NAME[stage].adds_parallel and config.graph.parallel is None]
+    return adding[0] if adding else ""
 
 
 def capacities_of(

@@ -26,12 +26,11 @@ from pipeline.errors import AlreadyApplied, BadConfig, Busy
 from pipeline.ingest.feed import Feed, find
 from pipeline.ingest.source import Source, identify, locate
 from pipeline.progress.shown import Call, Steps
-from pipeline.reading import sources_of
+from pipeline.reading import sources_of, stage_that_adds
 from pipeline.report import prepare_page
 from pipeline.run import run
 from pipeline.runtime.early import prepare_merging
 from pipeline.signals import beside
-from pipeline.steps.parallel import stage_that_adds
 from pipeline.steps.publication.remote import is_uploaded, upload
 from pipeline.steps.publication.target import LATEST, Target
 from pipeline.steps.runtime import Runtime

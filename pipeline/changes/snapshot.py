@@ -18,7 +18,8 @@ from pipeline.ingest.feed import Feed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.steps.layout import as_edges, rules_of
-from pipeline.steps.parallel import merge_parallel, needs_merging
+from pipeline.steps.parallel import needs_merging
+from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts

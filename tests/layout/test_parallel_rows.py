@@ -7,7 +7,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import pipeline.steps.parallel
 from kernels.certificate.rules import Broken
 from kernels.layout.parallel import CODES, Rows, merged
 from kernels.layout.parallel.certificate import Counted, RowsInOrder, Tally
@@ -16,7 +15,8 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.steps.layout import lay_out
-from pipeline.steps.parallel import Parallels, blocks, merge_parallel, needs_merging, proof
+from pipeline.steps.parallel import Parallels, blocks, merging, needs_merging, proof
+from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.graph import open_graph
@@ -65,8 +65,8 @@ def laid_out(tmp_path, table, rule, directed, shards=0, **layout):
     edges = table_folder(tmp_path, table, directed=directed, **order)
     runtime = Runtime(tmp_path, "cpu", LocalThreads(shards))
     layout = LayoutConfig(**layout)
-    merging = merge_parallel(edges, rule, layout, runtime, "order" if order else None) if needs_merging(edges, rule) else None
-    return lay_out(edges, layout, runtime, (), Parallels(rule, merging))
+    rows = merge_parallel(edges, rule, layout, runtime, "order" if order else None) if needs_merging(edges, rule) else None
+    return lay_out(edges, layout, runtime, (), Parallels(rule, rows))
 
 
 def arcs_of(folder) -> dict[tuple[int, int], list]:
@@ -177,7 +177,7 @@ class TestTheCertificate:
 
     @pytest.mark.parametrize("rule", [*CODES])
     def test_a_fault_of_the_merging_fails_the_step(self, rule, tmp_path, monkeypatch):
-        real = pipeline.steps.parallel.merged
+        real = merging.merged
 
         def faulty(rows, code, both):
             edges = real(rows, code, both)
@@ -185,7 +185,7 @@ class TestTheCertificate:
             weights[len(weights) // 2] += 1
             return Edges(edges.src, edges.dst, weights)
 
-        monkeypatch.setattr(pipeline.steps.parallel, "merged", faulty)
+        monkeypatch.setattr(merging, "merged", faulty)
         with pytest.raises(ProofFailed, match=r"merged: the merged edge from \d+ to \d+ has another weight than its rows"):
             laid_out(tmp_path, drawn(1, "int64"), rule, False)
         assert not (tmp_path / "merged").exists()

@@ -22,7 +22,8 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput, Damaged
 from pipeline.ingest import ingest
 from pipeline.steps.layout import PLAIN, lay_out
-from pipeline.steps.parallel import Parallels, merge_parallel
+from pipeline.steps.parallel import Parallels
+from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
 from pipeline.store import arrays
 from pipeline.store.arrays import save_array

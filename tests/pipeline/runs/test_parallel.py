@@ -20,7 +20,7 @@ from pipeline.inspection.check import check
 from pipeline.inspection.estimate import estimate
 from pipeline.report.wording import read_as
 from pipeline.run import run
-from pipeline.steps import parallel
+from pipeline.steps.parallel import merging
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests.pipeline.reach.inputs import write_pairs
@@ -105,14 +105,14 @@ def test_an_edge_with_a_row_in_each_direction_may_be_one_or_two(tmp_path, caplog
 
 def test_answers_need_a_proof_over_their_own_graph(tmp_path, monkeypatch):
     asked = {"stages": ["max_flow"], "max_flow": {"pairs": write_pairs(tmp_path / "pairs.parquet", [1], [3])}}
-    real = parallel.merged
+    real = merging.merged
 
     def faulty(rows, rule, both):
         edges = real(rows, rule, both)
         edges.weights[0] += 1
         return edges
 
-    monkeypatch.setattr(parallel, "merged", faulty)
+    monkeypatch.setattr(merging, "merged", faulty)
     with pytest.raises(ProofFailed, match="merged: the merged edge from 1 to 1 has another weight"):
         run(config(tmp_path, **asked))
     assert not (tmp_path / "out" / "latest").exists()
