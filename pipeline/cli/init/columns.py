@@ -38,7 +38,9 @@ _WEIGHT = (
 )
 _ONEWAY = "oneway one_way dir_travel"
 _REVERSE = "reverse_cost reverse_weight cost_reverse rcost"
+_BOTH = (("cost_s", "reverse_cost_s"), ("cost", "reverse_cost"))  # weights of both directions; of osm2pgrouting, seconds first
 _SPEED = "speed_kph speed_kmh speed_mph maxspeed max_speed speed_limit speed"
+_SPEED_AHEAD = "maxspeed_forward"  # of osm2pgrouting, beside maxspeed_backward
 _LENGTH = "length_m length distance dist metres meters km"  # those of _WEIGHT that are lengths
 _ARCS = "reversed"  # of OSMnx, which writes a row for each direction beside column oneway
 _IDS = ("integer", "text")  # kinds that ids may have
@@ -139,12 +141,16 @@ def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     dst = given.dst or guessed("dst", _DST, alike or others)
     weight = given.weight
     if weight is None:
-        weight = named_in(_WEIGHT, _numbers(sample, src, dst)) or False
+        numbers = _numbers(sample, src, dst)
+        both = next((one for one, other in _BOTH if named_in(one, numbers) and named_in(other, numbers)), "")
+        weight = named_in(f"{both} {_WEIGHT}", numbers) or False
         reasons |= {"weight": BY_NAME} if weight else {}
     columns = given.model_copy(update={"src": src, "dst": dst, "weight": weight})
     directions, notes = _directions(sample, graph.model_copy(update={"columns": columns}))
     reasons |= dict.fromkeys(directions, BY_NAME)
     columns, how = columns.model_copy(update=directions), graph.speed
+    if (speed := named_in(_SPEED_AHEAD, sample.names)) and not given.speed:
+        notes.append(f"{speed!r} is not read: `speed` is one speed of a row, for both directions; times of each may be weights")
     if weight and (speed := named_in(_SPEED, sample.names)) and speed != weight and not given.speed:
         if given.weight is not None or columns.reverse_weight or not named_in(_LENGTH, [str(weight)]):
             notes.append(f"{speed!r} is not read: for travel times name lengths with --weight, and --speed {speed}")
@@ -175,7 +181,8 @@ def _directions(sample: Sample, graph: GraphConfig) -> tuple[dict[str, str], lis
             notes.append(f"{oneway!r} is not used: {meanings.why_unknown(unknown[0].encode())}, then --oneway {oneway}")
         else:
             chosen["oneway"] = oneway
-    reverse = named_in(_REVERSE, _numbers(sample, str(given.src), str(given.dst), str(given.weight)))
+    paired = next((other for one, other in _BOTH if named_in(one, [str(given.weight)])), "")
+    reverse = named_in(f"{paired} {_REVERSE}", _numbers(sample, str(given.src), str(given.dst), str(given.weight)))
     if reverse and given.weight and not given.reverse_weight:
         chosen["reverse_weight"] = reverse
     return chosen, notes
