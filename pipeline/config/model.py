@@ -144,7 +144,7 @@ class Model(BaseModel):
 
     VERTICES: ClassVar[tuple[str, ...]] = ()  # keys that name files of vertices
     PAIRS: ClassVar[tuple[str, ...]] = ()  # keys that name files of pairs of vertices
-    COLUMNS: ClassVar[tuple[str, ...]] = ()  # keys that name columns of the graph's table of nodes, one or several
+    COLUMNS: ClassVar[tuple[str, ...]] = ()  # keys that name columns of the table of nodes or of places, one or several
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property

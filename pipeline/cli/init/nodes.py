@@ -38,8 +38,8 @@ def guessed_nodes(graph: GraphConfig, placed: bool) -> LikelyNodes:
         placed: Whether the source itself has coordinates.
     """
     keys, notes = dict[str, Any](), list[str]()
-    for note, found in _beside(graph, placed):
-        keys |= found
+    for note, of_files in _beside(graph, placed):
+        keys |= of_files
         notes.append(note)
     graph = graph.model_copy(update=keys)
     columns, stated = graph.node_columns, graph.node_columns.model_fields_set
@@ -67,7 +67,7 @@ def _beside(graph: GraphConfig, placed: bool) -> Iterator[tuple[str, dict[str, A
     if source.suffix == _EDGES and listed.is_file() and not graph.nodes:
         columns = graph.node_columns.model_copy(update={"declare": True})
         yield f"{listed}: each line is a vertex, also without an edge", {"nodes": str(listed), "node_columns": columns}
-    if placed or graph.coordinates:
+    if placed or graph.coordinates or source.suffix == _EDGES:
         return
     for path in sorted(source.parent.iterdir()):
         if path == source or path.stem.lower() not in _NAMES or not path.is_file() or not (sample := _sample(str(path))):
