@@ -36,15 +36,16 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
     shown = (*SHOWN, *(["graph.speed"] if config.graph.columns.speed else []), *config.of_products)
+    shown += ("graph.node_columns",) if config.graph.nodes or config.graph.coordinates else ()
     for name, model in tables():
-        if name in shown and (name != "graph.columns" or seen.format in TABLES):
+        if name in shown and (name != "graph.columns" or seen.format in TABLES or config.graph.columns.model_fields_set):
             part: Any = config
             for step in name.split(".") if name else ():
                 part = getattr(part, step)
             is_set = any(key.name in part.model_fields_set for key in keys(model)) if part else False
             lines += ["", f"{'' if is_set else '# '}[{name}]"] if name else []
             lines += _keys(model, part, folder)
-    others = ", ".join(header(name) for name, _ in tables() if name and name not in SHOWN)
+    others = ", ".join(header(name) for name, _ in tables() if name and name not in shown)
     return "\n".join([*lines, "", f"# More tables: {others}. docs/configuration.md describes every key.", ""])
 
 
