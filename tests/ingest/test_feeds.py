@@ -8,6 +8,7 @@ import lzma
 import random
 import tarfile
 import zipfile
+from dataclasses import replace
 from urllib.parse import quote
 
 import pandas
@@ -22,7 +23,7 @@ from blake3 import blake3
 from pipeline.config.graph import Columns, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
-from pipeline.ingest.feed import joining
+from pipeline.ingest.feed import find, joining
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.names import open_names
@@ -294,3 +295,19 @@ def test_arcs_without_a_header_may_be_in_several_files(tmp_path):
         written(tmp_path / "feed" / f"{number}.gr", f"a {number} 7 {number}\n")
     rows, facts = read(str(tmp_path / "feed"), tmp_path / "work", format="arcs")
     assert (rows["weight"], facts.columns, facts.ignored_columns) == ([0, 1, 2], None, [])
+
+
+def test_the_sizes_of_files_are_added_once(tmp_path):
+    """They are asked for with each file, of up to 100,000."""
+
+    class Counted(tuple):
+        times = 0
+
+        def __iter__(self):
+            Counted.times += 1
+            return super().__iter__()
+
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\n")
+    feed = find((str(tmp_path / "a.csv"),))
+    counted = replace(feed, parts=Counted(feed.parts))
+    assert [counted.size, counted.size] == [12, 12] and Counted.times == 1

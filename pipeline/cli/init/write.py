@@ -35,18 +35,19 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     lines += [
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
-    chosen = {"graph.speed": config.graph.columns.speed, "graph.node_columns": config.graph.node_columns.model_fields_set}
+    chosen: dict[str, object] = {"graph.speed": config.graph.columns.speed}
+    chosen["graph.node_columns"] = config.graph.nodes or config.graph.coordinates
     chosen["reject"] = config.reject.model_fields_set
     shown = (*SHOWN, *(name for name, is_chosen in chosen.items() if is_chosen), *config.of_products)
     for name, model in tables():
-        if name in shown and (name != "graph.columns" or seen.format in TABLES):
+        if name in shown and (name != "graph.columns" or seen.format in TABLES or config.graph.columns.model_fields_set):
             part: Any = config
             for step in name.split(".") if name else ():
                 part = getattr(part, step)
             is_set = any(key.name in part.model_fields_set for key in keys(model)) if part else False
             lines += ["", f"{'' if is_set else '# '}[{name}]"] if name else []
             lines += _keys(model, part, folder)
-    others = ", ".join(header(name) for name, _ in tables() if name and name not in SHOWN)
+    others = ", ".join(header(name) for name, _ in tables() if name and name not in shown)
     return "\n".join([*lines, "", f"# More tables: {others}. docs/configuration.md describes every key.", ""])
 
 
