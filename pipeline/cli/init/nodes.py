@@ -42,19 +42,17 @@ def guessed_nodes(graph: GraphConfig, placed: bool) -> LikelyNodes:
         keys |= of_files
         notes.append(note)
     graph = graph.model_copy(update=keys)
-    columns, stated = graph.node_columns, graph.node_columns.model_fields_set
+    stated, chosen, several = graph.node_columns.model_fields_set, dict[str, str](), set[str]()
     for key, roles in (("nodes", {"vertex": _VERTEX}), ("coordinates", {"vertex": _VERTEX, "x": _X, "y": _Y})):
         file = getattr(graph, key)
         if not file or not (sample := _sample(file)):
             continue
         names = {role: name for role, known in roles.items() if role not in stated and (name := named_in(known, sample.names))}
-        names = {role: name for role, name in names.items() if name != getattr(columns, role)}
-        if "delimiter" not in stated and sample.delimiter:
-            names["delimiter"] = sample.delimiter
-        if names:
-            columns = columns.model_copy(update=names)
-            notes.append(f"{file}: {', '.join(f'{role} {name!r}' for role, name in names.items())} (guessed by their names)")
-            keys["node_columns"] = columns
+        several |= {role for role, name in names.items() if chosen.setdefault(role, name) != name}  # which reading may find
+        if unusual := {role: name for role, name in names.items() if name != role}:
+            notes.append(f"{file}: {', '.join(f'{role} {name!r}' for role, name in unusual.items())} (guessed by their names)")
+    if names := {role: name for role, name in chosen.items() if role not in several and name != role}:
+        keys["node_columns"] = graph.node_columns.model_copy(update=names)
     return LikelyNodes(keys, tuple(notes))
 
 
