@@ -28,7 +28,7 @@ from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space
 from pipeline.steps.layout_proof import DifferentWeights, prove_layout
-from pipeline.steps.parallel import Parallels, both_ways
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
@@ -224,7 +224,7 @@ def rules_of(edges: Folder, layout: LayoutConfig, parallel: str = PLAIN.rule) ->
     first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
     return ArcRules(
         range(0) if first is None else range(first, first + declared),
-        both=both_ways(edges, layout),
+        both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
         keep_parallel=parallel == "keep",
         alike=parallel == "error",
