@@ -99,14 +99,15 @@ def _tables_of_nodes(graph: GraphConfig, edges: Folder, read: InputFacts) -> Ite
     """The files of coordinates and of nodes."""
     columns = graph.node_columns
     if graph.coordinates and read.coordinates:
-        of_table = f"columns {', '.join(map(repr, (columns.vertex, columns.x, columns.y)))}"
+        named = [name for name in (columns.vertex, columns.x, columns.y) if name]
+        of_table = f"columns {', '.join(map(repr, named))}" if named else "columns by their usual names"
         form = _format(graph.coordinates, "dimacs")
         how = [form, "vertices with coordinates"] if form == "dimacs" else [f"{form}; {of_table}", *_options(columns)]
         how += [f"crs {graph.crs!r}"] if graph.crs else ["degrees"]
         yield InputFile("graph.coordinates", redacted(graph.coordinates), _placed_vertices(edges), "; ".join(how))
     if graph.nodes:
         others = pq.read_schema(edges.path / NODES).names[1:]
-        joined = f"joined by {columns.vertex!r}: {', '.join(map(repr, others)) or 'no other column'}"
+        joined = f"joined by {columns.vertex or 'its ids'}: {', '.join(map(repr, others)) or 'no other column'}"
         matches = f"{read.unmatched_node_rows or 0:,} rows match no vertex"
         declared = ["each row is a vertex"] if columns.declare else []
         how = [_format(graph.nodes), joined, matches, *declared, *_options(columns)]

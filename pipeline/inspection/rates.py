@@ -39,6 +39,7 @@ RATES: dict[str, dict[str, Rate]] = {
 }
 GROWTH = 0.22  # a hierarchy's rate grows with this power of the vertices: a larger network needs more levels
 FLOATS = 3.0  # how many times as long a tree takes with floats, whose sums are rounded from the source outwards
+FLOATS_ONCE = 34.0  # seconds besides of a product with floats, per million vertices
 NAMES_OF_ARCS = 2.5  # seconds besides of table `arcs`, per million arcs, if ids are strings
 PRODUCT = 0.08  # seconds of a product before its first tree and after its last
 START = {"cpu": 1.15, "gpu": 0.8}  # seconds before the first step, of the compiled kernels, and after the last step

@@ -89,8 +89,8 @@ def look(graph: GraphConfig) -> Seen:
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
-    nodes = guessed_nodes(graph, bool(edges.coordinates))
-    graph, notes = graph.model_copy(update=nodes.keys), notes + nodes.notes
+    of_files, said = guessed_nodes(graph, bool(edges.coordinates))
+    graph, notes = graph.model_copy(update=of_files), notes + said
     if (repeated := _repeated(rows, directed)) and graph.parallel is None:
         of = f"{repeated:,} of the first {len(rows):,} edges have the ends of an earlier one"
         notes += (f"{of}; the lightest of such edges stays, unless --parallel states another rule",)

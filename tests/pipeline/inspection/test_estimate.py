@@ -20,7 +20,6 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge
 from pipeline.ingest import decompress
-from pipeline.inspection import rates
 from pipeline.inspection.estimate import estimate, expected_seconds, require_fit
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
@@ -207,7 +206,7 @@ def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp
         assert found["int64", 4][product] < found["int64", 2][product] < found["float64", 2][product]
     assert found["float32", 2] == found["float64", 2]
     assert found["int64", 2]["flows"] == pytest.approx(2 * found["int64", 4]["flows"], rel=0.01)
-    assert found["float64", 2]["flows"] == pytest.approx(rates.FLOATS * found["int64", 2]["flows"], rel=0.01)
+    assert found["float64", 2]["flows"] > 2 * found["int64", 2]["flows"]
     assert found["int64", 2]["flows"] > found["int64", 2]["closeness"]
 
 
