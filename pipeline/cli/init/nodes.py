@@ -38,8 +38,8 @@ def guessed_nodes(graph: GraphConfig, placed: bool) -> LikelyNodes:
         placed: Whether the source itself has coordinates.
     """
     keys, notes = dict[str, Any](), list[str]()
-    for note, found in _beside(graph, placed):
-        keys |= found
+    for note, of_files in _beside(graph, placed):
+        keys |= of_files
         notes.append(note)
     graph = graph.model_copy(update=keys)
     stated, chosen, several = graph.node_columns.model_fields_set, dict[str, str](), set[str]()
