@@ -31,6 +31,7 @@ from pipeline.steps.layout_proof import DifferentWeights, prove_layout
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
+from pipeline.store.counting import DecimalPlaces, counting, places_in
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
@@ -58,6 +59,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
           out-rows are in this order)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`
+        * `counted`: `decimals`, and the `largest` weight in that unit, if weights are counted in it (`pipeline.store.counting`)
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
@@ -124,6 +126,7 @@ class StoredShard:
     rows: list[int]
     directions: dict[str, WrittenDirection]
     parallel_arcs: int = 0  # that are kept
+    places: DecimalPlaces | None = None  # of the weights of the out-arcs; None where they have none
 
     @property
     def facts(self) -> ShardFacts:
@@ -165,15 +168,17 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, contex
         for number in part.parts:
             if kept is None:
                 background.finish()  # the next shard needs the memory
-            rows, directions, parallel = part.rows(number), {}, 0
+            rows, directions, parallel, places = part.rows(number), {}, 0, None
             for name in part.directions:
                 arcs = part.take(number, name)
                 directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if kept is not None:
                     kept[name] = arcs
+                if name == "out":
+                    places = places_in(arcs)
                 if name == "out" and layout.parallel_arcs == "keep":
                     parallel = parallel_arcs(arcs)
-            stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
+            stored.append(StoredShard([rows.start, rows.stop], directions, parallel, places))
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read
@@ -232,6 +237,8 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
     optional: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
     if (read := EdgeFacts.of(edges)).weight and read.measure:
         optional["measure"] = read.measure
+    if count := counting([shard.places for shard in stored], arcs):
+        optional["counted"] = count
     return GraphFacts(
         vertices=stored[-1].rows[1],
         arcs=arcs,
