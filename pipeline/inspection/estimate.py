@@ -78,7 +78,7 @@ def estimate(config: RunConfig) -> Estimate:
     built = False  # the hierarchy, which the first product that sweeps it builds
     for step, of_product in trees.items():
         swept = are_swept(of_product.number, shape.vertices, shape.arcs)
-        seconds[step] = _of_trees(of_product, swept, sizes.floats, backend, million)
+        seconds[step] = _of_trees(of_product, swept, sizes.rounded, backend, million)
         if swept and not built:
             seconds[step] += _seconds("hierarchy", config, backend, million)
         built |= swept
@@ -156,11 +156,11 @@ def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[floa
     return one * max(1, count if backend == "gpu" else count / cores())
 
 
-def _of_trees(trees: TreesOfProduct, swept: bool, floats: bool, backend: Backend, million: tuple[float, float, float]) -> float:
+def _of_trees(trees: TreesOfProduct, swept: bool, rounded: bool, backend: Backend, million: tuple[float, float, float]) -> float:
     """Seconds of the trees of a product's table: cores share them."""
     if swept:
         product = PRODUCTS[trees.product]
-        one = (product.cpu if backend == "cpu" else product.gpu) * million[1] * (rates.FLOATS if floats else 1)
+        one = (product.cpu if backend == "cpu" else product.gpu) * million[1] * (rates.ROUNDED if rounded else 1)
     else:
         one = _total(rates.RATES[backend]["search"], million)
     return one * (trees.number if backend == "gpu" else max(1, trees.number / cores()))

@@ -21,7 +21,7 @@ RATES: dict[str, dict[str, Rate]] = {
         "hierarchy": (0.1, 1.1, 0.0),
     },
 }
-FLOATS = 1.6  # how many times as long a tree takes with floats, whose sums are rounded from the source outwards
+ROUNDED = 1.6  # how many times as long a tree takes whose sums are rounded from the source outwards
 START = 0.8  # seconds of the command before its first step and after its last
 MEMORY: dict[str, Rate] = {
     "cpu": (350e6, 200.0, 65.0),

@@ -7,6 +7,7 @@ from itertools import chain
 
 import pyarrow as pa
 
+from kernels.decimals import places_of
 from pipeline.cli.init import columns
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
@@ -43,6 +44,7 @@ class Seen:
     files: int  # of the source
     keys: list[str]  # of the first file's partition
     notes: tuple[str, ...] = ()  # what was found and not used, and why
+    places: int | None = None  # decimals of the first weights, if they are float64 that can be counted as integers
 
     @property
     def unused(self) -> dict[str, str]:
@@ -74,7 +76,7 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
-    edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
+    edges, first, places = in_the_right_way(graph, whole.url, partial(_first, whole))
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
@@ -84,7 +86,7 @@ def look(graph: GraphConfig) -> Seen:
     keys = [*keys_of(source.url)] if feed and graph.partitions else []
     return Seen(
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
-        len(feed.parts) if feed else 1, keys, notes,
+        len(feed.parts) if feed else 1, keys, notes, places,
     )  # fmt: skip
 
 
@@ -122,10 +124,15 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
-    """The edge list, and its first row."""
+def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object], int | None]:
+    """The edge list, its first row, and the decimals of its first weights as `Seen.places`."""
     with opened_feed(source, graph, weight) if isinstance(source, Feed) else opened(source, graph, weight) as read:
         edges = read.edges
         if edges.rejects:
             edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others
-        return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})
+        first = next((table for table in edges.tables if len(table)), None)
+        if first is None:
+            return edges, {}, None
+        weights = first["weight"].drop_null() if "weight" in first.column_names else None
+        known = None if weights is None or weights.type != pa.float64() else places_of(weights.to_numpy())
+        return edges, first.slice(0, 1).to_pylist()[0], known

@@ -128,7 +128,7 @@ def input_of(
     summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
     copied = ("directions", "travel_times", "rejected", "stated")
     optional: dict[str, Any] = {name: fact for name in copied if (fact := getattr(read, name))}
-    optional |= _node_rows(edges, graph)
+    optional |= _node_rows(edges, graph) | ({"counted": stored.counted} if stored.counted else {})
     shared, alone = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "measure"), read.alone or 0
     return InputFacts(
         **{name: getattr(read, name) for name in shared},

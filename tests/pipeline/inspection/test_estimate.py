@@ -188,7 +188,7 @@ def test_products_take_trees_from_their_sources(graph, tmp_path):
 
 
 def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp_path, monkeypatch):
-    """Decimals take longer than integers, flows longer than closeness, and cores share the trees of all products."""
+    """Floats take longer than integers, flows longer than closeness, and cores share the trees of all products."""
     found = {}
     for kind in ("int64", "float64", "float32"):
         vertices = np.arange(200_000)
@@ -200,13 +200,13 @@ def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp
             monkeypatch.setattr("pipeline.inspection.estimate.cores", lambda number=number: number)
             made = estimate(config.model_copy(update={"backend": "cpu"}))
             assert made.sizes.vertices == len(vertices) + 1  # whatever the weights are
-            assert made.sizes.floats == (kind != "int64")
+            assert made.sizes.rounded == (kind != "int64")
             found[kind, number] = made.seconds
     for product in ("flows", "isochrones"):  # the first one, which also builds the hierarchy, is closeness or isochrones
         assert found["int64", 4][product] < found["int64", 2][product] < found["float64", 2][product]
     assert found["float32", 2] == found["float64", 2]
     assert found["int64", 2]["flows"] == pytest.approx(2 * found["int64", 4]["flows"])
-    assert found["float64", 2]["flows"] == pytest.approx(rates.FLOATS * found["int64", 2]["flows"])
+    assert found["float64", 2]["flows"] == pytest.approx(rates.ROUNDED * found["int64", 2]["flows"])
     assert found["int64", 2]["flows"] > found["int64", 2]["closeness"]
 
 
