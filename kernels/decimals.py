@@ -77,7 +77,10 @@ def units_of(values: Array, places: int, kind: Any = np.int64, largest: int = MO
 def in_decimals(units: Array, places: int) -> Array:
     """The float64 of weights or distances in units, each rounded once, of any shape; UNREACHED stays."""
     scale = 10.0**places
-    flat = elementwise(
-        lambda part: np.where(part < 0, float(UNREACHED), part / scale), units.reshape(-1), dtype=np.dtype(np.float64)
-    )
-    return flat.reshape(units.shape)
+
+    def of_part(part: Array) -> Array:
+        values: Array = part / scale
+        values[part < 0] = UNREACHED
+        return values
+
+    return elementwise(of_part, units.reshape(-1), dtype=np.float64).reshape(units.shape)

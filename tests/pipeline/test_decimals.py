@@ -12,6 +12,7 @@ import pytest
 
 import graphmill
 from pipeline.changes import change
+from pipeline.cli.init.look import look
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -24,6 +25,8 @@ from pipeline.config.run import RunConfig
 from pipeline.config.stages import BetweennessConfig, MaxFlowConfig
 from pipeline.errors import Damaged, ProofFailed
 from pipeline.ingest import ingest
+from pipeline.inspection.check import check
+from pipeline.report.wording import read_as
 from pipeline.run import run
 from pipeline.steps.layout import lay_out
 from pipeline.steps.products import sweeping
@@ -222,6 +225,23 @@ def test_what_is_counted(weights, counted, tmp_path):
     answer = run_stage(graph, "sssp", [1], Runtime(tmp_path))
     assert tables.read(answer.path)["distance"].to_pylist() == [0, *np.cumsum([*map(float, weights)]).tolist()]
     assert prove(graph, answer, False, Runtime(tmp_path)).facts["holds"]
+
+
+def test_users_are_shown_what_is_counted(tmp_path):
+    """By the manifest and the report of a run, by `check`, and by `init` from the first rows."""
+    rounded = "not counted in units, so sums are rounded"
+    for weights, total, said, first in (
+        (("0.1", "0.2"), 0.3, "counted in units of 0.1, so sums are exact", "1 decimal in the first rows, counted in units"),
+        (("0.1", "1.4142135623730951"), 0.1 + 2**0.5, rounded, rounded),
+    ):
+        laid_out(tmp_path, [(1, 2, weights[0]), (2, 3, weights[1])])
+        graph = {"source": str(tmp_path / "g.csv"), "directed": True}
+        config = RunConfig.model_validate({"graph": graph, "output": tmp_path / "out", "stages": ["mst"], "backend": "cpu"})
+        assert read_as(check(config).input)["Weights"] == f"double, column 'weight'; {said}"
+        published = run(config)
+        assert said in (published.path / "report.html").read_text()
+        assert published.facts["figures"]["mst: total weight"] == total
+        assert first in look(GraphConfig(source=str(tmp_path / "g.csv"))).sums
 
 
 def test_integers_and_singles_are_as_before(tmp_path):

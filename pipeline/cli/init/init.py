@@ -114,8 +114,7 @@ def _show(file: str, seen: "Seen") -> None:
         rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
         why = {role: f" (guessed: {reason})" for role, reason in seen.reasons.items()}
         weight = f"{columns.weight}{why.get('weight', '')}"
-        if seen.places:
-            weight += f"; {seen.places} decimal{'s'[: seen.places > 1]} in the first rows: counted in units, so sums are exact"
+        weight += f"; {seen.sums}" if seen.sums else ""
         rows["weights"] = weight if columns.weight else "none: every arc weighs 1; --weight COLUMN reads one"
         named = {"oneway": columns.oneway, "reverse_weight": columns.reverse_weight}
         if columns.speed:

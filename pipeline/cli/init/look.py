@@ -24,6 +24,7 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
+from pipeline.report.wording import counted
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Seen:
     files: int  # of the source
     keys: list[str]  # of the first file's partition
     notes: tuple[str, ...] = ()  # what was found and not used, and why
-    places: int | None = None  # decimals of the first weights, if they are float64 that can be counted as integers
+    sums: str = ""  # what becomes of sums of the first weights, if these are floats
 
     @property
     def unused(self) -> dict[str, str]:
@@ -76,7 +77,7 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
-    edges, first, places = in_the_right_way(graph, whole.url, partial(_first, whole))
+    edges, first, sums = in_the_right_way(graph, whole.url, partial(_first, whole))
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
@@ -86,7 +87,7 @@ def look(graph: GraphConfig) -> Seen:
     keys = [*keys_of(source.url)] if feed and graph.partitions else []
     return Seen(
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
-        len(feed.parts) if feed else 1, keys, notes, places,
+        len(feed.parts) if feed else 1, keys, notes, sums,
     )  # fmt: skip
 
 
@@ -124,15 +125,23 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object], int | None]:
-    """The edge list, its first row, and the decimals of its first weights as `Seen.places`."""
+def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object], str]:
+    """The edge list, its first row, and what becomes of sums of its first weights, as `Seen.sums`."""
     with opened_feed(source, graph, weight) if isinstance(source, Feed) else opened(source, graph, weight) as read:
         edges = read.edges
         if edges.rejects:
             edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others
         first = next((table for table in edges.tables if len(table)), None)
         if first is None:
-            return edges, {}, None
-        weights = first["weight"].drop_null() if "weight" in first.column_names else None
-        known = None if weights is None or weights.type != pa.float64() else places_of(weights.to_numpy())
-        return edges, first.slice(0, 1).to_pylist()[0], known
+            return edges, {}, ""
+        weights = first["weight"] if "weight" in first.column_names else None
+        return edges, first.slice(0, 1).to_pylist()[0], _sums_of(weights)
+
+
+def _sums_of(weights: pa.ChunkedArray | None) -> str:
+    if weights is None or not pa.types.is_floating(weights.type):
+        return ""
+    places = places_of(weights.drop_null().to_numpy()) if weights.type == pa.float64() else None
+    if places is None:
+        return "not counted in units, so sums are rounded"
+    return f"{counted(places, 'decimal')} in the first rows, counted in units, so sums are exact"
