@@ -31,8 +31,9 @@ class GraphSizes:
     edges: int
     vertices: int
     weight: int  # bytes of a stored weight; 0 without weights
-    rounded: bool  # whether weights are floats that are not counted as integers, as far as the beginning of the file shows
+    floats: bool  # whether weights are floats that are not counted as integers, as far as the beginning of the file shows
     directed: bool
+    named: bool  # whether ids are strings
     copied: bool  # whether a run stores the edge list, too
     origin: str  # of `edges`, for people
 
@@ -87,7 +88,7 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
         vertices = read.declared_vertices or (len(ids) if whole else min(most, int(len(ids) / max(rows, 1) * edges)))
         stated = read.rows is not None and file is source
         origin = _STATED if stated else _COUNTED if whole else _ESTIMATED
-        return replace(_sized(graph, read, edges, vertices, origin), rounded=is_rounded(weights))
+        return replace(_sized(graph, read, edges, vertices, origin), floats=is_rounded(weights))
 
 
 def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:
@@ -121,5 +122,5 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int, pa.ChunkedArray | None]:
 def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> GraphSizes:
     width = 0 if read.weight is None else 8 if pa.types.is_floating(read.weight) and read.weight.bit_width == 64 else 4
     directed = read.directed if graph.directed is None else graph.directed
-    rounded = read.weight is not None and pa.types.is_floating(read.weight)
-    return GraphSizes(edges, vertices, width, rounded, directed, not read.rereadable, origin)
+    floats = read.weight is not None and pa.types.is_floating(read.weight)
+    return GraphSizes(edges, vertices, width, floats, directed, read.named, not read.rereadable, origin)
