@@ -11,6 +11,7 @@ from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFa
 from pipeline.store.facts.run import InputFacts
 from pipeline.units import size
 
+FLOATS = "double", "float"  # Arrow types
 _ROLES = "src", "dst", "weight", "oneway", "reverse_weight", "speed", "order"  # of the columns of a source
 _BRACKETS = set("()[]{}")
 
@@ -83,7 +84,7 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     said = {
         "Format": f"{facts.format}{member}{f'; columns {names}{ignored}' if columns else ''}",
         "Direction": _opened(rows) if (rows := facts.directions) else f"{kind}, an edge is {each} ({by[facts.directed_by]})",
-        "Weights": (weight and f"{weight}, in {facts.measure}" if facts.measure else weight) or "none; every arc weighs 1",
+        "Weights": _weighed(facts, f"{weight}, in {facts.measure}" if facts.measure else weight),
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, _parallel(facts)),
     }
@@ -110,6 +111,14 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         )
         said["Sources"] = f"{listed or 'none'} ({f'by default: {facts.default_source}' if facts.default_source else 'as given'})"
     return said
+
+
+def _weighed(facts: InputFacts, weights: str | None) -> str:
+    if weights is None:
+        return "none; every arc weighs 1"
+    if facts.counted:
+        return f"{weights}; counted in units of {10.0**-facts.counted.decimals:.{facts.counted.decimals}f}, so sums are exact"
+    return f"{weights}; not counted in units, so sums are rounded" if facts.weight in FLOATS else weights
 
 
 def _opened(rows: DirectionCounts) -> str:

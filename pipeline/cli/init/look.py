@@ -8,6 +8,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kernels.decimals import places_of
 from pipeline.cli.init import columns
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
@@ -25,6 +26,7 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
+from pipeline.report.wording import counted
 
 UNNAMED, OF_WEIGHTS = ("snap",), (".e", ".e.gz", ".e.bz2", ".e.xz", ".e.zst")  # a format and LDBC's suffixes of files of edges
 _ROWS = 2**17  # at most, in which parallel ones are counted
@@ -48,6 +50,7 @@ class Seen:
     files: int  # of the source
     keys: list[str]  # of the first file's partition
     notes: tuple[str, ...] = ()  # what was found and not used, and why
+    sums: str = ""  # what becomes of sums of the first weights, if these are floats
 
     @property
     def unused(self) -> dict[str, str]:
@@ -98,7 +101,7 @@ def look(graph: GraphConfig) -> Seen:
     keys = [*keys_of(source.url)] if feed and graph.partitions else []
     return Seen(
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
-        len(feed.parts) if feed else 1, keys, notes,
+        len(feed.parts) if feed else 1, keys, notes, _sums_of(rows["weight"] if "weight" in rows.column_names else None),
     )  # fmt: skip
 
 
@@ -163,3 +166,12 @@ def _repeated(rows: pa.Table, directed: bool) -> int:
         ascends = pc.less(src, dst)
         src, dst = pc.if_else(ascends, src, dst), pc.if_else(ascends, dst, src)
     return len(rows) - len(pa.table({"src": src, "dst": dst}).group_by(["src", "dst"]).aggregate([]))
+
+
+def _sums_of(weights: pa.ChunkedArray | None) -> str:
+    if weights is None or not pa.types.is_floating(weights.type):
+        return ""
+    places = places_of(weights.drop_null().to_numpy()) if weights.type == pa.float64() else None
+    if places is None:
+        return "not counted in units, so sums are rounded"
+    return f"{counted(places, 'decimal')} in the first rows, counted in units, so sums are exact"

@@ -133,7 +133,7 @@ def input_of(
     summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
     copied = ("directions", "travel_times", "rejected", "stated")
     optional: dict[str, Any] = {name: fact for name in copied if (fact := getattr(read, name))}
-    optional |= _node_rows(edges, graph)
+    optional |= _node_rows(edges, graph) | ({"counted": stored.counted} if stored.counted else {})
     if (rule := graph.manifest.parameters.get("parallel", LIGHTEST)) != LIGHTEST:
         optional["parallel"] = rule
     merged = {"merged": stored.merged, "capacities": GraphFacts.of(capacities).merged if capacities else None}

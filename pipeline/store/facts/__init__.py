@@ -160,6 +160,13 @@ class StateFacts(Facts):
     violations: dict[str, int]  # rows of that file that were counted instead of refused, by what was wrong
 
 
+class CountedFacts(Facts):
+    """How weights with decimals are counted: as integers in units of 10^-decimals, and the largest of them in units."""
+
+    decimals: int
+    largest: int
+
+
 class DeltaFacts(Facts):
     """The files of a stored graph that is a base and changes, see `pipeline.store.deltas`."""
 
@@ -190,6 +197,7 @@ class GraphFacts(Facts):
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
     measure: str | None = None  # absent unless the configuration states what the weights measure
+    counted: CountedFacts | None = None  # absent unless weights are float64 that kernels count as integers
     merged: MergeFacts | None = None  # absent unless a rule merged parallel rows; the counts above are those of the source
     proof: CheckFacts | None = None  # absent while it is being proved
     state: StateFacts | None = None  # absent unless changes were applied

@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.store.facts import (
     CheckFacts,
+    CountedFacts,
     DirectionCounts,
     GraphFacts,
     MergeFacts,
@@ -57,6 +58,7 @@ class InputFacts(Facts):
     directed: bool
     directed_by: str
     weight: str | None
+    counted: CountedFacts | None = None  # absent unless weights with decimals are counted as integers
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds

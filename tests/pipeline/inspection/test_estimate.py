@@ -188,7 +188,7 @@ def test_products_take_trees_from_their_sources(graph, tmp_path):
 
 
 def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp_path, monkeypatch):
-    """Decimals take longer than integers, flows longer than closeness, and cores share the trees of all products."""
+    """Floats take longer than integers, flows longer than closeness, and cores share the trees of all products."""
     found = {}
     for kind in ("int64", "float64", "float32"):
         vertices = np.arange(200_000)
