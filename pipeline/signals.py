@@ -70,7 +70,7 @@ def apart(work: Callable[[], T]) -> T:
     abandoned: its thread may still compute, but does nothing more that others see. Threads other than the main one call `work`.
 
     Raises Interrupted if a signal arrived after `listen`; log records are dropped from then on, because the process is to end.
-    Raises the error that `failing` was told.
+    Raises the error with which `failing` ends the work.
     """
     if current_thread() is not main_thread():
         return work()

@@ -34,7 +34,7 @@ LEVELS = 200  # of a folder that is made: Python makes each by a call within a c
 
 def bytes_of(amount: str) -> int:
     """The bytes that a text of the pattern AMOUNT states: `1.5 GiB`."""
-    number, prefix = re.fullmatch(r"([\d.]+) ?([kMGT]?i?)B", amount).groups()  # type: ignore[union-attr]
+    number, prefix = re.findall(r"([\d.]+) ?([kMGT]?i?)B", amount)[0]
     return int(float(number) * (1024 if prefix.endswith("i") else 1000) ** " kMGT".index(prefix[:1] or " "))
 
 

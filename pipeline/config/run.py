@@ -12,12 +12,11 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJso
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.changes import ChangesConfig
-from pipeline.config.cluster import ClusterConfig
+from pipeline.config.cluster import ClusterConfig, LimitsConfig
 from pipeline.config.custom import CustomConfig, each_once
 from pipeline.config.expect import ExpectConfig, RejectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.limits import LimitsConfig
 from pipeline.config.model import (
     Choice,
     LocalFolder,

@@ -93,7 +93,7 @@ def machine() -> tuple[int, int]:
         return total, total
 
 
-class Group(NamedTuple):
+class LimitedGroup(NamedTuple):
     """A control group with a limit of memory, of which this process is."""
 
     folder: Path
@@ -101,7 +101,7 @@ class Group(NamedTuple):
     left: int  # bytes, including page cache that the kernel gives up
 
 
-def control_groups() -> list[Group]:
+def control_groups() -> list[LimitedGroup]:
     """The control groups of this process and their parents, of those with a limit."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -116,7 +116,7 @@ def control_groups() -> list[Group]:
     return [*filter(None, map(_group, groups))]
 
 
-def _group(folder: Path) -> Group | None:
+def _group(folder: Path) -> LimitedGroup | None:
     """A control group; None if it has no limit."""
     for limit, usage, idle in _NAMES:
         try:
@@ -124,7 +124,7 @@ def _group(folder: Path) -> Group | None:
             stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
         except (OSError, ValueError):  # not there, or "max"
             continue
-        return Group(folder, most, most - taken + int(stat.get(idle, 0)))
+        return LimitedGroup(folder, most, most - taken + int(stat.get(idle, 0)))
     return None
 
 

@@ -3,10 +3,10 @@
 Page cache counts as free, because the kernel gives it up. So a stored graph that is mapped into memory does not end a run.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
 from typing import NamedTuple
 
 from pipeline.errors import TooLarge
@@ -25,7 +25,7 @@ _KEPT = (
 )
 
 
-class Limit(NamedTuple):
+class MemoryLimit(NamedTuple):
     """A limit of memory that holds for this process."""
 
     bytes: int
@@ -50,8 +50,8 @@ def watched(steps: Callable[[], str]) -> Iterator[None]:
     if fail is None:
         yield
         return
-    ended = threading.Event()
-    thread = threading.Thread(target=_watch, args=(limits(), steps, fail, ended), name="memory", daemon=True)
+    ended = Event()
+    thread = Thread(target=_watch, args=(limits(), steps, fail, ended), name="memory", daemon=True)
     thread.start()
     try:
         yield
@@ -59,25 +59,25 @@ def watched(steps: Callable[[], str]) -> Iterator[None]:
         ended.set()
 
 
-def limits() -> list[Limit]:
+def limits() -> list[MemoryLimit]:
     """The limits that hold: of the machine, of control groups, and of the run itself."""
     of_groups = [_of_group(group.bytes, group.folder) for group in control_groups()]
     total, available = machine()
-    of_machine = Limit(total, "this machine has", lambda: total - machine()[1]) if available else None
+    of_machine = MemoryLimit(total, "this machine has", lambda: total - machine()[1]) if available else None
     of_run = limit_of_run()
-    own = Limit(of_run, "`[limits] memory` allows", private_memory) if of_run else None
+    own = MemoryLimit(of_run, "`[limits] memory` allows", private_memory) if of_run else None
     return [limit for limit in (*of_groups, of_machine, own) if limit]
 
 
-def _of_group(bytes_: int, folder: Path) -> Limit:
+def _of_group(bytes_: int, folder: Path) -> MemoryLimit:
     def taken() -> int:
         stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
         return max(sum(int(stat.get(name, 0)) for name in names) for names in _KEPT)
 
-    return Limit(bytes_, f"control group {folder.name} allows", taken)
+    return MemoryLimit(bytes_, f"control group {folder.name} allows", taken)
 
 
-def _watch(of: list[Limit], steps: Callable[[], str], fail: Callable[[BaseException], object], ended: threading.Event) -> None:
+def _watch(of: list[MemoryLimit], steps: Callable[[], str], fail: Callable[[BaseException], object], ended: Event) -> None:
     pause = _SHORTEST
     while not ended.wait(pause):
         left = {limit: limit.left for limit in of}
@@ -88,7 +88,7 @@ def _watch(of: list[Limit], steps: Callable[[], str], fail: Callable[[BaseExcept
         pause = min(max(left[nearest] / _FASTEST, _SHORTEST), _LONGEST)
 
 
-def _message(steps: str, limit: Limit) -> str:
+def _message(steps: str, limit: MemoryLimit) -> str:
     return (
         f"{steps or 'the run'} would take more memory than the {size(limit.bytes)} that {limit.where}; "
         "give the run more, leave stages out, or divide the graph over workers ([cluster] shards)"

@@ -137,7 +137,7 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
     with pytest.raises(TooLarge, match=r"of disk, and 100\.0 kB are free at .*out"):
         run(config)
     assert [path.name for path in tmp_path.iterdir()] == ["graph.parquet"]
-    free(monkeypatch, memory=700_000)
+    free(monkeypatch, memory=1_000_000)
     require_fit(config, "cpu")
     free(monkeypatch, disk=1_000)  # what does not exist is reported by reading it
     require_fit(run_config("test", graph={"source": str(tmp_path / "absent.csv")}, output=tmp_path, stages=["wcc"]), "cpu")
@@ -148,7 +148,7 @@ def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_p
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
     with pytest.raises(
-        TooLarge, match=r"a graph of 20,000 edges takes at least 160\.0 kB more of memory, and 100\.0 kB are free"
+        TooLarge, match=r"a graph of 20,000 edges takes at least 560\.0 kB more of memory, and 100\.0 kB are free"
     ):
         run(config)
     assert not (tmp_path / "out" / "steps" / "graph").exists()

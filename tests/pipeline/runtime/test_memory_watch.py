@@ -92,17 +92,17 @@ def test_a_limit_is_that_of_the_process(monkeypatch):
     with memory.limited_to(memory.private_memory() + 64 * MIB):
         assert 0 < memory.free_memory() <= 64 * MIB < before
         (own,) = (limit for limit in memory_watch.limits() if "[limits]" in limit.where)
-        room = own.left
+        left = own.left
         taken = np.ones(16 * MIB, np.int8)
-        assert own.left < room - 8 * MIB
+        assert own.left < left - 8 * MIB
         del taken
     assert memory.limit_of_run() is None
 
 
 def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch):
     sizes = iter([0, 10 * MIB, 2**40])
-    near = memory_watch.Limit(2**30, "this test allows", lambda: next(sizes, 2**40))
-    far = memory_watch.Limit(2**50, "nobody has", lambda: 0)
+    near = memory_watch.MemoryLimit(2**30, "this test allows", lambda: next(sizes, 2**40))
+    far = memory_watch.MemoryLimit(2**50, "nobody has", lambda: 0)
     monkeypatch.setattr(memory_watch, "limits", lambda: [far, near])
     never = threading.Event()
 
