@@ -22,4 +22,5 @@ FORMATS = {
     "tsv": "delimited:TSV",
     "gra": "gra:FORMAT",
     "parquet": "parquet:FORMAT",
+    "osm": "osm:FORMAT",
 }

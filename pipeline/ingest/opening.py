@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
-from pipeline.config.model import MIB
+from pipeline.config.model import MIB, set_keys
 from pipeline.errors import BadInput
 from pipeline.ingest.content import Content
 from pipeline.ingest.decompress import chunks, is_plain, saved
@@ -95,6 +95,7 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
         "decimal": graph.decimal != ".",
         "thousands": graph.thousands is not None,
         "null": bool(graph.null),
+        "osm": bool(set_keys(graph.osm)),
     }
     for option, is_given in given.items():
         if is_given and option not in options:
