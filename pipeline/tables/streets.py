@@ -26,10 +26,8 @@ UNITS = 10_000_000  # of coordinates in a degree
 _PER_METRE = 1000
 
 
-def read_streets(edges: Folder) -> pa.Table | None:
-    """The streets of an edge list; None if it has none. Raises Damaged if the file differs from the manifest."""
-    if STREETS not in edges.manifest.files:
-        return None
+def read_streets(edges: Folder) -> pa.Table:
+    """The streets of an edge list, whose manifest lists STREETS. Raises Damaged if the file differs from the manifest."""
     path = edges.path / STREETS
     if path.is_symlink() or not path.is_file():
         raise Damaged(f"{path}: {'is not a file' if path.is_symlink() or path.exists() else 'missing'}")

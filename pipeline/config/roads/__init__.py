@@ -20,11 +20,11 @@ class OsmConfig(Model):
     weight: Literal["time", "distance"] = "time"
     islands: Natural = Field(default=0, examples=[100])  # weak components with fewer vertices than this are left out
     # km/h by the value of `highway`, or `ferry`; a class with 0, or that neither this nor the profile has, is no street.
-    speeds: dict[str, Speed] = Field(default_factory=dict, examples=[{"track": 10, "service": 0}])
+    speeds: dict[str, Speed] = Field(default={}, examples=[{"track": 10, "service": 0}])
     # The largest speed in km/h by the value of `surface` or `tracktype`.
-    surfaces: dict[str, Fastest] = Field(default_factory=dict, examples=[{"gravel": 30}])
+    surfaces: dict[str, Fastest] = Field(default={}, examples=[{"gravel": 30}])
     # km/h of limits that are named by a country and a zone.
-    zones: dict[str, Fastest] = Field(default_factory=dict, examples=[{"DE:rural": 90}])
+    zones: dict[str, Fastest] = Field(default={}, examples=[{"DE:rural": 90}])
     fastest: Fastest | None = Field(default=None, examples=[90])  # km/h that are never exceeded
     # Keys of access, the most specific last; also with `:forward` and `:backward`.
     access: tuple[str, ...] = Field(default=(), examples=[["access", "vehicle", "motor_vehicle", "hgv"]])

@@ -31,7 +31,7 @@ _ROUNDED, _OPPOSITE, _ARC_SINE = 0.5001, 1.99, 1000.0  # millimetres; the chord 
 
 
 @dataclass(frozen=True)
-class Claim:
+class WaysRead:
     """The ways of a source, as they were read.
 
     Attributes:
@@ -50,7 +50,7 @@ class Claim:
     islands: int
 
 
-def prove(claim: Claim, folder: Path, weighted: bool) -> tuple[list[str], float]:
+def prove(claim: WaysRead, folder: Path, weighted: bool) -> tuple[list[str], float]:
     """Check the stored edge list and the streets beside it; the rules that hold, and the seconds that this took.
 
     Raises ProofFailed.
@@ -91,7 +91,7 @@ class _Due:
         arcs (int64 [A]): Twice the street of each arc, and one more if it leads against the way.
     """
 
-    def __init__(self, claim: Claim) -> None:
+    def __init__(self, claim: WaysRead) -> None:
         known, at = claim.known, claim.at
         way = np.repeat(np.arange(len(claim.ends)), np.diff(claim.ends, prepend=0))
         through = claim.passable[at]

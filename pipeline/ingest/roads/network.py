@@ -32,7 +32,7 @@ class Attributes:
     speeds: Array  # int64 [number of streets, 3]: millimetres an hour in both directions, and the seconds of a ferry
 
 
-class Network:
+class RoadNetwork:
     """The arcs of chains: of each first the one along its way, then the one against it, if they are open.
 
     Attributes:

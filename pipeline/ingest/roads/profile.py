@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pipeline.config.roads import OsmConfig
-from pipeline.ingest.roads.rules import Rules
+from pipeline.ingest.roads.rules import TravelRules
 from pipeline.ingest.values.numbers import NumberForm
 from pipeline.ingest.values.speeds import Speeds
 
@@ -53,7 +53,7 @@ class Profile:
     """
 
     def __init__(self, config: OsmConfig) -> None:
-        self._rules = rules = Rules.of(config)
+        self._rules = rules = TravelRules.of(config)
         self._speeds = Speeds(NumberForm())
         directed = [f"{key}{end}" for key in rules.access for end in ("", ":forward", ":backward")]
         limits = [f"{key}{end}" for key in _SPEED_KEYS[:1] for end in (":forward", ":backward")]

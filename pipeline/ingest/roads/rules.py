@@ -31,7 +31,7 @@ _OPEN = (*(name + link for name in _LEVELS for link in ("", "_link")), *_STREETS
 
 
 @dataclass(frozen=True)
-class Rules:
+class TravelRules:
     """Who may travel where; see `pipeline.config.roads.OsmConfig`.
 
     `only_permitted` are classes that are closed unless a key of access opens them, `oneway` the keys of directions, the most
@@ -53,7 +53,7 @@ class Rules:
     on_motorroads: bool = False
 
     @staticmethod
-    def of(config: OsmConfig) -> "Rules":
+    def of(config: OsmConfig) -> "TravelRules":
         """The rules of a profile with the changes that a configuration states."""
         assert config.profile
         rules = _PROFILES[config.profile]
@@ -88,7 +88,7 @@ for _country in ("GB", "UK"):
     _ZONES |= {f"{_country}:nsl_single": 60 * _MPH, f"{_country}:nsl_restricted": 30 * _MPH, f"{_country}:urban": 30 * _MPH}
     _ZONES |= {f"{_country}:nsl_dual": 70 * _MPH, f"{_country}:motorway": 70 * _MPH, f"{_country}:rural": 60 * _MPH}
 
-_CAR = Rules(
+_CAR = TravelRules(
     speeds=MappingProxyType({
         "motorway": 90, "motorway_link": 45, **{name: speeds[0] for name, speeds in _LEVELS.items()},
         **{f"{name}_link": speeds[1] for name, speeds in _LEVELS.items()}, "unclassified": 25, "residential": 25,
@@ -99,7 +99,7 @@ _CAR = Rules(
     only_permitted=frozenset(["ferry"]), oneway=("oneway", "oneway:vehicle", "oneway:motor_vehicle", "oneway:motorcar"),
     at_limit=True, on_motorroads=True,
 )  # fmt: skip
-_BICYCLE = Rules(
+_BICYCLE = TravelRules(
     speeds=MappingProxyType(dict.fromkeys(_OPEN, 15) | {
         "cycleway": 15, "bridleway": 12, "track": 12, "path": 12, "footway": 12, "pedestrian": 12, "ferry": 5,
     }),
@@ -107,7 +107,7 @@ _BICYCLE = Rules(
     denied=_DENIED, barriers=_NARROW, only_permitted=frozenset(["bridleway", "footway", "pedestrian"]),
     oneway=("oneway", "oneway:vehicle", "oneway:bicycle"), contraflow=True,
 )  # fmt: skip
-_FOOT = Rules(
+_FOOT = TravelRules(
     speeds=MappingProxyType(dict.fromkeys((*_OPEN, "cycleway", "bridleway", "steps", "platform", "ferry"), 5) | {"steps": 3}),
     surfaces=MappingProxyType({"mud": 3, "sand": 3}), zones=MappingProxyType(_ZONES), fastest=6, access=("access", "foot"),
     denied=_DENIED, barriers=_WALLS, only_permitted=frozenset(["cycleway", "bridleway"]), oneway=("oneway:foot",), areas=True,

@@ -30,7 +30,7 @@ from pipeline.tables.lines import lines
 from pipeline.tables.names import with_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
-from pipeline.tables.streets import COLUMNS, Streets, read_streets
+from pipeline.tables.streets import COLUMNS, STREETS, Streets, read_streets
 
 STEP = "arcs"  # and the table
 _BYTES_PER_FILE = 1 << 29  # of memory that one takes while it is written and read back, with lines and names
@@ -104,7 +104,7 @@ class _ArcRows:
         coordinates, self._names = sorted_coordinates(edges), open_names(edges)
         self._places = None if coordinates is None else _placed(coordinates, self._ids)
         self._parallel = facts.parallel_arcs_dropped < facts.parallel_arcs
-        streets = read_streets(edges)
+        streets = read_streets(edges) if STREETS in edges.manifest.files else None
         self._streets = None if streets is None else Streets(streets, facts.weight is not None)
         without = (set() if self._parallel else {NUMBER}) | ({GEOMETRY} if coordinates is None else set())
         without |= {*COLUMNS} if streets is None else set()

@@ -31,7 +31,7 @@ from pipeline.tables.lines import ends_of
 from pipeline.tables.names import require_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
-from pipeline.tables.streets import read_streets
+from pipeline.tables.streets import STREETS, read_streets
 
 _ORDER = "its rows ascend by src and dst, each pair once, or parallel arcs by weight and numbered from 0"
 _ARCS = "its rows are the in-arcs of the stored graph, reversed: as many, with the same fingerprint of 128 bits"
@@ -59,7 +59,7 @@ class ArcsProof:
         self._ids = open_vertices(graph)[0]
         self._names, self._coordinates = open_names(edges), sorted_coordinates(edges)
         self._weight = dtype_of(schema.field("weight").type)
-        streets = read_streets(edges)
+        streets = read_streets(edges) if STREETS in edges.manifest.files else None
         self._streets = None if streets is None else StreetsProof(streets, GraphFacts.of(graph).weight is not None)
         self._keys = np.random.default_rng().integers(1 << 64, size=(2, 3), dtype=np.uint64)
 

@@ -169,7 +169,7 @@ def test_keys_that_do_not_apply_are_refused(keys, reason, tmp_path):
 
 def test_a_profile_for_another_format_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("src,dst\n1,2\n")
-    with pytest.raises(BadInput, match="graph.osm is given, but does not apply to format csv"):
+    with pytest.raises(BadInput, match=r"graph\.osm is given, but does not apply to format csv"):
         read(tmp_path / "a.csv", tmp_path / "work")
 
 
@@ -207,7 +207,7 @@ def test_a_wrong_street_is_not_proved(broken, tmp_path, monkeypatch):
 
     monkeypatch.setattr(reading, "chains_of", wrong)
     if broken in ("points", "name", "weight"):
-        monkeypatch.setattr(reading, "Network", changed(broken, reading.Network))
+        monkeypatch.setattr(reading, "RoadNetwork", changed(broken, reading.RoadNetwork))
     with pytest.raises(ProofFailed, match="edges: "):
         read(path, tmp_path / "work")
 

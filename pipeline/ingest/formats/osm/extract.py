@@ -19,14 +19,14 @@ Tags = Sequence[tuple[bytes, bytes]]
 class Reader(Protocol):
     """A file that is read twice: first its ways, then the nodes that they need."""
 
-    def ways(self, into: "Ways") -> None:
+    def ways(self, into: "StreetWays") -> None:
         """Add all ways."""
 
-    def nodes(self, into: "Nodes") -> None:
+    def nodes(self, into: "StreetNodes") -> None:
         """Add all nodes that are wanted."""
 
 
-class Ways:
+class StreetWays:
     """The streets of a file, while they are added.
 
     Attributes:
@@ -92,7 +92,7 @@ class Ways:
         return tuple(np.concatenate(columns.pop(0)) for _ in range(5))
 
 
-class Nodes:
+class StreetNodes:
     """The places of the nodes of streets, while they are added.
 
     Attributes:
@@ -154,7 +154,7 @@ class Extract:
     name: Array
     ends: Array
     at: Array
-    nodes: Nodes
+    nodes: StreetNodes
     streets: list[Street]
     names: list[str]
     left: Counter[str]
@@ -163,7 +163,7 @@ class Extract:
 
 def extract(file: str, reader: Reader, profile: Profile) -> Extract:
     """Read the streets of a file, and the places of their nodes."""
-    ways = Ways(file, profile)
+    ways = StreetWays(file, profile)
     reader.ways(ways)
     columns = ways.columns()
     repeated = len(columns[0]) - len(first := np.unique(columns[0], return_index=True)[1])
@@ -176,14 +176,14 @@ def extract(file: str, reader: Reader, profile: Profile) -> Extract:
     at = np.empty(len(refs), np.int32 if len(distinct) < 2**31 else np.int64)
     _places_of(distinct, refs, at)
     del refs
-    nodes = Nodes(distinct, profile)
+    nodes = StreetNodes(distinct, profile)
     reader.nodes(nodes)
     ends = np.cumsum(lengths, dtype=np.int64)
     return Extract(ids, streets, names, ends, at, nodes, ways.streets, ways.names, ways.left, repeated)
 
 
 def _only(columns: tuple[Array, ...], kept: Array) -> tuple[Array, ...]:
-    """The columns of the ways that are kept, as `Ways.columns` returns them."""
+    """The columns of the ways that are kept, as `StreetWays.columns` returns them."""
     return (*(column[kept] for column in columns[:4]), columns[4][np.repeat(kept, columns[3])])
 
 

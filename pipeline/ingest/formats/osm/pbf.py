@@ -17,7 +17,7 @@ from pipeline import progress
 from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blobs
 from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
-from pipeline.ingest.formats.osm.extract import Nodes, Ways
+from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
 
@@ -111,7 +111,7 @@ class PbfReader:
     limits: Limits
     offsets: set[int]
 
-    def ways(self, into: Ways) -> None:
+    def ways(self, into: StreetWays) -> None:
         """Add all ways. Raises BadInput."""
         size = self.path.stat().st_size
         inflated = Inflated(self.file, size, self.limits)
@@ -123,7 +123,7 @@ class PbfReader:
                 _add(group, into)
             progress.reached(offset // 2, size, "bytes")
 
-    def nodes(self, into: Nodes) -> None:
+    def nodes(self, into: StreetNodes) -> None:
         """Add all nodes that are wanted. Raises BadInput."""
         size = self.path.stat().st_size
         for offset, groups in self._each(partial(_nodes_of, into), self.offsets):
@@ -164,7 +164,7 @@ def _read_ways(block: _Block, ways: Array, size: int, text: Callable[[int], byte
     return _WaysOfGroup(ids[:kept].copy(), groups[:, 0], lists, names[:kept].copy(), texts, lengths, refs[:ended].copy())
 
 
-def _add(group: _WaysOfGroup, into: Ways) -> None:
+def _add(group: _WaysOfGroup, into: StreetWays) -> None:
     """Add the ways of a group that are streets, and count the others."""
     verdicts = [into.verdict(tags) for tags in group.lists]
     for verdict, count in zip(verdicts, np.bincount(group.groups, minlength=len(verdicts)).tolist(), strict=True):
@@ -178,7 +178,7 @@ def _add(group: _WaysOfGroup, into: Ways) -> None:
     into.add(group.ids[taken], streets[taken], names, group.lengths[taken], group.refs[np.repeat(taken, group.lengths)])
 
 
-def _nodes_of(nodes: Nodes, blob: Blob) -> tuple[int, list[tuple[Array, Array, Array]]]:
+def _nodes_of(nodes: StreetNodes, blob: Blob) -> tuple[int, list[tuple[Array, Array, Array]]]:
     """The offset of a blob and, of its groups, places among the wanted ids, units, and whether each node is closed."""
     block, read, strings = _Block(blob), list[tuple[Array, Array, Array]](), None
     for group in block.groups:
@@ -192,7 +192,7 @@ def _nodes_of(nodes: Nodes, blob: Blob) -> tuple[int, list[tuple[Array, Array, A
 
 
 def _read_nodes(
-    block: _Block, kind: int, part: Any, nodes: Nodes, strings: tuple[Callable[[int], bytes], Array]
+    block: _Block, kind: int, part: Any, nodes: StreetNodes, strings: tuple[Callable[[int], bytes], Array]
 ) -> tuple[Array, Array, Array]:
     ranges = block.dense(part) if kind == _DENSE else part
     most, tagged = (ranges[0, 1] - ranges[0, 0], ranges[3, 1] - ranges[3, 0]) if kind == _DENSE else (len(part), block.length)

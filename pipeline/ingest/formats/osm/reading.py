@@ -12,9 +12,9 @@ from pipeline.ingest.formats.format import EdgeList
 from pipeline.ingest.formats.osm.extract import Extract, Reader, extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
 from pipeline.ingest.formats.osm.xml import XmlReader
-from pipeline.ingest.roads.certificate import Claim, prove
+from pipeline.ingest.roads.certificate import WaysRead, prove
 from pipeline.ingest.roads.chains import chains_of
-from pipeline.ingest.roads.network import Attributes, Network
+from pipeline.ingest.roads.network import Attributes, RoadNetwork
 from pipeline.ingest.roads.profile import Profile
 from pipeline.store.facts.roads import RoadFacts
 
@@ -33,7 +33,7 @@ def read_streets(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     speeds = np.array([(one.forward, one.backward, one.seconds) for one in streets.streets], np.int64).reshape(-1, 3)
     classes = [one.highway for one in streets.streets]
     known = Attributes(streets.ways, streets.street, streets.name, nodes.ids, nodes.units, streets.names, classes, speeds)
-    network = Network(chains, known, graph.osm)
+    network = RoadNetwork(chains, known, graph.osm)
     try:
         arcs = network.arcs
     except OverflowError as error:
@@ -49,17 +49,17 @@ def read_streets(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     )  # fmt: skip
 
 
-def _proved(file: str, graph: GraphConfig, streets: Extract, network: Network, folder: Path) -> RoadFacts:
+def _proved(file: str, graph: GraphConfig, streets: Extract, network: RoadNetwork, folder: Path) -> RoadFacts:
     """The facts of an edge list that was stored and proved. Raises ProofFailed."""
     passable = streets.nodes.known & ~streets.nodes.closed
-    claim = Claim(streets.at, streets.ends, passable, network.known, graph.osm.weight == "time", graph.osm.islands)
+    claim = WaysRead(streets.at, streets.ends, passable, network.known, graph.osm.weight == "time", graph.osm.islands)
     rules, seconds = prove(claim, folder, graph.columns.weight is not False)
     facts = _facts(graph, streets, network).model_copy(update={"rules": rules, "seconds": seconds})
     _tell(file, facts)
     return facts
 
 
-def _facts(graph: GraphConfig, streets: Extract, network: Network) -> RoadFacts:
+def _facts(graph: GraphConfig, streets: Extract, network: RoadNetwork) -> RoadFacts:
     """What was read, and what was left out, by the reason."""
     nodes, chains = streets.nodes, network.chains
     assert graph.osm.profile

@@ -66,7 +66,7 @@ def members(data: Array, begin: int, end: int, wanted: int, ranges: Array) -> in
     """Find the fields of type BYTES with the number `wanted` in a message.
 
     Args:
-        ranges (int32 [most, 2]): Gets their beginnings and ends; the message has room for at most half its bytes.
+        ranges (int32 [most, 2]): Gets their beginnings and ends; there are at most half as many as bytes.
 
     Returns:
         How many there are; -1 if the message is damaged.

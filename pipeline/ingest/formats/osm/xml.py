@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.osm.elements import ENTRY, NAME
-from pipeline.ingest.formats.osm.extract import Nodes, Ways
+from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
 from pipeline.numerals import LARGEST
 from pipeline.texts import shown
 
@@ -41,16 +41,16 @@ class XmlReader:
     file: str
     limits: Limits
 
-    def ways(self, into: Ways) -> None:
+    def ways(self, into: StreetWays) -> None:
         """Add all ways. Raises BadInput."""
         batch = _Batch(into)
-        for way in _Document(self, "way", into.kinds).elements():
+        for way in _OsmDocument(self, "way", into.kinds).elements():
             batch.add(self._integer(way, "id"), way)
         batch.end()
 
-    def nodes(self, into: Nodes) -> None:
+    def nodes(self, into: StreetNodes) -> None:
         """Add all nodes that are wanted. Raises BadInput."""
-        for node in _Document(self, "node", into.kinds).elements():
+        for node in _OsmDocument(self, "node", into.kinds).elements():
             identity = self._integer(node, "id")
             place = int(np.searchsorted(into.ids, identity))
             if place < len(into.ids) and into.ids[place] == identity:
@@ -86,7 +86,7 @@ def integer(file: str, kind: str, name: str, attributes: Mapping[str, str]) -> i
 class _Batch:
     """Ways that are added together."""
 
-    def __init__(self, into: Ways) -> None:
+    def __init__(self, into: StreetWays) -> None:
         self._into = into
         self._rows: list[tuple[int, int, int, int]] = []
         self._refs: list[int] = []
@@ -116,7 +116,7 @@ class _Batch:
         self._rows, self._refs = [], []
 
 
-class _Document:
+class _OsmDocument:
     """A document whose elements of one kind are wanted, with the tags whose keys are among `keys`."""
 
     def __init__(self, reader: XmlReader, wanted: str, keys: Mapping[bytes, int]) -> None:
