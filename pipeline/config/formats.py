@@ -18,9 +18,9 @@ FORMATS = {
     "pajek": "labelled.pajek:FORMAT",
     "dimacs-edge": "dimacs:EDGE",
     "dimacs-max": "dimacs:MAX",
+    "osm": "osm:FORMAT",
     "csv": "delimited:CSV",
     "tsv": "delimited:TSV",
     "gra": "gra:FORMAT",
     "parquet": "parquet:FORMAT",
-    "osm": "osm:FORMAT",
 }

@@ -66,7 +66,8 @@ def opened(
         text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)
         entry = FORMATS[name]
-        assert not isinstance(entry, FileFormat)
+        if isinstance(entry, FileFormat):
+            raise BadInput(url, f"has the name of a file of format {name}, but does not begin like one")
         _require_options(url, name, graph, entry.options)
         with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
             edges = rejecting(url, name, entry.read(text, graph, weight), reject)

@@ -12,6 +12,7 @@ from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
 from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
+from pipeline.config.roads import OsmConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.feed import Feed, find
@@ -74,7 +75,11 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
-    edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
+    if name == "osm":  # its first edge is known when all of it was read
+        graph, why = _with_profile(graph)
+        edges, first, notes = EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(())), {}, (*notes, *why)
+    else:
+        edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
@@ -86,6 +91,14 @@ def look(graph: GraphConfig) -> Seen:
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
         len(feed.parts) if feed else 1, keys, notes,
     )  # fmt: skip
+
+
+def _with_profile(graph: GraphConfig) -> tuple[GraphConfig, tuple[str, ...]]:
+    """The configuration with a profile, and how to choose another one."""
+    if graph.osm.profile:
+        return graph, ()
+    note = "the profile is taken for car; --profile bicycle and --profile foot are others"
+    return graph.model_copy(update={"osm": OsmConfig(profile="car")}), (note,)
 
 
 def _text(content: Stored, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:

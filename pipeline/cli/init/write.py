@@ -36,6 +36,7 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
     shown = (*SHOWN, *(["graph.speed"] if config.graph.columns.speed else []), *config.of_products)
+    shown += ("graph.osm",) if seen.format == "osm" else ()
     for name, model in tables():
         if name in shown and (name != "graph.columns" or seen.format in TABLES):
             part: Any = config

@@ -11,7 +11,7 @@ from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 
 _PBF = re.compile(rb"\0\0..\x0a\x09OSMHeader", re.DOTALL)
-_XML = re.compile(rb"<osm(Change)?[\s>]")
+_XML = re.compile(rb"<osm(Change)?[\s/>]")
 
 
 def _matches(head: bytes) -> bool:
