@@ -75,9 +75,11 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
+    first: dict[str, object] = {}
     if name == "osm":  # its first edge is known when all of it was read
         graph, why = _with_profile(graph)
-        edges, first, notes = EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(())), {}, (*notes, *why)
+        edges = EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(()))
+        notes = (*notes, *why)
     else:
         edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
     if edges.rejects and (bad := edges.rejects.rows):

@@ -26,6 +26,7 @@ RULES = [
     "its arcs lead in the directions that the way's tags open, and weigh its length, or the rounded time at the way's speed",
 ]
 _METRES, _MILLI = 6_371_008.8, 1000.0
+_AT_ONCE = 2**18  # segments
 _PER_HOUR, _EXACT = 3_600_000, 2**60 // 3_600_000
 _ROUNDED, _OPPOSITE, _ARC_SINE = 0.5001, 1.99, 1000.0  # millimetres; the chord beyond which an arc sine errs by the last ones
 
@@ -93,7 +94,7 @@ class _Due:
 
     def __init__(self, claim: WaysRead) -> None:
         known, at = claim.known, claim.at
-        way = np.repeat(np.arange(len(claim.ends)), np.diff(claim.ends, prepend=0))
+        way = np.repeat(np.arange(len(claim.ends), dtype=np.int32), np.diff(claim.ends, prepend=0))
         through = claim.passable[at]
         # A node that is repeated belongs to one segment only: the last of equal neighbours begins the next one.
         same = np.zeros(len(at), np.bool_)
@@ -120,14 +121,23 @@ class _Due:
 
     def _lengths(self) -> tuple[Array, Array]:
         """The length of each street in millimetres, and by how much that of rounded segments may differ, float64 [C]."""
-        lon, lat = np.deg2rad(self._known.units.T / 1e7)
-        vectors = np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
-        chords = np.linalg.norm(vectors[self.tail] - vectors[self.head], axis=1)
-        lengths = 2 * _METRES * _MILLI * np.arcsin(np.minimum(chords / 2, 1))
         if not len(self.first):
             return np.empty(0), np.empty(0)
-        slack = np.where(chords > _OPPOSITE, _ARC_SINE, _ROUNDED)
-        return np.add.reduceat(lengths, self.first), np.add.reduceat(slack, self.first)
+        lengths, opposite = np.empty(len(self.tail)), np.empty(len(self.tail), np.bool_)
+        for begin in range(0, len(self.tail), _AT_ONCE):
+            part = slice(begin, begin + _AT_ONCE)
+            chords = np.linalg.norm(self._vectors(self.tail[part]) - self._vectors(self.head[part]), axis=1)
+            lengths[part] = 2 * _METRES * _MILLI * np.arcsin(np.minimum(chords / 2, 1))
+            opposite[part] = chords > _OPPOSITE
+        slack = np.diff(np.append(self.first, len(self.tail))) * _ROUNDED
+        if opposite.any():
+            slack += np.add.reduceat(opposite.astype(np.int64), self.first) * _ARC_SINE
+        return np.add.reduceat(lengths, self.first), slack
+
+    def _vectors(self, nodes: Array) -> Array:
+        """Nodes on the unit sphere, float64 [n, 3]."""
+        lon, lat = np.deg2rad(self._known.units[nodes].T / 1e7)
+        return np.stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)], axis=1)
 
     def _leave_out_islands(self, least: int) -> None:
         """Keep the streets in weak components, over all nodes, that have at least as many crossings and ends."""
@@ -166,10 +176,11 @@ class _Due:
         _require(
             (np.abs(length - self._length[part]) <= self._slack[part]).all(), f"a street behind number {row} has another length"
         )
-        names = [None if number < 0 else known.names[number] for number in known.name[way].tolist()]
-        _require(stored["name"].to_pylist() == names, f"a street behind number {row} has another name")
-        classes = np.array(known.classes, object)[known.street[way]].tolist()
-        _require(stored["class"].to_pylist() == classes, f"a street behind number {row} has another class")
+        number, street = known.name[way], known.street[way]
+        texts = pa.array(known.names, pa.string()).take(pa.array(number, mask=number < 0))
+        _require(stored["name"].combine_chunks().equals(texts), f"a street behind number {row} has another name")
+        texts = pa.array(known.classes, pa.string()).take(pa.array(street))
+        _require(stored["class"].combine_chunks().equals(texts), f"a street behind number {row} has another class")
         self._compare_points(stored["points"].combine_chunks(), first, last)
         self._compare_weights(stored, length, row)
 
