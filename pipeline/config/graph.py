@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Format = str
 else:
     Format = Literal["auto", *FORMATS]
+Parallel = Literal["lightest", "heaviest", "sum", "count", "first", "last", "keep", "error"]
 SLOWEST, FASTEST = 0.01, 10_000.0  # a speed, in any unit
 LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
@@ -95,6 +96,9 @@ class Columns(Model):
     # The column of speeds (CSV, TSV, Parquet). `weight` then has lengths, and the weight of a row is its travel time, in whole
     # milliseconds, rounded half to even.
     speed: ColumnName | None = Field(default=None, examples=["maxspeed"])
+    # The column of numbers, dates or texts that says which of parallel rows is the `first` or `last`; by default their order in
+    # the source.
+    order: ColumnName | None = Field(default=None, examples=["time"])
     _partition: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @property
@@ -123,7 +127,7 @@ class Columns(Model):
         if self.speed and self.weight is False:
             raise ValueError("speed needs lengths as weights, and `weight = false` ignores them; leave one of both out")
         names = [self.src or "src", self.dst or "dst", "weight" if self.weight is None else self.weight]
-        names += [name for name in (self.oneway, self.reverse_weight, self.speed) if name]
+        names += [name for name in (self.oneway, self.reverse_weight, self.speed, self.order) if name]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"{', '.join(Columns.model_fields)} must be different columns; {name!r} is given twice")
@@ -174,9 +178,13 @@ class SpeedConfig(Model):
 class NodeColumns(Model):
     """Columns of the files that `nodes` and `coordinates` name."""
 
-    vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
-    x: str = Field(default="x", examples=["longitude"])  # degrees, east, or what `crs` below `[graph]` states
-    y: str = Field(default="y", examples=["latitude"])  # degrees, north
+    # The ids of the vertices; by default `vertex`, or else the only one of `id`, `node_id` and `osmid`.
+    vertex: ColumnName | None = Field(default=None, examples=["person"])
+    # Degrees, east, or what `crs` below `[graph]` states; by default `x`, or else the only one of `lon`, `lng`, `long` and
+    # `longitude`.
+    x: ColumnName | None = Field(default=None, examples=["easting"])
+    # Degrees, north; by default `y`, or else the only one of `lat` and `latitude`.
+    y: ColumnName | None = Field(default=None, examples=["northing"])
     declare: Switch = False  # whether each row of `nodes` is a vertex, also without an edge
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])
@@ -212,6 +220,10 @@ class GraphConfig(Model):
     null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
     directed: Switch | None = Field(default=None, examples=[True])
+    # What becomes of several rows with the same `src` and `dst` (in an undirected graph also the other way round): the
+    # `lightest`, `heaviest`, `first` or `last` of them is the arc; it weighs their `sum` or `count`; `keep` keeps each as an arc;
+    # `error` refuses different weights. By default `lightest`, and stage `max_flow` adds their capacities.
+    parallel: Parallel | None = Field(default=None, examples=["sum"])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, or CSV, TSV or Parquet file
     # Coordinate reference system of `coordinates` in a CSV, TSV or Parquet file, as PROJ knows it; by default degrees (WGS 84).
     crs: CrsName | None = Field(default=None, examples=["EPSG:2263"])

@@ -21,10 +21,10 @@ WAYS = [
 ]  # fmt: skip
 
 
-def published(folder, **keys):
+def published(folder, **more):
     path = write(folder / "town.osm.pbf", NODES, WAYS)
-    graph = {"source": str(path), "osm": {"profile": "car", "weight": "distance"}}
-    return run(run_config("test", graph=graph, output=folder / "out", stages=["wcc"], **keys)).path
+    graph = {"source": str(path), "osm": {"profile": "car", "weight": "distance"}} | more
+    return run(run_config("test", graph=graph, output=folder / "out", stages=["wcc"])).path
 
 
 def rows_of(path):
@@ -47,7 +47,7 @@ def test_arcs_have_the_lines_and_names_of_their_streets(tmp_path):
 
 
 def test_parallel_arcs_have_each_their_own_street(tmp_path):
-    table = rows_of(published(tmp_path, layout={"parallel_arcs": "keep"}))
+    table = rows_of(published(tmp_path, parallel="keep"))
     rows = table[(table.src == 1) & (table.dst == 4)]
     assert sorted(rows.way) == [11, 12]
     assert (table["length"] * 1000).round().tolist() == table["weight"].tolist()

@@ -24,6 +24,12 @@ ROADS = {
     "osm2pgrouting": ("gid,length_m,source,target,cost,reverse_cost,one_way,maxspeed_forward\n1,9,1,2,3.5,-3.5,1,50\n",
                       {"src": "source", "dst": "target", "weight": "cost", "oneway": "one_way",
                        "reverse_weight": "reverse_cost"}),
+    "osm2pgrouting, all": ("gid,length,length_m,source,target,cost,reverse_cost,cost_s,reverse_cost_s,one_way,maxspeed_forward,"
+                           "maxspeed_backward\n1,.01,9,1,2,.01,-.01,3.5,-3.5,1,50,30\n",
+                           {"src": "source", "dst": "target", "weight": "cost_s", "oneway": "one_way",
+                            "reverse_weight": "reverse_cost_s", "speed": None}),
+    "pgRouting": ("id,source,target,length,cost,reverse_cost\n1,1,2,7,3.5,-1\n",
+                  {"src": "source", "dst": "target", "weight": "cost", "reverse_weight": "reverse_cost"}),
     "OpenStreetMap": ("from,to,length,oneway,maxspeed\n1,2,10.5,yes,30\n2,3,9.25,-1,\n3,4,1.0,,50\n",
                       {"src": "from", "dst": "to", "weight": "length", "oneway": "oneway", "reverse_weight": None,
                        "speed": "maxspeed"}),
@@ -56,6 +62,8 @@ def test_what_is_left_out_is_said(tmp_path):
     (speed,) = seen(tmp_path, ROADS["OpenStreetMap"][0], columns={"weight": "length"}).notes
     assert "'maxspeed' is not read: for travel times" in speed
     assert "oneway" not in seen(tmp_path, ROADS["OpenStreetMap"][0], directed=False).reasons
+    (speed,) = seen(tmp_path, ROADS["osm2pgrouting"][0]).notes
+    assert speed.startswith("'maxspeed_forward' is not read: `speed` is one speed of a row, for both directions")
 
 
 @pytest.mark.parametrize("oneway", [[True], [-1], [1.0], ["yes"]])
@@ -145,7 +153,7 @@ def test_the_configuration_reads_as_it_was_guessed(tmp_path, monkeypatch, capsys
 
 
 def test_a_bad_row_is_said_and_hides_no_other(tmp_path):
-    found = seen(tmp_path, "who,whom\n1,2\n3,\n" + "5,6\n" * 10)
+    found = seen(tmp_path, "who,whom\n1,2\n3,\n" + "".join(f"5,{other}\n" for other in range(6, 16)))
     assert found.first == {"src": 1, "dst": 2}
     (note,) = found.notes
     assert "1 of the first 12 rows are bad: line 3: dst '' is not an integer" in note
