@@ -65,6 +65,7 @@ def test_random_extracts_are_read_as_by_a_second_reader(name, tmp_path):
         read_as = read(path, tmp_path / "work", weight="distance")
         arcs, due = arcs_of(read_as), expected(path, by_direction, {"bollard"})
         assert [arc[:2] for arc in arcs] == [arc[:2] for arc in due], seed
+        assert len(arcs_of(read(path, tmp_path / "work", islands=4))) <= len(arcs), seed  # which is proved in another way
         assert all(abs(arc[2] - one[2]) <= 3 for arc, one in zip(arcs, due, strict=True)), seed  # of long segments by the library
 
 

@@ -10,13 +10,8 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 
-_PBF = re.compile(rb"\0\0..\x0a\x09OSMHeader", re.DOTALL)
-_XML = re.compile(rb"<osm(Change)?[\s/>]")
-
-
-def _matches(head: bytes) -> bool:
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    return bool(_PBF.match(head)) or (text.startswith(b"<") and bool(_XML.search(text)))
+# The header of PBF, or the first element of XML, perhaps behind a declaration and comments.
+_BEGIN = re.compile(rb"\0\0..\x0a\x09OSMHeader|(?:\xef\xbb\xbf)?\s*<(?:.{0,4096}?<)?osm(?:Change)?[\s/>]", re.DOTALL)
 
 
 def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
@@ -36,4 +31,4 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     return read_streets(path, file, graph)
 
 
-FORMAT = FileFormat(read, ("pbf", "osm"), _matches, frozenset({"osm"}))
+FORMAT = FileFormat(read, ("pbf", "osm"), lambda head: _BEGIN.match(head) is not None, frozenset({"osm"}))
