@@ -9,8 +9,8 @@ RATES: dict[str, dict[str, Rate]] = {
     "cpu": {
         "edges": (0.1, 0.0, 0.09),  # of a Parquet file that is read in place
         "copied": (0.15, 0.0, 0.35),  # of any other file
-        "merged": (0.1, 0.0, 0.6),  # parallel rows, for each million arcs
         "numbered": (0.1, 1.0, 1.6),  # besides, if ids are strings
+        "merged": (0.1, 0.0, 0.9),  # parallel rows
         "graph": (0.05, 0.05, 0.19),
         "report": (0.2, 0.05, 0.01),
         "search": (0.0, 0.3, 0.045),  # of one tree
