@@ -8,6 +8,7 @@ import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
+from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.facts.run import InputFacts
 from pipeline.units import size
 
@@ -94,6 +95,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         said["Capacities"] = f"sums of parallel rows, for stage max_flow; {_merged(facts.capacities)}"
     if times := facts.travel_times:
         said["Weights"] = f"{facts.weight}, in {facts.measure}, {_timed(times, columns)}"
+    if facts.roads:
+        said |= _of_roads(facts.roads)
     if facts.stated:
         said["The file states"] = ", ".join(f"{name} {figure:,}" for name, figure in facts.stated.items())
     if facts.rejected:
@@ -133,6 +136,27 @@ def _timed(times: TravelTimeFacts, columns: Mapping[str, str]) -> str:
         rows = counted(times.rows, "row")
         absent = f"; {times.by_default:,} of {rows} state no speed, and have {times.default:g} {times.speed_unit}"
     return f"{quotient}, rounded {times.rounding}{absent}"
+
+
+def _of_roads(roads: RoadFacts) -> dict[str, str]:
+    """Which ways are streets, which are not and why, and what else was left out."""
+    left = ", ".join(
+        f"{reason} {count:,}" for reason, count in sorted(roads.ways_left.items(), key=lambda one: (-one[1], one[0]))
+    )
+    counts = {
+        "chain that ends where it begins": roads.loops, "missing node": roads.missing_nodes, "barrier": roads.barriers,
+        "way cut there": roads.cut_ways, "node twice in a row": roads.repeated_nodes,
+        "duplicate node": roads.duplicate_nodes, "duplicate way": roads.duplicate_ways,
+    }  # fmt: skip
+    chains = f"{counted(roads.chains, 'chain')} between crossings and ends"
+    more = [f"{name}: {count:,}" for name, count in counts.items() if count]
+    said = {
+        "Streets": f"{counted(roads.ways, 'way')} for profile {roads.profile}: {'; '.join([chains, *more])}",
+        "Other ways": f"{sum(roads.ways_left.values()):,}{f': {left}' if left else ''}",
+    }
+    if roads.islands:
+        said["Islands"] = f"{roads.islands:,} left out, with {counted(roads.island_vertices, 'vertex', 'vertices')}"
+    return said
 
 
 def _parallel(facts: InputFacts) -> str:

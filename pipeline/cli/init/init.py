@@ -164,7 +164,14 @@ def _show(file: str, seen: "Seen", beside: "Beside") -> None:
     rows["ids"] = "text: `named = true` adds their names to every table" if seen.named else "integers"
     rows |= beside.shown
     rows |= {f"note {number}": note for number, note in enumerate(seen.notes, 1)}
-    rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
+    if seen.format == "osm":
+        rows["profile"] = (
+            f'{graph.osm.profile}; weights are travel times in milliseconds, or with `weight = "distance"` millimetres'
+        )
+        unread = "is known when all is read: graphmill check"
+    else:
+        unread = "there is none"
+    rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or unread
     print(quoted(file))
     for what, text in rows.items():
         print(f"  {what:<12} {quoted(text)}")

@@ -15,6 +15,7 @@ from pipeline.cli.init.forms import Written, encoding_of
 from pipeline.cli.init.nodes import guessed_nodes
 from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
+from pipeline.config.roads import OsmConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.feed import Feed, find
@@ -26,6 +27,7 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
+from pipeline.ingest.writer import edges_schema
 from pipeline.report.wording import counted
 
 UNNAMED, OF_WEIGHTS = ("snap",), (".e", ".e.gz", ".e.bz2", ".e.xz", ".e.zst")  # a format and LDBC's suffixes of files of edges
@@ -85,7 +87,15 @@ def look(graph: GraphConfig) -> Seen:
     if name in UNNAMED and graph.columns.weight is None and source.name.endswith(OF_WEIGHTS) and _has_numbers(text.head):
         graph = graph.model_copy(update={"columns": graph.columns.model_copy(update={"weight": "3"})})
         notes += ("weights are the numbers in column 3, as in LDBC's files of edges (guessed)",)
-    edges, rows = in_the_right_way(graph, whole.url, partial(_first, whole))
+    if name == "osm":  # its first edge is known when all of it was read
+        graph, why = _with_profile(graph)
+        edges, rows = (
+            EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(())),
+            edges_schema(None).empty_table(),
+        )
+        notes = (*notes, *why)
+    else:
+        edges, rows = in_the_right_way(graph, whole.url, partial(_first, whole))
     first: dict[str, object] = rows.slice(0, 1).to_pylist()[0] if len(rows) else {}
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
@@ -103,6 +113,14 @@ def look(graph: GraphConfig) -> Seen:
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
         len(feed.parts) if feed else 1, keys, notes, _sums_of(rows["weight"] if "weight" in rows.column_names else None),
     )  # fmt: skip
+
+
+def _with_profile(graph: GraphConfig) -> tuple[GraphConfig, tuple[str, ...]]:
+    """The configuration with a profile, and how to choose another one."""
+    if graph.osm.profile:
+        return graph, ()
+    note = "the profile is taken for car; --profile bicycle and --profile foot are others"
+    return graph.model_copy(update={"osm": OsmConfig(profile="car")}), (note,)
 
 
 def _has_numbers(head: bytes) -> bool:
