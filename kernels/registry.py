@@ -187,5 +187,20 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         by_default=False,
         costs=Costs(gpu_memory=(64.0, 170.0)),
     ),
+    Algorithm(
+        name="cores",
+        title="Core numbers",
+        help="core number of every vertex",
+        solver="kernels.cores:cores",
+        sharded_solver="kernels.cores.sharded:cores",
+        certificate="kernels.cores.certificate:certify_cores",
+        sharded_certificate="kernels.cores.certificate.sharded:certify_cores",
+        oracle="kernels.oracle.cores_by_scipy:cores",
+        form=Form.VALUES,
+        answer="kernels.cores:Cores",
+        columns=(_VERTEX, Column("core", "int64", "neighbours")),
+        by_default=False,
+        costs=Costs(cpu=(0.1, 0.3, 0.1), stored=2.0),
+    ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}
