@@ -1,14 +1,14 @@
 /* Core numbers on one GPU: rows are removed by their numbers of neighbours left, all in one cooperative launch.
 
-   Method: at level k the rows with k neighbours left are queued, among those that no level has removed so far; these are listed
-   again, without the queued ones, at each level. Each row in the queue takes one neighbour from each of its neighbours that have
-   more than k, and queues those that have k then, which phase after phase empties the queue. What a row has left when it is queued
-   is its core number. If no row is queued, the next level is the least number that a listed row has.
-   Source: Batagelj, Zaversnik, An O(m) Algorithm for Cores Decomposition of Networks, arXiv cs/0310049, 2003; by levels: Kabir,
-   Madduri, Parallel k-core Decomposition on Multicore Platforms, IPDPSW 2017.
+   Method: at level k the rows with k neighbours left are queued, among those that no level has removed so far; these are
+   listed again, without the queued ones, at each level. Each row in the queue takes one neighbour from each of its neighbours
+   that have more than k, and queues those that have k then, which phase after phase empties the queue. What a row has left
+   when it is queued is its core number. If no row is queued, the next level is the least number that a listed row has.
+   Source: Batagelj, Zaversnik, An O(m) Algorithm for Cores Decomposition of Networks, arXiv cs/0310049, 2003; by levels:
+   Kabir, Madduri, Parallel k-core Decomposition on Multicore Platforms, IPDPSW 2017.
 
-   Encoding: `left` may for a moment be less than a row's core number, when two rows take the last neighbour; the second one gives
-   it back before the phase ends. */
+   Encoding: `left` may for a moment be less than a row's core number, when two rows take the last neighbour; the second one
+   gives it back before the phase ends. */
 #include "cores/phases.cuh"
 
 __device__ __forceinline__ int32_t add_to(int32_t* place, int32_t value) { return atomicAdd(place, value); }
@@ -18,8 +18,8 @@ __device__ __forceinline__ int64_t add_to(int64_t* place, int64_t value) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-remove_by_levels(const int64_t* offsets, const ROW* neighbours, int64_t num_rows, ROW* left, ROW* queue, ROW* listed, ROW* other_listed,
-    Control* control) {
+remove_by_levels(const int64_t* offsets, const ROW* neighbours, int64_t num_rows, ROW* left, ROW* queue, ROW* listed,
+    ROW* other_listed, Control* control) {
     Phases phases(control);
     const int lane = threadIdx.x & 31;
     const int64_t first_warp = global_thread() / 32, num_warps = num_threads() / 32;

@@ -63,12 +63,12 @@ def _lowered(arcs: tuple[Array, Array], bounds: Array, row: int, counts: Array) 
     counts[: old + 1] = 0
     for arc in range(offsets[row], offsets[row + 1]):
         counts[min(bounds[indices[arc]], old)] += 1
-    found = old
+    lowered = old
     enough = counts[old]
-    while enough < found:
-        found -= 1
-        enough += counts[found]
-    return found
+    while enough < lowered:
+        lowered -= 1
+        enough += counts[lowered]
+    return lowered
 
 
 @njit(cache=True, nogil=True)
@@ -118,13 +118,13 @@ def _follow(arcs: tuple[Array, Array], bounds: Array, rows: Array, waiting: Arra
         old = bounds[row]
         if old >= len(counts):
             counts = np.empty(old + 1, np.int64)
-        found = _lowered(arcs, bounds, row, counts)
-        bounds[row] = found
-        if found == old:
+        lowered = _lowered(arcs, bounds, row, counts)
+        bounds[row] = lowered
+        if lowered == old:
             continue
         for arc in range(offsets[row], offsets[row + 1]):
             other = indices[arc]
-            if other < len(waiting) and found < bounds[other] <= old and not waiting[other]:
+            if other < len(waiting) and lowered < bounds[other] <= old and not waiting[other]:
                 waiting[other] = True
                 queue[(first + length) % len(queue)] = other
                 length += 1

@@ -35,7 +35,7 @@ def _take(out: Arcs, into: Arcs, symmetric: bool, part: tuple[int, int], places:
     counts = len(listed) == 0
     seen = np.full(1 if symmetric else len(out[0]) - 1, -1, out[1].dtype)
     for row in range(*part):
-        found = 0
+        number = 0
         for offsets, indices in (out, into):
             for arc in range(offsets[row], offsets[row + 1]):
                 other = indices[arc]
@@ -46,9 +46,9 @@ def _take(out: Arcs, into: Arcs, symmetric: bool, part: tuple[int, int], places:
                     seen[other] = row
                 if not repeats and other != row:
                     if not counts:
-                        listed[places[row] + found] = other
-                    found += 1
+                        listed[places[row] + number] = other
+                    number += 1
             if symmetric:
                 break
         if counts:
-            places[row] = found
+            places[row] = number

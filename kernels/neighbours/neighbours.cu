@@ -1,8 +1,8 @@
 /* The neighbours of rows; a warp takes a row.
 
-   Method: arcs ascend by the position of their neighbour, so that repeats are adjacent. An out-arc counts unless it repeats the one
-   before; an in-arc also if the row has no out-arc to its tail, which a binary search finds. No in-arcs are given of a symmetric
-   graph. */
+   Method: arcs ascend by the position of their neighbour, so that repeats are adjacent. An out-arc counts unless it repeats
+   the one before; an in-arc also if the row has no out-arc to its tail, which a binary search finds. No in-arcs are given of
+   a symmetric graph. */
 #include "gpu/device.cuh"
 
 struct Side {

@@ -12,7 +12,7 @@ from typing import Any
 
 from kernels.answers import Certificate
 from kernels.arrays import is_cupy
-from kernels.certificate.rules import Entries, RowNames, at, name_of, verdict
+from kernels.certificate.rules import verdict
 from kernels.cores import Cores
 from kernels.graph import Csr, Graph
 
@@ -36,15 +36,3 @@ def backend_of(arrays: Graph | Csr) -> Any:
     from kernels.cores.certificate import cpu
 
     return cpu
-
-
-def too_large(graph: RowNames, core: Entries, supports: Entries, row: int) -> str:
-    """Reason where a row has too few neighbours for its core."""
-    return f"vertex {name_of(graph, row)}: core {at(core, row)}, but {at(supports, row)} neighbours have that core or more"
-
-
-def too_small(graph: RowNames, core: Entries, row: int) -> str:
-    """Reason where a row cannot be removed."""
-    return (
-        f"vertex {name_of(graph, row)}: core {at(core, row)}, but it has more neighbours left when those of this core are removed"
-    )

@@ -8,7 +8,7 @@ import numpy as np
 from kernels.arrays import frozen
 from kernels.certificate.rules import Broken, require_array
 from kernels.cores import Cores
-from kernels.cores.certificate import too_large, too_small
+from kernels.cores.certificate.reasons import too_large, too_small
 from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import over_items, over_rows, ranges
 from kernels.graph import OFFSET, Array, Csr, Graph
@@ -16,7 +16,7 @@ from kernels.graph import OFFSET, Array, Csr, Graph
 Arcs = tuple[Array, Array]
 
 
-class Sides(NamedTuple):
+class ArcSides(NamedTuple):
     """The arcs at both ends of rows, which ascend by the positions of neighbours, so that repeats are adjacent when merged."""
 
     out: Arcs
@@ -42,26 +42,26 @@ def check(graph: Graph, answer: Cores) -> None:
         raise Broken(too_small(graph, core, int(removed.argmin())))
 
 
-def sides_of(out: Csr, into: Csr, positions: Array) -> Sides:
+def sides_of(out: Csr, into: Csr, positions: Array) -> ArcSides:
     """Both sides of rows."""
     of_out, of_into = ((frozen(csr.offsets), frozen(csr.indices)) for csr in (out, into))
     none = frozen(np.zeros_like(out.offsets)), frozen(out.indices[:0])
-    return Sides(of_out, none if into is out else of_into, frozen(positions))
+    return ArcSides(of_out, none if into is out else of_into, frozen(positions))
 
 
-def supports(sides: Sides, core: Array, num_own: int) -> Array:
+def supports(sides: ArcSides, core: Array, num_own: int) -> Array:
     """How many neighbours of each of the first `num_own` rows have its core or more: int64 [num_own].
 
     Args:
         core (int64): Of all rows that arcs lead to.
     """
-    found = np.empty(num_own, OFFSET)
+    counts = np.empty(num_own, OFFSET)
     out = Csr(sides.out[0][: num_own + 1], sides.out[1], None)
-    over_rows(out, lambda begin, end: _count(sides, core, begin, end, found))
-    return found
+    over_rows(out, lambda begin, end: _count(sides, core, begin, end, counts))
+    return counts
 
 
-def remove(sides: Sides, core: Array, left: Array, removed: Array, debts: Array) -> None:
+def remove(sides: ArcSides, core: Array, left: Array, removed: Array, debts: Array) -> None:
     """Remove own rows until none has at most `core` neighbours left.
 
     Args:
@@ -74,7 +74,7 @@ def remove(sides: Sides, core: Array, left: Array, removed: Array, debts: Array)
 
 
 @njit(cache=True, **UNCOUNTED)
-def _next(sides: Sides, one: int, last_one: int, two: int, last_two: int) -> tuple[int, int, int]:
+def _next(sides: ArcSides, one: int, last_one: int, two: int, last_two: int) -> tuple[int, int, int]:
     """The next neighbour of two merged lists of arcs, and what is left of them."""
     if two == last_two:
         return sides.out[1][one], one + 1, two
@@ -87,7 +87,7 @@ def _next(sides: Sides, one: int, last_one: int, two: int, last_two: int) -> tup
 
 
 @njit(cache=True, nogil=True)
-def _count(sides: Sides, core: Array, begin: int, end: int, found: Array) -> None:
+def _count(sides: ArcSides, core: Array, begin: int, end: int, counts: Array) -> None:
     """`supports` of a range of rows."""
     (out, _), (into, _), _ = sides
     for row in range(begin, end):
@@ -97,11 +97,11 @@ def _count(sides: Sides, core: Array, begin: int, end: int, found: Array) -> Non
             repeats, previous = other == previous, other
             if not repeats and other != row:
                 count += core[other] >= core[row]
-        found[row] = count
+        counts[row] = count
 
 
 @njit(cache=True, nogil=True)
-def _remove(sides: Sides, core: Array, left: Array, removed: Array, debts: Array, rows: Array) -> None:
+def _remove(sides: ArcSides, core: Array, left: Array, removed: Array, debts: Array, rows: Array) -> None:
     """`remove`, from some rows on, with all of their cores."""
     (out, _), (into, _), _ = sides
     stack = np.empty(len(rows), np.int64)

@@ -15,8 +15,8 @@ from kernels.graph import OFFSET, Array, Csr, Graph
 _SOURCE = "cores/certificate/removal.cu"
 
 
-class Sides(NamedTuple):
-    """As `cpu.Sides`, in the order of the kernels' arguments."""
+class DeviceSides(NamedTuple):
+    """As `cpu.ArcSides`, in the order of the kernels' arguments."""
 
     out: Array
     heads: Array
@@ -41,21 +41,21 @@ def _holds(graph: Graph, answer: Cores) -> bool:
     return bool(removed.all())
 
 
-def sides_of(out: Csr, into: Csr, positions: Array) -> Sides:
+def sides_of(out: Csr, into: Csr, positions: Array) -> DeviceSides:
     """As `cpu.sides_of`."""
     if into is out:
-        return Sides(out.offsets, out.indices, pointer(None), pointer(None), positions)
-    return Sides(out.offsets, out.indices, into.offsets, into.indices, positions)
+        return DeviceSides(out.offsets, out.indices, pointer(None), pointer(None), positions)
+    return DeviceSides(out.offsets, out.indices, into.offsets, into.indices, positions)
 
 
-def supports(sides: Sides, core: Array, num_own: int) -> Array:
+def supports(sides: DeviceSides, core: Array, num_own: int) -> Array:
     """As `cpu.supports`."""
-    found: Array = cupy.empty(num_own, OFFSET)
-    launch(_SOURCE, "count_supports", THREADS, 32 * num_own, *sides, core, np.int64(num_own), found, ROW=sides.positions.dtype)
-    return found
+    counts: Array = cupy.empty(num_own, OFFSET)
+    launch(_SOURCE, "count_supports", THREADS, 32 * num_own, *sides, core, np.int64(num_own), counts, ROW=sides.positions.dtype)
+    return counts
 
 
-def remove(sides: Sides, core: Array, left: Array, removed: Array, debts: Array) -> None:
+def remove(sides: DeviceSides, core: Array, left: Array, removed: Array, debts: Array) -> None:
     """As `cpu.remove`."""
     num_own, row = len(left), sides.positions.dtype
     state = left, removed, debts, cupy.empty(num_own, row), cupy.zeros(2, np.uint64)

@@ -39,8 +39,8 @@ struct Arcs {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-count_supports(const int64_t* out, const ROW* heads, const int64_t* into, const ROW* tails, const ROW* positions, const int64_t* core,
-    int64_t num_own, int64_t* supports) {
+count_supports(const int64_t* out, const ROW* heads, const int64_t* into, const ROW* tails, const ROW* positions,
+    const int64_t* core, int64_t num_own, int64_t* supports) {
     const Arcs arcs = {out, heads, into, tails, positions};
     for (int64_t row = global_thread() / 32; row < num_own; row += num_threads() / 32) {
         const int64_t own = core[row];
@@ -55,8 +55,8 @@ count_supports(const int64_t* out, const ROW* heads, const int64_t* into, const 
 
 /* `control`: the barrier, and the number of rows that were queued. Two barriers enclose each time that it is read. */
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-remove_rows(const int64_t* out, const ROW* heads, const int64_t* into, const ROW* tails, const ROW* positions, const int64_t* core,
-    int64_t num_own, int64_t* left, bool* removed, int64_t* debts, ROW* queue, uint64_t* control) {
+remove_rows(const int64_t* out, const ROW* heads, const int64_t* into, const ROW* tails, const ROW* positions,
+    const int64_t* core, int64_t num_own, int64_t* left, bool* removed, int64_t* debts, ROW* queue, uint64_t* control) {
     const Arcs arcs = {out, heads, into, tails, positions};
     const int lane = threadIdx.x & 31;
     uint32_t* barrier = (uint32_t*)&control[0];

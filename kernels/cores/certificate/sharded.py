@@ -9,7 +9,8 @@ from kernels.answers import Certificate
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, verdict
 from kernels.cores import Cores
-from kernels.cores.certificate import RULES, backend_of, too_large, too_small
+from kernels.cores.certificate import RULES, backend_of
+from kernels.cores.certificate.reasons import too_large, too_small
 from kernels.distributed import Communicator, Halo, Shard
 from kernels.graph import NO_ROW, OFFSET
 

@@ -1,8 +1,8 @@
 /* The local fixpoint of the bounds of core numbers, by the rule of kernels/cores/cpu.py, in one cooperative launch.
 
-   Method: in a first phase each listed row, by a warp, counts the neighbours with its bound or more; if there are too few, a binary
-   search finds its new bound, with a count for each step. In a second phase each row that was lowered lists the neighbours that it
-   may have lost: their bounds are above its new one, and not above its old one.
+   Method: in a first phase each listed row, by a warp, counts the neighbours with its bound or more; if there are too few, a
+   binary search finds its new bound, with a count for each step. In a second phase each row that was lowered lists the
+   neighbours that it may have lost: their bounds are above its new one, and not above its old one.
 
    Encoding: bounds fall while others count; a row that counted too early is listed again. */
 #include "cores/phases.cuh"
@@ -19,8 +19,8 @@ __device__ __forceinline__ bool has(const ROW* neighbours, int64_t begin, int64_
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
-lower_bounds(const int64_t* offsets, const ROW* neighbours, int64_t num_own, ROW* bounds, ROW* before, uint32_t* waiting, ROW* listed,
-    ROW* other_listed, int64_t number, Control* control) {
+lower_bounds(const int64_t* offsets, const ROW* neighbours, int64_t num_own, ROW* bounds, ROW* before, uint32_t* waiting,
+    ROW* listed, ROW* other_listed, int64_t number, Control* control) {
     Phases phases(control);
     const int lane = threadIdx.x & 31;
     const int64_t first_warp = global_thread() / 32, num_warps = num_threads() / 32;
