@@ -202,5 +202,20 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         by_default=False,
         costs=Costs(cpu=(0.1, 0.3, 0.1), stored=2.0),
     ),
+    Algorithm(
+        name="cdlp",
+        title="Label propagation (CDLP)",
+        help="community of every vertex as LDBC Graphalytics defines it, after a fixed number of rounds",
+        solver="kernels.cdlp:cdlp",
+        sharded_solver="kernels.cdlp.sharded:cdlp",
+        certificate="kernels.cdlp.certificate:certify_cdlp",
+        sharded_certificate="kernels.cdlp.certificate.sharded:certify_cdlp",
+        oracle="kernels.oracle.cdlp_by_scipy:cdlp",
+        form=Form.COMPONENTS,
+        columns=(_VERTEX, Column("labels", "int64", "external id, of the vertex whose label it was at first")),
+        options=True,
+        by_default=False,
+        part=("label", "labels"),
+    ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}

@@ -33,7 +33,7 @@ __device__ __forceinline__ void for_arcs(Side out, Side into, const ROW* positio
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
 count_neighbours(const int64_t* out_offsets, const ROW* heads, const int64_t* into_offsets, const ROW* tails,
     const ROW* positions, int64_t num_rows, int64_t* counts) {
     for (int64_t row = global_thread() / 32; row < num_rows; row += num_threads() / 32) {
@@ -46,7 +46,7 @@ count_neighbours(const int64_t* out_offsets, const ROW* heads, const int64_t* in
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
 list_neighbours(const int64_t* out_offsets, const ROW* heads, const int64_t* into_offsets, const ROW* tails,
     const ROW* positions, int64_t num_rows, const int64_t* offsets, ROW* listed) {
     const uint32_t lower = (1u << (threadIdx.x & 31)) - 1;
