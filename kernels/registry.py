@@ -202,7 +202,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.cores:Cores",
         columns=(_VERTEX, Column("core", "int64", "neighbours")),
         by_default=False,
-        costs=Costs(cpu=(0.1, 0.3, 0.1), stored=2.0),
+        costs=Costs(cpu=(0.06, 0.05, 0.16), memory=(60.0, 8.0), stored=2.0),
     ),
     Algorithm(
         name="cdlp",
@@ -218,6 +218,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         by_default=False,
         part=("label", "labels"),
+        costs=Costs(cpu=(0.05, 1.0, 0.6), memory=(40.0, 50.0), stored=4.0),
     ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}

@@ -54,24 +54,26 @@ def _holds(graph: Graph, answer: Components, iterations: int) -> bool:
 
 def _expected(graph: Graph, iterations: int) -> Array:
     """The row that each row's label names, after all rounds."""
-    labels = graph.positions
+    labels, before = graph.positions, None
     sides = (graph.out,) if graph.symmetric else (graph.out, graph.into)
     for _ in range(iterations):
-        after = recounted(sides, labels, graph.num_vertices)
+        after = recounted(sides, labels, before, graph.num_vertices)
         if (after == labels).all():
             break
-        labels = after
+        labels, before = after, labels
     return graph.rows_by_id[labels]
 
 
-def recounted(sides: tuple[Csr, ...], labels: Array, num_own: int) -> Array:
+def recounted(sides: tuple[Csr, ...], labels: Array, before: Array | None, num_own: int) -> Array:
     """The labels of the first `num_own` rows after a round.
 
     Args:
         sides: The arcs that count, of the own rows at least.
         labels (index width): Of all rows that arcs lead to, as positions.
+        before: The same before the last round, which gave the rows of unchanged neighbours their labels; None: there was none.
     """
     after = labels[:num_own].copy()
+    changed = np.ones_like(labels, np.bool_) if before is None else labels != before
     ends = sides[0].offsets[: num_own + 1]
     if len(sides) > 1:
         ends = ends + sides[1].offsets[: num_own + 1]
@@ -81,16 +83,20 @@ def recounted(sides: tuple[Csr, ...], labels: Array, num_own: int) -> Array:
     blocks = [slice(*pair) for pair in pairwise(cuts)]
 
     def recount(block: slice) -> None:
-        _recount(sides, labels, after[block], block)
+        _recount(sides, labels, changed, after[block], block)
 
     over_items(blocks, recount, parallel=len(blocks) > 1 and not is_cupy_array(labels))
     return after
 
 
-def _recount(sides: tuple[Csr, ...], labels: Array, after: Array, block: slice) -> None:
+def _recount(sides: tuple[Csr, ...], labels: Array, changed: Array, after: Array, block: slice) -> None:
     """Set the labels of a block of rows."""
-    width = np.int64(int(labels.max()) + 1)
-    pairs = np.concatenate([_pairs(side, labels, block, width) for side in sides])
+    width, looks = np.int64(int(labels.max()) + 1), np.zeros_like(after, np.bool_)
+    for side in sides:
+        offsets, others = _arcs(side, block)
+        before = np.concatenate([np.zeros_like(offsets[:1]), np.cumsum(changed[others], dtype=OFFSET)])
+        looks |= before[offsets[1:]] > before[offsets[:-1]]
+    pairs = np.concatenate([_pairs(side, labels, looks, block, width) for side in sides])
     pairs.sort()
     begins = np.ones_like(pairs, np.bool_)
     begins[1:] = pairs[1:] != pairs[:-1]
@@ -106,11 +112,19 @@ def _recount(sides: tuple[Csr, ...], labels: Array, after: Array, block: slice) 
     after[rows[chosen]] = (pairs[first[chosen]] % width).astype(labels.dtype)
 
 
-def _pairs(side: Csr, labels: Array, block: slice, width: np.int64) -> Array:
-    """Row in the block * width + label of the neighbour, for each arc that is not a self-loop: int64."""
+def _arcs(side: Csr, block: slice) -> tuple[Array, Array]:
+    """The arcs of a block of rows; the first one has the offset 0."""
     offsets = side.offsets[block.start : block.stop + 1]
-    others = side.indices[int(offsets[0]) : int(offsets[-1])]
-    arcs = np.arange(int(offsets[0]), int(offsets[-1]), dtype=OFFSET, like=offsets)
-    rows = np.searchsorted(offsets, arcs, side="right") - 1
-    pairs: Array = (rows * width + labels[others])[others != rows + block.start]
+    return offsets - offsets[0], side.indices[int(offsets[0]) : int(offsets[-1])]
+
+
+def _pairs(side: Csr, labels: Array, looks: Array, block: slice, width: np.int64) -> Array:
+    """Row in the block * width + label of the neighbour, for each arc of rows that are looked at, but self-loops: int64."""
+    offsets, others = _arcs(side, block)
+    if is_cupy_array(offsets):
+        rows = np.searchsorted(offsets, np.arange(len(others), dtype=OFFSET, like=offsets), side="right") - 1
+    else:
+        rows = np.repeat(np.arange(len(looks)), np.diff(offsets))
+    kept = looks[rows] & (others != rows + block.start)
+    pairs: Array = rows[kept] * width + labels[others[kept]]
     return pairs

@@ -20,12 +20,13 @@ def _check(shard: Shard, communicator: Communicator, answer: Components, iterati
     own = view.form_of_rows("labels", answer.labels, len(shard.ids))
     (stated,) = view.rows.request(own, shard.positions)
     sides = (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into)
-    labels = shard.positions
+    labels, before = shard.positions, None
     for _ in range(iterations):
-        after = recounted(sides, halo.extended(labels), len(own))
+        extended = halo.extended(labels)
+        after = recounted(sides, extended, before, len(own))
         if not communicator.any((after != labels).any()):
             break
-        labels = after
+        labels, before = after, extended
     row = view.first_row(stated != labels)
     if row != NO_ROW:
         expected = view.first(shard.ids[shard.positions == at(view.spread(labels), row)])
