@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from pipeline.config.model import Finite, Model, Natural, Positive
+from pipeline.config.model import AMOUNT, Finite, Model, Natural, Positive
 
 MOST = 2**16  # processes, threads or ranks
 _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
@@ -26,7 +26,7 @@ class ClusterConfig(Model):
     # workers, several run on one worker. Without a scheduler, ranks are threads of this process, which use its GPUs in turn.
     shards: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[8])
     # Memory limit of a local process, such as `4 GiB`; one that exceeds it is stopped. `auto`: its share of the memory.
-    memory: str = Field(default="auto", examples=["4 GiB"], pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
+    memory: str = Field(default="auto", examples=["4 GiB"], pattern=rf"^(auto|{AMOUNT})$")
     # Number of workers that one task, or one stage over ranks, may lose before the stage fails. For tasks, a scheduler at an
     # address applies its own limit.
     lost_workers: Natural = 3

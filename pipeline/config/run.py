@@ -17,6 +17,7 @@ from pipeline.config.custom import CustomConfig, each_once
 from pipeline.config.expect import ExpectConfig, RejectConfig
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.limits import LimitsConfig
 from pipeline.config.model import (
     Choice,
     LocalFolder,
@@ -152,6 +153,7 @@ class RunConfig(_TaskWithTables):
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for at least an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])
+    limits: LimitsConfig = LimitsConfig()  # of memory
     cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
 
     _origin: Origin = PrivateAttr(default=Origin())

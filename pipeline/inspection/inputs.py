@@ -55,8 +55,7 @@ def inputs_of(
 ) -> list[InputFile]:
     """What a run reads, in the order in which it does; of a source of many files the first ones, and the others together."""
     files = [*_source(config.graph, read), *_tables_of_nodes(config.graph, edges, read)]
-    if config.graph.nodes:
-        files += _columns_of_nodes(config, edges, graph)
+    files += _columns(config, edges, graph, runtime)
     if count := len(config.listed_sources):
         files.append(InputFile("sources", "", count, "vertices that the configuration lists, or its text file"))
     files += [_vertices(key, file, edges, graph, runtime) for key, file in config.files_by_key.items()]
@@ -119,14 +118,22 @@ def _placed_vertices(edges: Folder) -> int:
     return placed.vertices if placed else 0
 
 
-def _columns_of_nodes(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[InputFile]:
-    """The columns of the table of nodes that products use, each with the number of vertices that have a value."""
+def _columns(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> Iterator[InputFile]:
+    """The columns of the table of nodes, or of a product's places, that products use, each with the number of its values."""
+    known = pq.read_schema(edges.path / NODES).names if NODES in edges.manifest.files else []
     for product, table in config.of_products.items():
         for key, name in table.columns_of_nodes:
-            values, stated = of_rows(edges, graph, name)
-            without = counted(int((~stated).sum()), "vertex", "vertices")
-            how = f"column {name!r} of the table of nodes, {values.type}; {without} without"
-            yield InputFile(f"{product}.{key}", redacted(str(config.graph.nodes)), int(stated.sum()), how)
+            if name in known:
+                values, stated = of_rows(edges, graph, name)
+                without = counted(int((~stated).sum()), "vertex", "vertices")
+                how = f"column {name!r} of the table of nodes, {values.type}; {without} without"
+                yield InputFile(f"{product}.{key}", redacted(str(config.graph.nodes)), int(stated.sum()), how)
+                continue
+            for file in table.vertex_files.values():
+                if (placed := placed_in(file, edges, graph, runtime)) and name in placed.places.more.schema.names:
+                    column = placed.places.more[name]
+                    how = f"column {name!r} of the places, {column.type}; {counted(column.null_count, 'place')} without"
+                    yield InputFile(f"{product}.{key}", file, len(column) - column.null_count, how)
 
 
 def _vertices(key: str, file: str, edges: Folder, graph: Folder, runtime: Runtime) -> InputFile:

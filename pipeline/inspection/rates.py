@@ -10,6 +10,7 @@ RATES: dict[str, dict[str, Rate]] = {
         "edges": (0.1, 0.0, 0.09),  # of a Parquet file that is read in place
         "copied": (0.15, 0.0, 0.35),  # of any other file
         "numbered": (0.1, 1.0, 1.6),  # besides, if ids are strings
+        "merged": (0.1, 0.0, 0.9),  # parallel rows
         "graph": (0.05, 0.05, 0.19),
         "report": (0.2, 0.05, 0.01),
         "search": (0.0, 0.3, 0.045),  # of one tree
@@ -24,6 +25,7 @@ RATES: dict[str, dict[str, Rate]] = {
         "edges": (0.6, 0.0, 0.006),
         "copied": (0.6, 0.0, 0.05),
         "numbered": (0.1, 1.0, 1.6),
+        "merged": (0.2, 0.0, 0.2),  # on the CPU
         "graph": (0.4, 0.03, 0.008),
         "report": (0.4, 0.02, 0.0),
         "search": (0.0, 0.004, 0.0),

@@ -65,7 +65,8 @@ def init(
         raise BadConfig(f"{graph}: is a configuration; init takes a graph file")
     cron = _cron(at, timezone)
     config = options.config(graph, Path("out"), more=more)
-    seen, beside = look(config.graph), look_beside(config.graph)
+    seen = look(config.graph)
+    beside = look_beside(seen.graph)
     name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
     output = config.output if options.out else to.absolute() / "out" / name
     completed = seen.graph.model_copy(update={"name": config.graph.title, "node_columns": beside.columns})

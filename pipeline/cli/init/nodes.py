@@ -38,23 +38,21 @@ def guessed_nodes(graph: GraphConfig, placed: bool) -> LikelyNodes:
         placed: Whether the source itself has coordinates.
     """
     keys, notes = dict[str, Any](), list[str]()
-    for note, found in _beside(graph, placed):
-        keys |= found
+    for note, of_files in _beside(graph, placed):
+        keys |= of_files
         notes.append(note)
     graph = graph.model_copy(update=keys)
-    columns, stated = graph.node_columns, graph.node_columns.model_fields_set
+    stated, chosen, several = graph.node_columns.model_fields_set, dict[str, str](), set[str]()
     for key, roles in (("nodes", {"vertex": _VERTEX}), ("coordinates", {"vertex": _VERTEX, "x": _X, "y": _Y})):
         file = getattr(graph, key)
         if not file or not (sample := _sample(file)):
             continue
         names = {role: name for role, known in roles.items() if role not in stated and (name := named_in(known, sample.names))}
-        names = {role: name for role, name in names.items() if name != getattr(columns, role)}
-        if "delimiter" not in stated and sample.delimiter:
-            names["delimiter"] = sample.delimiter
-        if names:
-            columns = columns.model_copy(update=names)
-            notes.append(f"{file}: {', '.join(f'{role} {name!r}' for role, name in names.items())} (guessed by their names)")
-            keys["node_columns"] = columns
+        several |= {role for role, name in names.items() if chosen.setdefault(role, name) != name}  # which reading may find
+        if unusual := {role: name for role, name in names.items() if name != role}:
+            notes.append(f"{file}: {', '.join(f'{role} {name!r}' for role, name in unusual.items())} (guessed by their names)")
+    if names := {role: name for role, name in chosen.items() if role not in several and name != role}:
+        keys["node_columns"] = graph.node_columns.model_copy(update=names)
     return LikelyNodes(keys, tuple(notes))
 
 
@@ -67,7 +65,7 @@ def _beside(graph: GraphConfig, placed: bool) -> Iterator[tuple[str, dict[str, A
     if source.suffix == _EDGES and listed.is_file() and not graph.nodes:
         columns = graph.node_columns.model_copy(update={"declare": True})
         yield f"{listed}: each line is a vertex, also without an edge", {"nodes": str(listed), "node_columns": columns}
-    if placed or graph.coordinates:
+    if placed or graph.coordinates or source.suffix == _EDGES:
         return
     for path in sorted(source.parent.iterdir()):
         if path == source or path.stem.lower() not in _NAMES or not path.is_file() or not (sample := _sample(str(path))):

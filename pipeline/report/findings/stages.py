@@ -18,7 +18,8 @@ from pipeline.report.charts.distributions import component_chart, component_size
 from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
-from pipeline.store.facts import EdgeFacts, facts_of_answer
+from pipeline.steps.publication.facts import measure_of
+from pipeline.store.facts import facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
 from pipeline.tables import files as tables
@@ -52,7 +53,7 @@ class ReportedGraph:
         vertices, coordinates = reading.vertices(graph), reading.coordinates(edges)
         has_some = coordinates is not None and len(coordinates.ids)
         drawn_at = coordinates if has_some else reading.made_coordinates(graph, vertices.ids)
-        return cls(vertices, coordinates, drawn_at, open_names(edges), EdgeFacts.of(edges).measure)
+        return cls(vertices, coordinates, drawn_at, open_names(edges), measure_of(edges, graph))
 
     @property
     def unit(self) -> str:

@@ -55,6 +55,28 @@ class RejectFacts(Facts):
     read: int
 
 
+class CheckFacts(Facts):
+    """The rules that held for an answer or a stored graph, and the seconds that checking them took."""
+
+    rules: list[str]
+    seconds: float
+    solver: str | None = None  # absent; of an oracle: `cuGraph`, which solves on a GPU, or another, on the CPU
+
+
+class MergeFacts(Facts):
+    """What became of parallel rows by a rule, see `pipeline.steps.parallel`; self-loops are in none of the other counts."""
+
+    rule: str
+    order: str | None = None  # absent unless a column says which row is the first or last
+    rows: int
+    pairs: int  # different ends of rows, each of which is an arc or, of an undirected graph, an edge
+    repeated: int  # pairs that have several rows
+    most: int  # rows of one pair
+    self_loops: int  # rows
+    mirrored: bool  # whether each pair of an undirected graph has as many rows in one direction as in the other
+    proof: CheckFacts | None = None  # absent while it is being proved
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
@@ -87,6 +109,8 @@ class EdgeFacts(Facts):
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
+    order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
+    merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
 
     @property
     def referred(self) -> dict[Path, str]:
@@ -120,14 +144,6 @@ class DirectionFacts(Facts):
     """Rows from 1024 arcs, from 32, and below."""
 
     groups: list[int]
-
-
-class CheckFacts(Facts):
-    """The rules that held for an answer or a stored graph, and the seconds that checking them took."""
-
-    rules: list[str]
-    seconds: float
-    solver: str | None = None  # absent; of an oracle: `cuGraph`, which solves on a GPU, or another, on the CPU
 
 
 class StateFacts(Facts):
@@ -174,6 +190,7 @@ class GraphFacts(Facts):
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
     measure: str | None = None  # absent unless the configuration states what the weights measure
+    merged: MergeFacts | None = None  # absent unless a rule merged parallel rows; the counts above are those of the source
     proof: CheckFacts | None = None  # absent while it is being proved
     state: StateFacts | None = None  # absent unless changes were applied
     delta: DeltaFacts | None = None  # absent unless the files are a base and changes

@@ -7,6 +7,7 @@ from pipeline.store.facts import (
     CheckFacts,
     DirectionCounts,
     GraphFacts,
+    MergeFacts,
     PathFacts,
     ProofFacts,
     QueryFacts,
@@ -70,6 +71,9 @@ class InputFacts(Facts):
     self_loops_kept: bool
     parallel_arcs: int
     parallel_arcs_kept: bool
+    parallel: str | None = None  # absent, or the rule for parallel rows, if that is not `lightest`
+    merged: MergeFacts | None = None  # absent unless this rule merged rows
+    capacities: MergeFacts | None = None  # absent unless a stage added parallel rows, of which the graph has the lightest
     sources: list[int] | None  # of the stages that have sources; null if none of them ran
     source_names: list[str] | None = None  # if the source's ids are strings
     default_source: str | None  # why the only source was chosen; null if the sources were given
