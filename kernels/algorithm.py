@@ -42,16 +42,21 @@ class Column:
 Rate = tuple[float, float, float]  # seconds, seconds for a million vertices, seconds for a million arcs
 
 
+TYPICAL: Rate = (0.1, 0.3, 0.1)  # of a stage that is not measured
+
+
 @dataclass(frozen=True)
 class Costs:
     """Measured costs of a stage, for estimates of runs; docs/performance.md describes the measurement.
 
-    The defaults are those of a typical stage, for one that is not measured. Seconds include its proof and what is made from its
-    answer; a stage with sources takes them for each source.
+    The defaults are those of a typical stage; the tests require that `cpu` is measured, by `python -m benchmarks.runs.rates`.
+    Seconds include its proof and what is made from its answer. A stage with sources, pairs or searches takes them for each, but
+    the first figure, that of each run, once on a CPU.
     """
 
-    cpu: Rate = (0.1, 0.3, 0.1)  # on two cores
+    cpu: Rate = TYPICAL  # CPU seconds of one core
     gpu: Rate = (0.15, 0.03, 0.001)
+    memory: tuple[float, float] = (100.0, 10.0)  # bytes for each vertex and each arc on a CPU, beside the graph
     stored: float = 8.0  # bytes that a run stores for each vertex: in its table, those made from it, and its index
     # Bytes for each vertex and each arc on the GPU, beside the graph, with one source or one pair at a time.
     gpu_memory: tuple[float, float] = (0.0, 0.0)

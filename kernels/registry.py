@@ -24,7 +24,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:bfs",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "int64", "hops", _UNREACHED), _PREDECESSOR),
-        costs=Costs(cpu=(0.1, 0.25, 0.05), stored=3.0),
+        costs=Costs(cpu=(0.03, 0.34, 0.012), memory=(20.0, 5.0), stored=3.0),
     ),
     Algorithm(
         name="sssp",
@@ -38,7 +38,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:sssp",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "distance", "sum of weights", _UNREACHED), _PREDECESSOR),
-        costs=Costs(cpu=(0.1, 0.6, 0.12), stored=4.0),
+        costs=Costs(cpu=(0.03, 0.28, 0.03), memory=(35.0, 5.0), stored=4.0),
     ),
     Algorithm(
         name="mst",
@@ -58,7 +58,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("weight", "weight", "the source's own"),
             Column("labels", "int64", "external id, the smallest in the tree"),
         ),
-        costs=Costs(cpu=(0.3, 0.4, 0.3), stored=10.0),
+        costs=Costs(cpu=(0.15, 0.75, 0.08), memory=(170.0, 0.0), stored=10.0),
     ),
     Algorithm(
         name="wcc",
@@ -72,7 +72,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:wcc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
-        costs=Costs(cpu=(0.15, 0.2, 0.03), stored=4.0),
+        costs=Costs(cpu=(0.06, 0.15, 0.015), memory=(10.0, 0.0), stored=4.0),
     ),
     Algorithm(
         name="scc",
@@ -86,7 +86,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:scc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
-        costs=Costs(cpu=(0.1, 0.0, 0.14), stored=2.0),
+        costs=Costs(cpu=(0.06, 0.08, 0.03), memory=(10.0, 0.0), stored=2.0),
     ),
     Algorithm(
         name="pagerank",
@@ -102,7 +102,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.answers:Scores",
         columns=(_VERTEX, Column("pagerank", "float64", "share of 1")),
         exact=False,
-        costs=Costs(cpu=(0.1, 0.45, 0.08), stored=7.0),
+        costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(10.0, 0.0), stored=7.0),
     ),
     Algorithm(
         name="reachability",
@@ -123,7 +123,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("post", "int64", "post-order number, the largest that is reached", each=True),
         ),
         table="reachability_labels",
-        costs=Costs(cpu=(0.3, 0.1, 0.3), stored=77.0),
+        costs=Costs(cpu=(0.2, 0.25, 0.07), memory=(30.0, 2.0), stored=77.0),
     ),
     Algorithm(
         name="betweenness",
@@ -137,7 +137,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         columns=(_VERTEX, Column("betweenness", "float64", "pairs of vertices")),
         options=True,
         by_default=False,
-        costs=Costs(cpu=(0.0, 0.1, 0.02), gpu=(0.0, 0.0001, 0.000002), gpu_memory=(64.0, 0.0)),
+        costs=Costs(cpu=(0.05, 0.45, 0.06), gpu=(0.0, 0.0001, 0.000002), memory=(40.0, 5.0), gpu_memory=(64.0, 0.0)),
         searches="kernels.betweenness.parameters:searches",
     ),
     Algorithm(
@@ -151,6 +151,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         columns=(_VERTEX, Column("labels", "int64", "external id, the smallest in the community")),
         by_default=False,
         part=("community", "communities"),
+        costs=Costs(cpu=(0.06, 0.7, 0.2), memory=(60.0, 2.0)),
     ),
     Algorithm(
         name="closure",
@@ -164,7 +165,8 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         row_bytes=64,
         by_default=False,
-        costs=Costs(stored=1000.0),
+        costs=Costs(cpu=(0.06, 0.23, 0.0), memory=(0.0, 0.0), stored=1000.0),
+        searches="kernels.closure.limit:rows_within",
     ),
     Algorithm(
         name="max_flow",
@@ -185,7 +187,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("cut_dst", "list<int64>", "external ids, where they end"),
         ),
         by_default=False,
-        costs=Costs(gpu_memory=(64.0, 170.0)),
+        costs=Costs(cpu=(0.05, 0.0, 0.18), memory=(0.0, 90.0), gpu_memory=(64.0, 170.0)),
     ),
     Algorithm(
         name="triangles",

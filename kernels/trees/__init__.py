@@ -69,13 +69,21 @@ def sweep(
 
 def batch_size(graph: Graph, hierarchy: Hierarchy | None) -> int:
     """Number of trees that are solved at a time unless a caller says otherwise."""
-    bytes_of_tree = 24 * max(1, graph.num_vertices)  # lengths, distances and predecessors, where 32 bits are not enough
     if is_cupy(graph):
-        fits = at_once("a tree of shortest paths", bytes_of_tree)
+        fits = at_once("a tree of shortest paths", _bytes_of_tree(graph.num_vertices))
         return min(_MOST_ON_GPU, fits // GROUP * GROUP or fits)
-    together = LANES * cores() if hierarchy is not None else 1
-    most = _MOST_FLOATS if distance_dtype(graph.out.weights).kind == "f" else _MOST
-    return max(together, min(most, 2**30 // bytes_of_tree) // together * together)
+    return batch_on_cpu(graph.num_vertices, hierarchy is not None, distance_dtype(graph.out.weights).kind == "f")
+
+
+def batch_on_cpu(num_vertices: int, swept: bool, floats: bool) -> int:
+    """Number of trees that are solved at a time on a CPU: of a hierarchy if they are `swept`, with sums of floats or integers."""
+    together = LANES * cores() if swept else 1
+    most = _MOST_FLOATS if floats else _MOST
+    return max(together, min(most, 2**30 // _bytes_of_tree(num_vertices)) // together * together)
+
+
+def _bytes_of_tree(num_vertices: int) -> int:
+    return 24 * max(1, num_vertices)  # lengths, distances and predecessors, where 32 bits are not enough
 
 
 def _by_sssp(graph: Graph, rows: Array, predecessors: bool) -> Trees:

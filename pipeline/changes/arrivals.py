@@ -20,7 +20,7 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import AlreadyApplied, BadConfig, BadInput, Refused, Stopped
 from pipeline.ingest.feed import expanded
 from pipeline.ingest.feed.patterns import has_magic
-from pipeline.ingest.source import Source, identify, reading
+from pipeline.ingest.source import NOT_LISTED, Source, identify, is_of_web_site, locate, reading
 from pipeline.progress.shown import Call, Shown, Steps
 from pipeline.run import run
 from pipeline.steps.publication.remote import is_uploaded, upload, uploaded_history
@@ -35,7 +35,7 @@ UNFINISHED = (".part", ".tmp")  # endings of the names of files that are still b
 # Keys of the configuration that may be others than those of the first run: they do not change what the tables are.
 _OPTIONS = ("oracle", "backend", "publish_to", "expect", "changes", "keep", "cluster")
 _ADVICE = "; repair it or move it away, then start again"
-Where = str | tuple[str, ...]  # a folder, a pattern, or several of these
+Where = str | tuple[str, ...]  # a folder, a pattern, a file, or several of these
 
 
 def apply_arrivals(config: RunConfig, call: Call | None, execute: Callable[[Callable[[], Folder]], Folder]) -> Folder:
@@ -152,7 +152,7 @@ def _digest_of(source: Source, digests: Remembered) -> str:
 
 
 def arrived(where: Where) -> list[Source]:
-    """The complete files in a folder, or those that patterns name, by name.
+    """The complete files in folders, those that patterns name, and single files, by name.
 
     Raises BadConfig if there is no such folder, and Stopped for a name that cannot be used, or that two files have.
     """
@@ -178,7 +178,13 @@ def _in_folder(folder: str) -> list[Source]:
     with reading(Source(folder, None, "")):
         fs, root = fsspec.core.url_to_fs(url) if url else (LocalFileSystem(), folder)
         fs.invalidate_cache()
+        if url and is_of_web_site(url):
+            if folder.endswith("/"):
+                raise BadConfig(f"changes.arrivals: {folder}: {NOT_LISTED}, or let them arrive in a folder or an object store")
+            return [locate(folder)]
         if not fs.isdir(root):
+            if fs.isfile(root):
+                return [Source(folder, fs, root)]
             if fs.async_impl and fs.exists(root.split("/")[0]) and not fs.exists(root):
                 return []  # an object store has no empty folders
             raise BadConfig(f"changes.arrivals: {folder} is not a folder")

@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
-from pipeline.cli import runs
+from pipeline.cli import before, runs
 from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 from pipeline.cli.output import summarise
@@ -140,8 +140,8 @@ for command in (
     init,
     reach,
     *(product.resolve("command") for product in PRODUCTS.values() if product.command),
-    runs.check,
-    runs.estimate,
+    before.check,
+    before.estimate,
     runs.path,
     runs.runs,
     runs.prune,

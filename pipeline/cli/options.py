@@ -27,8 +27,9 @@ class SnapOptions:
 
     Attributes:
         snap_limit: Largest distance in metres from a place LON,LAT to the vertex that stands for it. A place farther away is
-            refused. Default: 1000.
-        snap_to: Which vertices may stand for a place: those of the largest component (default: largest), or any.
+            refused. Default: as the run or the `.toml` file has it, or 1000.
+        snap_to: Which vertices may stand for a place: those of the largest component, or any. Default: as the run or
+            the `.toml` file has it, or largest.
     """
 
     snap_limit: Number | None = None
@@ -43,26 +44,36 @@ class SnapOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class PlaceOptions:
-    """Columns of files of places, as in table `[places]` of a run.
+    """Columns of files of places, as in table `[places]` of a run. They replace those of the run or `.toml` file that is named.
 
     Attributes:
-        place_id: Column of the places' ids. Default: id.
+        place_id: Column of the places' ids. Default: as the run has it, or id. An empty text, here and below, says that the
+            run's own value does not hold.
         place_name: Column of their names. Default: name, if there is one.
+        place_vertex: Column of a vertex that stands for the place. Default: vertex, if there is one.
+        place_delimiter: Character between the fields of a CSV file of places. Default: a comma, or the one in its header line.
         lon: Column of the longitudes, or eastings. Default: lon, lng, long, longitude or x.
         lat: Column of the latitudes, or northings. Default: lat, latitude or y.
+        geometry: Column of points in a Parquet file. Default: GeoParquet's primary column, or geometry.
         crs: Coordinate reference system of these columns, such as EPSG:2263. Default: degrees.
+        shapes: points (default), or centroid: geometries may be any shapes, whose centroids are the places.
     """
 
     place_id: str | None = None
     place_name: str | None = None
+    place_vertex: str | None = None
+    place_delimiter: str | None = None
     lon: str | None = None
     lat: str | None = None
+    geometry: str | None = None
     crs: str | None = None
+    shapes: str | None = None
 
     @property
     def given(self) -> dict[str, Any]:
         """The table of the options that were given."""
-        columns = {"id": self.place_id, "name": self.place_name, "lon": self.lon, "lat": self.lat, "crs": self.crs}
+        columns = {"id": self.place_id, "name": self.place_name, "vertex": self.place_vertex, "delimiter": self.place_delimiter}
+        columns |= {"lon": self.lon, "lat": self.lat, "geometry": self.geometry, "crs": self.crs, "shapes": self.shapes}
         return {"places": _given(columns)}
 
 
@@ -93,6 +104,7 @@ class RunOptions:
         decimal: Decimal sign of the weights in a CSV or TSV file: a point (default) or a comma.
         thousands: Character between groups of three digits of the weights in a CSV or TSV file. Default: none.
         null: Text that stands for "no value" in a CSV or TSV file. Repeat the option for more texts.
+        reject: Number of bad rows, or share of all rows, that are written to table rejected and do not fail the run. Default: 0.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
@@ -104,9 +116,9 @@ class RunOptions:
             if latest is the result of another file, or of that file with other sources, more stages or another graph.
         keep: Number of runs of the same link that are kept; 0 keeps all. Default: 7. Each run is kept for at least an hour after
             the next one was published.
-        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns `vertex`, `x` and `y` in degrees.
+        coordinates: DIMACS `.co` file, or CSV, TSV or Parquet file with columns such as `id`, `lon` and `lat`, in degrees.
         crs: Coordinate reference system of `--coordinates`, such as EPSG:2263. Default: degrees.
-        nodes: CSV, TSV or Parquet file with a column of ids, `vertex`; its other columns are joined to table `vertices`.
+        nodes: CSV, TSV or Parquet file with a column of ids, `vertex` or `id`; its other columns are joined to table `vertices`.
         sha256: Expected SHA-256 of the graph file, if it is one.
         order: Order of the rows in the stored graph: degree (default), windowed (for roads) or source.
         oracle: Also compare every answer with that of a second solver.
@@ -146,6 +158,7 @@ class RunOptions:
     decimal: str | None = None
     thousands: str | None = None
     null: Annotated[list[str] | None, Parameter(negative="", allow_leading_hyphen=True)] = None
+    reject: Number | None = None
     ids: str | None = None
     named: Annotated[bool | None, Parameter(negative="")] = None
     arcs: bool | None = None
@@ -195,6 +208,8 @@ class RunOptions:
         tables = {
             "layout": _given({"order": self.order}), "cluster": _given({"scheduler": self.cluster, "shards": self.shards}),
         }  # fmt: skip
+        if self.reject is not None:
+            tables["reject"] = {"limit": self.reject}
         if self.pairs is not None:
             tables |= {stage: {"pairs": str(self.pairs)} for stage in WITH_PAIRS}
         if more and (stated := next((one for one in (target, *more) if one.endswith(".toml")), None)):

@@ -3,7 +3,7 @@
 import errno
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -107,3 +107,15 @@ def summarise(published: "Folder", output: Path) -> None:
     print(f"  {'report':<20} {'':>18}   {link / 'report.html'}")
     if link.name != "latest":
         print(f"  {'latest':<20} names another run; with --publish-as latest it would name this one")
+
+
+def print_rows(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Print aligned columns below their heads; those of numbers, `right`, are aligned on the right."""
+    lines = [heads, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
+    for line in lines:
+        cells = [
+            cell.rjust(width) if n in right else cell.ljust(width)
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        print("  ".join(["", *cells]).rstrip())

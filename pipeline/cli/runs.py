@@ -1,14 +1,12 @@
-"""The commands that inspect published runs, or a run before it begins. They print text, or one JSON document with `--json`."""
+"""The commands that inspect published runs. They print text, or one JSON document with `--json`."""
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from pipeline.cli.arguments import Integer, Json, print_json
-from pipeline.cli.options import NO_OPTIONS, RunOptions
-from pipeline.cli.output import accomplish
+from pipeline.cli.output import accomplish, print_rows
 from pipeline.units import size
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ def path(out: Path, src: End, dst: End, /, *, table: str | None = None, as_json:
     length, arcs = shortest.vertices[-1]["distance"], counted(len(shortest.vertices) - 1, "arc")
     print(f"{src} to {dst}: {number(length)} ({shortest.table}: {shortest.unit}), {arcs}; run {shortest.run}")
     heads = [name for name in ("vertex", "id", "distance", "x", "y") if name in shortest.vertices[0]]
-    _print_rows(heads, ([_plain(row[head]) for head in heads] for row in shortest.vertices))
+    print_rows(heads, ([_plain(row[head]) for head in heads] for row in shortest.vertices))
 
 
 def runs(out: Path, /, *, as_json: Json = False) -> None:
@@ -68,7 +66,7 @@ def runs(out: Path, /, *, as_json: Json = False) -> None:
     if as_json:
         print_json({"runs": [asdict(run) for run in listed], "bytes": total})
         return
-    _print_rows(
+    print_rows(
         ["run", "published", "graph", "size", "stages", ""],
         (
             [run.id, run.problem or utc(run.created), run.name, size(run.bytes), ",".join(run.stages), " ".join(run.links)]
@@ -163,94 +161,6 @@ def diff(a: Path, b: Path | None = None, /, *, out: Path | None = None, examples
             print(f"  {table} has no change table: {why}")
 
 
-def check(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
-    """Read a graph and all other files of a run with all checks of a run, print how the graph was read, and keep nothing.
-
-    ```
-    graphmill check streets.csv --src from --dst to
-    graphmill check conf/runs/new-york.toml
-    ```
-
-    The options are those of `graphmill run`; the output folder is neither read nor written. While it runs, the command keeps its
-    files in a private folder of the machine's temporary folder (TMPDIR).
-
-    Args:
-        graph: The `.toml` file of a run or a graph, or a graph: a file, a folder of files or a pattern such as `parts/*.csv`; a
-            path, or a URL that fsspec opens.
-        more: Further files, folders and patterns of the same graph.
-    """
-    import tempfile
-    from dataclasses import asdict
-
-    from pipeline.ingest.again import steadily
-    from pipeline.inspection.check import check
-    from pipeline.progress.shown import showing
-    from pipeline.report.wording import counted, read_as
-
-    config = options.config(graph, Path(tempfile.gettempdir()), more=more)
-    with showing(live=True):
-        valid = steadily(config.files, lambda: check(config))
-    if as_json:
-        custom = {name: asdict(stage) for name, stage in valid.custom.items()}
-        print_json(
-            {"vertices": valid.vertices, "arcs": valid.arcs, "input": valid.input.stored()}
-            | ({"custom": custom} if custom else {})
-        )
-        return
-    print(f"\n{valid.title}: {counted(valid.vertices, 'vertex', 'vertices')}, {counted(valid.arcs, 'arc')}; the graph is valid")
-    for what, sentence in read_as(valid.input).items():
-        print(f"  {what.lower():<20} {sentence}")
-    for file in valid.files:
-        print(f"  {'also valid':<20} {file}")
-    for name, stage in valid.custom.items():
-        print(f"  {name:<20} stage of {stage.file}, which a run would execute; its table would be {stage.proof}")
-
-
-def estimate(run: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json: Json = False) -> None:
-    """Estimate the time, memory, disk space and GPU memory of a run, and compare them with what is free.
-
-    ```
-    graphmill estimate conf/runs/new-york.toml
-    graphmill estimate roads.gr.gz --stages sssp --out /data/roads
-    ```
-
-    The options are those of `graphmill run`. Only the beginning of the source is read. The exit code is 1 if something does not
-    fit.
-
-    Args:
-        run: The `.toml` file of a run or a graph, or a graph: a file, a folder of files or a pattern such as `parts/*.csv`; a
-            path, or a URL that fsspec opens.
-        more: Further files, folders and patterns of the same graph.
-    """
-    from dataclasses import asdict
-
-    from pipeline.errors import TooLarge
-    from pipeline.inspection.estimate import estimate
-    from pipeline.units import duration
-
-    config = options.config(run, Path(), more=more)
-    estimated = estimate(config)
-    sizes, title = estimated.sizes, config.graph.title
-    if as_json:
-        print_json({**asdict(estimated), "total": estimated.total})
-    else:
-        about = "" if sizes.exact else "about "
-        vertices = f"about {sizes.vertices:,} vertices"
-        print(f"{title}: {about}{sizes.edges:,} edges ({sizes.origin}), {vertices}; {estimated.backend}, {estimated.cores} cores")
-        steps = [[step, duration(seconds)] for step, seconds in {**estimated.seconds, "whole run": estimated.total}.items()]
-        _print_rows(["step", "takes about"], steps, right=(1,))
-        origin = "those of the previous run" if estimated.as_before else "from measured rates (docs/performance.md)"
-        print(f"  seconds are {origin}")
-        if estimated.not_estimated:
-            print(f"  not in them, as nothing is known before their first run: {', '.join(estimated.not_estimated)}")
-        print()
-        needs = [[need.what, size(need.needed), size(need.free)] for need in estimated.needs]
-        _print_rows(["", "takes about", "free"], needs, right=(1, 2))
-    if short := [need for need in estimated.needs if not need.fits]:
-        words = ", ".join(f"{size(need.needed)} of {need.what} where {size(need.free)} are free" for need in short)
-        raise TooLarge(f"{title}: would take about {words}")
-
-
 def _print_difference(differences: "RunDifference") -> None:
     print(f"{differences.old} -> {differences.new}")
     for sign, names in (("+", differences.added), ("-", differences.removed)):
@@ -286,15 +196,3 @@ def _change(value: Any) -> str:
 
 def _plain(value: Any) -> str:
     return "null" if value is None else str(value)
-
-
-def _print_rows(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """Print aligned columns below their heads; those of numbers, `right`, are aligned on the right."""
-    lines = [heads, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(heads))]
-    for line in lines:
-        cells = [
-            cell.rjust(width) if n in right else cell.ljust(width)
-            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        print("  ".join(["", *cells]).rstrip())

@@ -14,7 +14,7 @@ class ChangesConfig(Model):
     # link named before. Default: only in runs of `graphmill change`.
     tables: Switch | None = Field(default=None, examples=[True])
     # The folder in which files of changes arrive for flow `graph-changes`, a pattern such as `arrivals/**/*.csv`, or a list of
-    # these; also URLs in object storage.
+    # these and of files; also URLs, of folders and patterns in object storage only.
     arrivals: str | Entries | None = Field(default=None, examples=["arrivals/people"])
 
     # Which states of several files that wait are published: `each`, or only the `last`, by one run.

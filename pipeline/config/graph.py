@@ -173,9 +173,13 @@ class SpeedConfig(Model):
 class NodeColumns(Model):
     """Columns of the files that `nodes` and `coordinates` name."""
 
-    vertex: str = Field(default="vertex", examples=["person"])  # the ids of the vertices
-    x: str = Field(default="x", examples=["longitude"])  # degrees, east, or what `crs` below `[graph]` states
-    y: str = Field(default="y", examples=["latitude"])  # degrees, north
+    # The ids of the vertices; by default `vertex`, or else the only one of `id`, `node_id` and `osmid`.
+    vertex: ColumnName | None = Field(default=None, examples=["person"])
+    # Degrees, east, or what `crs` below `[graph]` states; by default `x`, or else the only one of `lon`, `lng`, `long` and
+    # `longitude`.
+    x: ColumnName | None = Field(default=None, examples=["easting"])
+    # Degrees, north; by default `y`, or else the only one of `lat` and `latitude`.
+    y: ColumnName | None = Field(default=None, examples=["northing"])
     declare: Switch = False  # whether each row of `nodes` is a vertex, also without an edge
     # The character between the fields of a CSV file, `tab` for a tab; by default a comma, in TSV a tab.
     delimiter: Delimiter | None = Field(default=None, examples=[";"])

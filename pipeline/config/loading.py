@@ -4,7 +4,7 @@ Paths in a file are relative to that file; `graph` in a run's file is either a t
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -30,12 +30,17 @@ LISTS = ("source", "arrivals")  # those of them that may be lists of paths
 
 
 def load_run(
-    path: Path, tables: Mapping[str, Mapping[str, Any]] | None = None, default_output: Path | None = None, **changes: Any
+    path: Path,
+    tables: Mapping[str, Mapping[str, Any]] | None = None,
+    default_output: Path | None = None,
+    used: Collection[str] = (),
+    **changes: Any,
 ) -> RunConfig:
     """Read the TOML file of a run or a graph. `changes` replace top-level keys, `tables` keys of its tables. Raises BadConfig.
 
     The file has to be valid without changes, too, but for a missing `output`, which is then `default_output`. A key that has no
-    effect is refused, unless it is the file's and has none because of the changes.
+    effect is refused, unless it is the file's and has none because of the changes, or its table is among those that are `used` by
+    something else than a run.
     """
     content = read_toml(path)
     if "source" in content and "graph" not in content:
@@ -57,7 +62,8 @@ def load_run(
     config = run_config(str(path), **(content | changes))
     before = config if content | changes == original else run_config(str(path), **original)
     given = {*changes, *(f"{name}.{key}" for name, table in (tables or {}).items() for key in table)}
-    require_effect(str(path), config, given | {key for key, _ in idle_keys(before)})  # others are idle because options ask for it
+    given |= {key for key, _ in idle_keys(before)}  # others are idle because options ask for it
+    require_effect(str(path), config, {key for key in given if key.partition(".")[0] not in used})
     return config.from_file(path.stem, before)
 
 

@@ -144,6 +144,7 @@ class Model(BaseModel):
 
     VERTICES: ClassVar[tuple[str, ...]] = ()  # keys that name files of vertices
     PAIRS: ClassVar[tuple[str, ...]] = ()  # keys that name files of pairs of vertices
+    COLUMNS: ClassVar[tuple[str, ...]] = ()  # keys that name columns of the graph's table of nodes, one or several
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property
@@ -152,9 +153,15 @@ class Model(BaseModel):
         return {key: file for key in self.VERTICES if (file := getattr(self, key))}
 
     @property
-    def pair_files(self) -> list[str]:
-        """The files of pairs that are named."""
-        return [file for key in self.PAIRS if (file := getattr(self, key))]
+    def pair_files(self) -> dict[str, str]:
+        """The files of pairs that are named, by their keys."""
+        return {key: file for key in self.PAIRS if (file := getattr(self, key))}
+
+    @property
+    def columns_of_nodes(self) -> list[tuple[str, str]]:
+        """The keys that name columns of the table of nodes, each with a column."""
+        named = [(key, getattr(self, key)) for key in self.COLUMNS]
+        return [(key, column) for key, value in named for column in ((value,) if isinstance(value, str) else value or ())]
 
     def idle_keys(self) -> Iterator[tuple[str, str]]:
         """The keys that have no effect beside others of this table, each with the reason and a way out."""

@@ -189,11 +189,16 @@ class RunConfig(_TaskWithTables):
         return Snap(self.snap_limit, self.snap_to)
 
     @property
+    def pairs_by_key(self) -> dict[str, str]:
+        """The files of pairs, of queries and of paths, by the keys that name them."""
+        of_stages = {stage: table for stage, table in self.of_stages.items() if stage in self.stages}
+        tables = ({"queries": self.queries} if self.queries else {}) | of_stages | self.of_products
+        return {f"{name}.{key}": file for name, table in tables.items() for key, file in table.pair_files.items()}
+
+    @property
     def files_of_pairs(self) -> list[str]:
-        """The files of pairs, of queries and of paths."""
-        of_stages = [table for stage, table in self.of_stages.items() if stage in self.stages]
-        tables = [*filter(None, [self.queries]), *of_stages, *self.of_products.values()]
-        return [file for table in tables for file in table.pair_files]
+        """These files."""
+        return [*self.pairs_by_key.values()]
 
     @property
     def files(self) -> list[str]:

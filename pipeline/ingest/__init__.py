@@ -100,10 +100,10 @@ def ingest(
             facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
         if "nodes" in beside:
             with _checked(beside["nodes"], expected.get("nodes")) as content:
-                table, rows = read_nodes(content, graph.limits, names, graph.node_columns)
+                table, rows, columns = read_nodes(content, graph.limits, names, graph.node_columns)
                 facts_of_files["node_rows"] = rows
                 if graph.nodes == graph.coordinates:
-                    table = table.drop_columns([graph.node_columns.x, graph.node_columns.y])
+                    table = table.drop_columns([str(columns.x), str(columns.y)])
                 write_nodes(content.source.url, table, folder / NODES)
             facts_of_files["nodes"] = _source_facts(content, sums)
         return facts.model_copy(update=facts_of_files).stored()

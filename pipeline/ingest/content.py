@@ -19,6 +19,10 @@ class Content(Protocol):
         """What is read."""
 
     @property
+    def member(self) -> str:
+        """The file of an archive that is read; empty if it is none."""
+
+    @property
     def bytes(self) -> int:
         """Stored bytes that were read."""
 

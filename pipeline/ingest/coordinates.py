@@ -84,11 +84,12 @@ def coordinates_of(content: Stored, graph: GraphConfig, names: VertexNames | Non
 
     Raises BadInput as `read_nodes`, and for what is not a number of degrees; otherwise as `to_degrees`.
     """
-    columns, file = graph.node_columns, content.source.url
-    table, _ = read_nodes(content, graph.limits, names, columns, (columns.x, columns.y))
+    file = content.source.url
+    table, _, columns = read_nodes(content, graph.limits, names, graph.node_columns, ("x", "y"))
+    x, y = str(columns.x), str(columns.y)
     if not graph.crs:
-        _require_degrees(file, table, columns.x, columns.y)
-    axes = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (columns.x, columns.y), strict=True)}
+        _require_degrees(file, table, x, y)
+    axes = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (x, y), strict=True)}
     placed = pa.table({"vertex": table["vertex"], **axes}).drop_null()
     if not graph.crs:
         return placed
@@ -98,8 +99,8 @@ def coordinates_of(content: Stored, graph: GraphConfig, names: VertexNames | Non
         return f"{columns.vertex} {names.text(vertex) if names else vertex}"
 
     points = np.stack([placed[axis].to_numpy() for axis in "xy"], axis=1)
-    x, y = to_degrees(file, points, graph.crs, "graph.crs", what).T
-    return pa.table({"vertex": placed["vertex"], "x": x, "y": y})
+    degrees = to_degrees(file, points, graph.crs, "graph.crs", what).T
+    return pa.table({"vertex": placed["vertex"], "x": degrees[0], "y": degrees[1]})
 
 
 def _require_degrees(file: str, table: pa.Table, x: str, y: str) -> None:

@@ -2,7 +2,6 @@
 
 import io
 import logging
-import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -17,6 +16,8 @@ from pyarrow import csv
 from kernels.graph import ID
 from pipeline.config.graph import Limits, NodeColumns
 from pipeline.config.model import LARGEST
+from pipeline.config.products.places import VERTEX
+from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats.detect import by_name
@@ -25,41 +26,44 @@ from pipeline.ingest.formats.parquet.footer import open_file
 from pipeline.ingest.formats.parquet.geometry import geometries_of
 from pipeline.ingest.formats.parquet.rows import column_as, require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain
+from pipeline.ingest.node_columns import columns_of, is_list, names_of
 from pipeline.ingest.source import Stored
 from pipeline.ingest.values.encodings import as_utf8
 from pipeline.ingest.values.numbers import NumberForm
 from pipeline.store.names import UNKNOWN, VertexNames
-from pipeline.suggestions import did_you_mean
 from pipeline.tables.definitions import TABLES
 from pipeline.tables.files import ROWS_PER_GROUP
 from pipeline.texts import shown, why_not_an_id, why_not_utf8
 
 log = logging.getLogger(__name__)
 _TAKEN = "the name of a column of table vertices"
-_LIST = re.compile(r"\.v(\.(gz|xz|zst|bz2))?$")  # names of LDBC's files of vertices, one id on each line
 MOST_TEXT = 2**31 - 1  # bytes of a column in a row group of table `vertices`, whose offsets have 32 bits
 LARGEST_TABLE = 2**33  # bytes, decompressed; the table is read into memory
 
 
 def read_nodes(
     content: Stored, limits: Limits, names: VertexNames | None, columns: NodeColumns, wanted: Sequence[str] | None = None
-) -> tuple[pa.Table, int]:
+) -> tuple[pa.Table, int, NodeColumns]:
     """Read a table of nodes.
 
     Args:
         names: Those of the graph, if its ids are strings.
         columns: Name of the column of ids, and the delimiter of a CSV file.
-        wanted: Names of the columns to read, which have numbers; None reads all.
+        wanted: Which of the columns `x` and `y` to read, which have numbers; None reads all.
 
     Returns:
         Column `vertex` int64, ascending, and the others as they are in the file, texts as large_string. A row whose id no vertex
-            has is left out, if ids are strings. And how many rows the file has.
+            has is left out, if ids are strings. How many rows the file has; and `columns` with the names that the file has.
 
     Raises:
         BadInput: The file is not a table, lacks a column, or has a null, a wrong or a repeated id.
     """
-    file, vertex = content.source.url, columns.vertex
-    table = _table(content, limits, columns, wanted)
+    file, stated = content.source.url, columns
+    table, columns = _table(content, limits, stated, wanted)
+    vertex = str(columns.vertex)
+    roles = {role: getattr(columns, role) for role in ("vertex", *(wanted or ()))}
+    if unusual := [f"{role} is column {name!r}" for role, name in roles.items() if name not in (role, getattr(stated, role))]:
+        log.info("%s: %s", file, ", ".join(unusual))
     ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
     if wanted is None:
@@ -72,13 +76,15 @@ def read_nodes(
     if len(again := np.flatnonzero(ordered[1:] == ordered[:-1])):
         number = int(ordered[again[0]])
         raise BadInput(file, f"{vertex} {names.array()[number].as_py() if names else number!r} occurs twice")
-    return joined, len(table)
+    return joined, len(table), columns
 
 
 def read_ids(content: Stored, limits: Limits, columns: NodeColumns, named: bool) -> pa.Array:
     """The ids in a table of nodes: large_string if `named`, otherwise int64. Raises BadInput as `read_nodes`."""
-    file, vertex = content.source.url, columns.vertex
-    ids = plain(_table(content, limits, columns, ())[vertex].combine_chunks())
+    file = content.source.url
+    table, columns = _table(content, limits, columns, ())
+    vertex = str(columns.vertex)
+    ids = plain(table[vertex].combine_chunks())
     if not named:
         return _numbers(file, vertex, ids, None)
     if not is_id(ids.type):
@@ -96,8 +102,8 @@ def write_nodes(file: str, table: pa.Table, path: Path) -> None:
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
 
 
-def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequence[str] | None) -> pa.Table:
-    """The columns of a file, `wanted` or all of them."""
+def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequence[str] | None) -> tuple[pa.Table, NodeColumns]:
+    """The columns of a file, `wanted` or all of them; and how the file calls them."""
     stream = _bounded(content, limits)
     local = content.source.local if is_plain(content) else None
     head = next(stream, b"")
@@ -105,30 +111,41 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
     if begins_parquet(head, file):
         with saved(local, chain([head], stream)) as path, reading(file), open_file(path, file, limits) as parquet:
             schema = parquet.schema_arrow
-            names = _names(file, schema, columns.vertex, wanted, geometries_of(schema))
+            columns = columns_of(file, schema.names, columns, wanted)
+            names = _names(file, schema, columns, wanted, geometries_of(schema))
             _require_size(file, path.stat().st_size, parquet, names, limits)
-            return read_columns(path, parquet, names, limits)
-    options = csv.ConvertOptions(
-        column_types={columns.vertex: pa.string()},
-        null_values=["", *columns.null],
-        strings_can_be_null=True,
-        decimal_point=columns.decimal,
-    )
+            return read_columns(path, parquet, names, limits), columns
     stream = chain([head], stream)
     text = b"".join(as_utf8(file, stream, columns.encoding) if columns.encoding else stream)
-    names_of = csv.ReadOptions(column_names=[columns.vertex] if _LIST.search(file.lower()) else None)
     parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
     try:
         with reading(file):
-            table = csv.read_csv(io.BytesIO(text), names_of, parse, options)
-            names = table.schema.names if wanted is None else [columns.vertex, *wanted]
+            listed = [columns.vertex or VERTEX] if is_list(file) else None
+            columns = columns_of(file, listed or _header(text, parse), columns, wanted)
+            options = csv.ConvertOptions(
+                column_types={columns.vertex: pa.string()},
+                null_values=["", *columns.null],
+                strings_can_be_null=True,
+                decimal_point=columns.decimal,
+            )
+            table = csv.read_csv(io.BytesIO(text), csv.ReadOptions(column_names=listed), parse, options)
+            names = table.schema.names if wanted is None else names_of(columns, wanted)
     except BadInput as error:
+        if error.__cause__ is None:
+            raise
         _require_utf8(file, text)
         raise BadInput(file, str(error.__cause__)) from None
     if any(pa.types.is_binary(field.type) and field.name in names for field in table.schema):
         _require_utf8(file, text)
     table = _numeric(table, columns)
-    return table.select(_names(file, table.schema, columns.vertex, wanted))
+    return table.select(_names(file, table.schema, columns, wanted)), columns
+
+
+def _header(text: bytes, parse: csv.ParseOptions) -> list[str]:
+    """The names in the first line that is not blank, as the reader of the whole text finds them."""
+    line = text.removeprefix(BOM).lstrip(b"\r\n").partition(b"\n")[0]
+    names: list[str] = csv.read_csv(io.BytesIO(line + b"\n"), parse_options=parse).schema.names
+    return names
 
 
 def _numeric(table: pa.Table, columns: NodeColumns) -> pa.Table:
@@ -155,23 +172,22 @@ def _require_utf8(file: str, content: bytes) -> None:
         raise BadInput(file, f"{shown(line)} {why_not_utf8(line)}", content.count(b"\n", 0, begin) + 1) from None
 
 
-def _names(file: str, schema: pa.Schema, vertex: str, wanted: Sequence[str] | None, ignored: Collection[str] = ()) -> list[str]:
+def _names(
+    file: str, schema: pa.Schema, columns: NodeColumns, wanted: Sequence[str] | None, ignored: Collection[str] = ()
+) -> list[str]:
     """Names of the column of ids and of those that are wanted. Raises BadInput if a column cannot be read by its name.
 
     Columns that are `ignored` are left out, unless they are named.
     """
-    for name in (vertex, *(wanted or ())):
-        if schema.names.count(name) != 1:
-            present = ", ".join(map(repr, schema.names))[:200]
-            raise BadInput(file, f"no column {name!r}, or several, among {present}{did_you_mean(name, schema.names)}")
+    vertex, *others = names_of(columns, wanted or ())
     if attribute_type(schema.field(vertex).type) is None:
         raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     how = "write it as one; graph.node_columns.decimal states the decimal sign of CSV"
-    for name in wanted or ():
+    for name in others:
         if not is_number(schema.field(name).type):
             raise BadInput(file, f"column {name!r} is {schema.field(name).type}, not a number of degrees; {how}")
     if wanted is not None:
-        return [vertex, *wanted]
+        return [vertex, *others]
     read = [field for field in schema if field.name == vertex or field.name not in ignored]
     for field in read:
         if attribute_type(field.type) is None:

@@ -24,6 +24,7 @@ from pipeline.store.digests import Digest, Unwritten, digest_of_file, sha256_of
 from pipeline.store.manifest import digest_of
 
 READ = 2**20  # bytes per read
+NOT_LISTED = "the files of a web site cannot be listed; name each by its URL, in a list"
 _VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
 _RETRIABLE = {408, 425, 429}  # HTTP: timeout, too early, too many requests
 _USER_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
@@ -99,6 +100,11 @@ def locate(url: str) -> Source:
 def is_url(text: str) -> bool:
     """Whether a text is a URL, perhaps a chained one, and no path."""
     return "://" in text or ("::" in text and not Path(text).exists())
+
+
+def is_of_web_site(url: str) -> bool:
+    """Whether a URL is one of a web site, whose files nobody can list: pages with links need not be folders."""
+    return url.lower().startswith(("http://", "https://"))
 
 
 def _open_file_system(url: str, shown: str) -> Source:

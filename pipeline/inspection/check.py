@@ -8,6 +8,7 @@ from pipeline.cluster.start import require_startable
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.vertex_names import numbers_of
+from pipeline.inspection.inputs import CustomStage, InputFile, inputs_of
 from pipeline.progress.shown import showing
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out
@@ -27,15 +28,6 @@ from pipeline.store.scratch import remove_dead, scratch
 
 
 @dataclass(frozen=True)
-class CustomStage:
-    """A stage that the user wrote, whose file is valid and was not run; and what its table would be, such as "not proved"."""
-
-    file: str
-    sha256: str
-    proof: str
-
-
-@dataclass(frozen=True)
 class Checked:
     """How a run would read its source, and the graph that it would compute on."""
 
@@ -43,7 +35,7 @@ class Checked:
     vertices: int
     arcs: int
     input: InputFacts
-    files: tuple[str, ...]  # those of vertices and pairs that the run reads besides
+    files: list[InputFile]  # all that the run reads
     custom: dict[str, CustomStage]  # the stages that the user wrote
 
 
@@ -63,7 +55,6 @@ def check(config: RunConfig) -> Checked:
 
         require_store(config.publish_to)
     programs = require_files(config)
-    files = *config.files_of_vertices, *config.files_of_pairs
     custom = {name: CustomStage(it.file, it.sha256, it.proof_on(backend)) for name, it in programs.items()}
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
@@ -78,8 +69,9 @@ def check(config: RunConfig) -> Checked:
         given = given_sources(config, edges, graph, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
-        require_products(config, edges, graph, runtime)
-        require_pairs(with_vertices(config, edges, graph, runtime), graph)
+        placed = with_vertices(config, edges, graph, runtime)
+        require_products(placed, edges, graph, runtime)
+        require_pairs(placed, graph)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)
         sources = sorted(given) if default is None else [default]
@@ -87,4 +79,5 @@ def check(config: RunConfig) -> Checked:
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
         read = input_of(edges, graph, sha256=sums).model_copy(update=said)
         facts = GraphFacts.of(graph)
-        return Checked(config.graph.title, facts.vertices, facts.arcs, read, tuple(dict.fromkeys(files)), custom)
+        files = inputs_of(config, edges, graph, read, custom, runtime)
+        return Checked(config.graph.title, facts.vertices, facts.arcs, read, files, custom)

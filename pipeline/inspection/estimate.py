@@ -6,7 +6,6 @@ Sizes come from the source (`sizes`), rates from measured runs (`rates`) or, for
 from contextlib import suppress
 from dataclasses import dataclass
 
-from kernels.algorithm import Costs, Rate
 from kernels.cpu.parallel import cores
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
@@ -14,10 +13,12 @@ from pipeline.errors import BadInput, Damaged
 from pipeline.ingest.feed import find
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
-from pipeline.inspection.products import TreesOfProduct, are_swept, sources_of, trees_of
+from pipeline.inspection.memory import Memory, memory_of
+from pipeline.inspection.products import sources_of, trees_of
+from pipeline.inspection.seconds import HIERARCHY, NAMED, Work, seconds_of
 from pipeline.inspection.sizes import GraphSizes, sizes_of
+from pipeline.inspection.speed import slowness
 from pipeline.registry.graph import GRAPH_TABLES
-from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
 from pipeline.store import manifest
@@ -25,6 +26,7 @@ from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.tables.definitions import CUSTOM
 
 _SMALL = 30  # bytes that a stored byte of a source certainly takes at most, but for the most compressed ones
+_PARTS = {HIERARCHY: ["hierarchy*"], NAMED: [f"{NAMED}-*"]}  # the folders of steps that are estimated together
 _UNCERTAIN = 0.5  # of estimated sizes this share counts as certain
 
 
@@ -50,15 +52,18 @@ class Estimate:
     arcs: int
     backend: str
     cores: int
+    slowness: float  # how many times as long a core takes as that of the rates; 1 where a GPU computes
+    start: float  # seconds besides the steps
     seconds: dict[str, float]  # by step; a stage with its proof
     as_before: bool  # whether the seconds are those of the run before, for a graph of this size
+    memory: Memory
     needs: list[Need]
     not_estimated: list[str]  # the user's own stages, about whose time and memory nothing is known
 
     @property
     def total(self) -> float:
         """Seconds of the whole run."""
-        return rates.START + sum(self.seconds.values())
+        return self.start + sum(self.seconds.values())
 
 
 def estimate(config: RunConfig) -> Estimate:
@@ -70,21 +75,11 @@ def estimate(config: RunConfig) -> Estimate:
     """
     sizes, backend = sizes_of(config.graph, config.reject.limit), choose(config.backend)
     shape = shape_of(config, sizes)
-    million = (1, shape.vertices / 1e6, shape.arcs / 1e6)
-    seconds = {step: _seconds(step, config, backend, million) for step in ("edges", "graph", *config.stages)}
-    if sizes.copied:
-        seconds["edges"] = _seconds("copied", config, backend, million)
+    of_cpu = slowness() if backend == "cpu" else 1.0
+    work = Work(config, backend, shape.vertices / 1e6, shape.arcs / 1e6, sizes.floats, cores(), of_cpu)
     trees = trees_of(config, shape.vertices, shape.arcs)
-    built = False  # the hierarchy, which the first product that sweeps it builds
-    for step, of_product in trees.items():
-        swept = are_swept(of_product.number, shape.vertices, shape.arcs)
-        seconds[step] = _of_trees(of_product, swept, sizes.floats, backend, million)
-        if swept and not built:
-            seconds[step] += _seconds("hierarchy", config, backend, million)
-        built |= swept
+    seconds = seconds_of(work, sizes.copied, sizes.named, trees)
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
-    seconds |= {table.name: _seconds(table.name, config, backend, million) for table in of_graph}
-    seconds["report"] = _seconds("report", config, backend, million)
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))
     answers = {stage: max(1, sources_of(config)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
@@ -93,14 +88,17 @@ def estimate(config: RunConfig) -> Estimate:
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)
     disk += sum(of_product.bytes for of_product in trees.values())
     disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
-    amounts = (1, shape.vertices, shape.arcs)
+    memory = memory_of(config, backend, shape, sizes.floats, trees)
     needs = [
-        Need("memory", int(_total(rates.MEMORY[backend], amounts)), free_memory()),
+        Need("memory", memory.total, free_memory()),
         Need("disk", int(disk), free_disk(config.output)),
     ]
     if backend == "gpu":
         needs.append(Need("GPU memory", gpu_memory(config, shape, trees), free_memory("gpu")))
-    return Estimate(sizes, shape.arcs, backend, cores(), before or seconds, bool(before), needs, [] if before else own)
+    start = rates.START[backend] * of_cpu
+    return Estimate(
+        sizes, shape.arcs, backend, cores(), of_cpu, start, before or seconds, bool(before), memory, needs, [] if before else own
+    )
 
 
 def require_fit(config: RunConfig, backend: Backend) -> None:
@@ -137,37 +135,8 @@ def expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | 
         else:
             graph = GraphFacts.of(manifest.read(work / "graph"))
             vertices, arcs = graph.vertices, graph.arcs
-        return _seconds(name, config, backend, (1, vertices / 1e6, arcs / 1e6)) / (2 if name in BY_NAME else 1)
+        return Work(config, backend, vertices / 1e6, arcs / 1e6, cores=cores()).of_step(name) / (2 if name in BY_NAME else 1)
     return None
-
-
-def _seconds(step: str, config: RunConfig, backend: Backend, million: tuple[float, float, float]) -> float:
-    """Seconds of a step; of a stage, those of all its searches, with its proof."""
-    stage, count = BY_NAME.get(step), 1
-    entry = stage or GRAPH_TABLES.get(step)
-    costs = entry.costs if entry else Costs()
-    one = _total(rates.RATES[backend].get(step, costs.cpu if backend == "cpu" else costs.gpu), million)
-    if backend == "cpu":
-        one *= (rates.CPU_CORES / cores()) ** 0.5
-    if stage and stage.has_sources:
-        count = sources_of(config)
-    elif stage and stage.searches:
-        count = stage.resolve("searches")(int(million[1] * 1e6), **config.of_stages[step].model_dump())
-    return one * max(1, count if backend == "gpu" else count / cores())
-
-
-def _of_trees(trees: TreesOfProduct, swept: bool, floats: bool, backend: Backend, million: tuple[float, float, float]) -> float:
-    """Seconds of the trees of a product's table: cores share them."""
-    if swept:
-        product = PRODUCTS[trees.product]
-        one = (product.cpu if backend == "cpu" else product.gpu) * million[1] * (rates.FLOATS if floats else 1)
-    else:
-        one = _total(rates.RATES[backend]["search"], million)
-    return one * (trees.number if backend == "gpu" else max(1, trees.number / cores()))
-
-
-def _total(rate: Rate, amounts: tuple[float, float, float]) -> float:
-    return max(rate[0], sum(each * amount for each, amount in zip(rate, amounts, strict=True)))
 
 
 def _before(config: RunConfig, backend: Backend, arcs: int, steps: tuple[str, ...]) -> dict[str, float]:
@@ -176,7 +145,11 @@ def _before(config: RunConfig, backend: Backend, arcs: int, steps: tuple[str, ..
     with suppress(Damaged):
         graph = GraphFacts.of(manifest.read(work / "graph"))
         if graph.backend == backend and graph.arcs:
-            parts = {step: [step, *([f"proof-{step}"] if step in BY_NAME else [])] for step in steps}
+            parts = {step: [step, *([f"proof-{step}"] if step in BY_NAME else [])] for step in steps} | {
+                step: [path.name for pattern in patterns for path in work.glob(pattern)]
+                for step, patterns in _PARTS.items()
+                if step in steps
+            }
             share = arcs / graph.arcs
             return {
                 step: share * sum(manifest.read(work / part).manifest.seconds for part in names) for step, names in parts.items()

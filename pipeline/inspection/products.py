@@ -6,12 +6,12 @@ import pyarrow.parquet as pq
 
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
-from pipeline.config.sources import read_sources
-from pipeline.ingest.formats.parquet import is_parquet, reading
+from pipeline.ingest.formats.parquet import reading
 from pipeline.ingest.places import count_places
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
 from pipeline.steps.places.files import has_places
+from pipeline.steps.products.vertices import count_vertices
 
 _VALUE = 6.0  # bytes of a value in a table
 _ROAD_LIKE = 4  # arcs for each vertex up to which a hierarchy is worth its time
@@ -33,8 +33,8 @@ def trees_of(config: RunConfig, vertices: int, arcs: int) -> dict[str, TreesOfPr
     """
     trees = dict[str, TreesOfProduct]()
     for name, table in config.of_products.items():
-        files = [*table.vertex_files.values(), *table.pair_files]
-        count = min([vertices, *(rows_of_file(file, config.places) for file in files)])
+        of_files = [rows_of_file(file, config.places) for file in table.vertex_files.values()]
+        count = min([vertices, *of_files, *map(rows_of_pairs, table.pair_files.values())])
         for written in PRODUCTS[name].tables_for(table):
             trees[written.name] = TreesOfProduct(
                 count if written.swept else 0, _VALUE * written.values(table, count, vertices, arcs), name
@@ -51,11 +51,12 @@ def are_swept(count: int, vertices: int, arcs: int) -> bool:
 
 def rows_of_file(file: str, places: PlacesConfig) -> int:
     """Vertices, places or pairs of a file."""
+    return count_places(file, locate(file).require_local()) if has_places(file, places) else count_vertices(file)
+
+
+def rows_of_pairs(file: str) -> int:
+    """Pairs of a file. Raises BadInput."""
     path = locate(file).require_local()
-    if has_places(file, places):
-        return count_places(file, path)
-    if not is_parquet(path, file):
-        return len(read_sources(path))
     with reading(file):
         rows: int = pq.read_metadata(path).num_rows
     return rows

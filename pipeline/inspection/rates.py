@@ -1,31 +1,53 @@
-"""Measured rates of the steps of a run; docs/performance.md describes the measurement. The registry has those of stages."""
+"""Measured rates of the steps of a run; docs/performance.md describes the measurement. The registries have those of others.
+
+Seconds of CPUs are CPU seconds of one core of the machine whose `pipeline.inspection.speed` is 1; memory is that of a process.
+"""
 
 from kernels.algorithm import Rate
 
-CPU_CORES = 2  # on which the rates of CPUs were measured; more take less, by the square root
 RATES: dict[str, dict[str, Rate]] = {
     "cpu": {
-        "edges": (0.3, 0.0, 0.05),  # of a Parquet file that is read in place
-        "copied": (0.4, 0.0, 0.4),  # of any other file
-        "graph": (0.8, 0.0, 0.3),
-        "report": (0.4, 0.0, 0.04),
-        "search": (0.0, 0.1, 0.02),  # of one tree, on one core
-        "hierarchy": (0.4, -48.0, 27.5),  # arcs beyond those of a tree take long; at least the constant
+        "edges": (0.1, 0.0, 0.09),  # of a Parquet file that is read in place
+        "copied": (0.15, 0.0, 0.35),  # of any other file
+        "numbered": (0.1, 1.0, 1.6),  # besides, if ids are strings
+        "graph": (0.05, 0.05, 0.19),
+        "report": (0.2, 0.05, 0.01),
+        "search": (0.0, 0.3, 0.045),  # of one tree
+        "hierarchy": (0.1, -105.0, 60.5),  # arcs beyond those of a tree take long; at least the constant
+        "named": (0.05, 0.6, 0.0),  # of a table with names, for each million of its rows
+        "reached": (0.05, 0.0, 0.5),  # for each million pairs, as the next one
+        "paths": (0.1, 0.0, 10.0),
+        "places": (0.3, 0.0, 10.0),  # for each million places
+        "change_tables": (0.3, 1.0, 0.0),  # for each million rows
     },
     "gpu": {
         "edges": (0.6, 0.0, 0.006),
         "copied": (0.6, 0.0, 0.05),
+        "numbered": (0.1, 1.0, 1.6),
         "graph": (0.4, 0.03, 0.008),
         "report": (0.4, 0.02, 0.0),
         "search": (0.0, 0.004, 0.0),
         "hierarchy": (0.1, 1.1, 0.0),
+        "named": (0.05, 0.6, 0.0),
+        "reached": (0.2, 0.0, 0.01),
+        "paths": (0.1, 0.0, 10.0),
+        "places": (0.3, 0.0, 10.0),
+        "change_tables": (0.3, 1.0, 0.0),
     },
 }
-FLOATS = 1.6  # how many times as long a tree takes with floats, whose sums are rounded from the source outwards
-START = 0.8  # seconds of the command before its first step and after its last
+GROWTH = 0.22  # a hierarchy's rate grows with this power of the vertices: a larger network needs more levels
+FLOATS = 3.0  # how many times as long a tree takes with floats, whose sums are rounded from the source outwards
+NAMES_OF_ARCS = 2.5  # seconds besides of table `arcs`, per million arcs, if ids are strings
+PRODUCT = 0.08  # seconds of a product before its first tree and after its last
+START = {"cpu": 1.15, "gpu": 0.8}  # seconds before the first step, of the compiled kernels, and after the last step
+SHARDED = 6.0  # how many times as long a stage takes over ranks of processes, which wait for each other
+SESSION = 0.4  # seconds that the ranks of a stage take to begin and to end
 MEMORY: dict[str, Rate] = {
-    "cpu": (350e6, 200.0, 65.0),
+    "cpu": (285e6, 20.0, 75.0),
     "gpu": (1.1e9, 140.0, 3.0),
-}  # bytes in the host's memory, per vertex, per arc
+}  # bytes in the host's memory until the graph is stored, per vertex, per arc
+HELD: Rate = (265e6, 15.0, 35.0)  # bytes of a process with a stored graph, per vertex, per arc
+HIERARCHY = 180.0  # bytes per vertex of a hierarchy in memory
+WORKER = 200e6  # bytes of a worker before it has a graph
 GPU_MEMORY: Rate = (500e6, 60.0, 40.0)  # bytes on the GPU that the layout takes, per vertex, per arc
 EDGE = 7.0  # bytes of an edge in a stored edge list

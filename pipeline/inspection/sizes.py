@@ -32,6 +32,7 @@ class GraphSizes:
     weight: int  # bytes of a stored weight; 0 without weights
     floats: bool  # whether weights are floats
     directed: bool
+    named: bool  # whether ids are strings
     copied: bool  # whether a run stores the edge list, too
     origin: str  # of `edges`, for people
 
@@ -112,4 +113,4 @@ def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin
     width = 0 if read.weight is None else 8 if pa.types.is_floating(read.weight) and read.weight.bit_width == 64 else 4
     directed = read.directed if graph.directed is None else graph.directed
     floats = read.weight is not None and pa.types.is_floating(read.weight)
-    return GraphSizes(edges, vertices, width, floats, directed, not read.rereadable, origin)
+    return GraphSizes(edges, vertices, width, floats, directed, read.named, not read.rereadable, origin)

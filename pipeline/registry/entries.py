@@ -85,16 +85,18 @@ class Product(_Entry):
     configuration: str = ""  # the class of its table in a configuration, a `Model`. Empty: no run makes it
     # `gpu_memory(configuration, trees, vertices)`: bytes on the GPU beside the graph and its trees. Empty: none worth counting
     gpu_memory: str = ""
-    require: str = ""  # `require(edges, graph, configuration)` raises what the steps would, before the stages run
+    require: str = ""  # `require(edges, graph, configuration, runtime)` raises what the steps would, before the stages run
     # command, options: the function of its command, and the class of what this one takes, a `ProductOptions`. Its table's step is
     # `step(graph, vertices, options, runtime, places)`, with the vertices of the files that the options name, int64 [n] or None
     # for each, and the places among them; that of a table with a switch, which takes the place of the others, is
     # `step(edges, graph, vertices, options, runtime)`. Empty: there is no command.
     command: str = ""
     options: str = ""
-    # Seconds of a core, or of a GPU, per million vertices: a tree from the hierarchy with its proof and its part of the product.
-    cpu: float = 0.021
+    # Seconds of a core, or of a GPU, per million vertices: a tree from the hierarchy with its proof and its part of the product;
+    # and bytes for each vertex that a tree of integers takes on a CPU. 0: no run makes it.
+    cpu: float = 0.0
     gpu: float = 0.00002
+    tree_memory: float = 0.0
 
     def tables_for(self, configuration: object) -> list[ProductTable]:
         """The tables that a configuration asks for."""

@@ -61,7 +61,8 @@ _ALL = (
         configuration="pipeline.config.products.nearest:NearestConfig",
         gpu_memory="pipeline.steps.products.nearest:gpu_memory",
         require="pipeline.steps.products.zones.nearest:require_zones",
-        cpu=0.018,
+        cpu=0.019,
+        tree_memory=13.0,
         tables=(
             ProductTable(
                 name="nearest",
@@ -100,7 +101,8 @@ _ALL = (
         help="how much is within given distances of each source",
         configuration="pipeline.config.products.isochrones:IsochronesConfig",
         require="pipeline.steps.products.isochrones:require_isochrones",
-        cpu=0.021,
+        cpu=0.028,
+        tree_memory=7.0,
         tables=(
             ProductTable(
                 name="isochrones",
@@ -150,7 +152,8 @@ _ALL = (
         name="closeness",
         help="how near each vertex is to all that it reaches",
         configuration="pipeline.config.products.closeness:ClosenessConfig",
-        cpu=0.012,
+        cpu=0.010,
+        tree_memory=7.0,
         tables=(
             ProductTable(
                 name="closeness",
@@ -173,7 +176,8 @@ _ALL = (
         help="number of shortest paths that use each arc",
         configuration="pipeline.config.products.flows:FlowsConfig",
         require="pipeline.steps.products.flows:require_flows",
-        cpu=0.028,
+        cpu=0.034,
+        tree_memory=17.0,
         tables=(
             ProductTable(
                 name="flows",

@@ -37,7 +37,6 @@ def _load_searching() -> None:
 
 def _begin(most: int) -> None:
     if not obstacle() and most:
-        begin_to_compile()
         for device in range(min(most, device_count())):  # ranks that are threads have one each
             beside(partial(create_context, device))
 

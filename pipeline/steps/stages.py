@@ -42,7 +42,7 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
     algorithm = BY_NAME[stage]
     if algorithm.has_pairs:
         assert options is not None
-        (pairs,) = options.pair_files
+        (pairs,) = options.pair_files.values()
         return solve_pairs(graph, algorithm, pairs, runtime)
     if algorithm.has_index:
         config = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()

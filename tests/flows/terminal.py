@@ -6,7 +6,7 @@ import pty
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -37,13 +37,17 @@ def make_clone(clone: Path) -> Path:
 
 @dataclass
 class Terminal:
-    """One shell in the clone, as a person has it, with the page's port and other texts replaced; `within` is what starts it."""
+    """One shell in the clone, as a person has it, with the page's port and other texts replaced; `within` is what starts it.
+
+    `screen` has all lines that it has printed, as they came.
+    """
 
     clone: Path
     environment: dict[str, str]
     port: int = 4200
     within: tuple[str, ...] = ()
     replaced: tuple[tuple[str, str], ...] = ()
+    screen: list[str] = field(default_factory=list)
 
     def __post_init__(self):
         self.shell = subprocess.Popen(
@@ -64,9 +68,11 @@ class Terminal:
         self.shell.stdin.write(f"{block}\necho {DONE}\n")
         self.shell.stdin.flush()
         lines = []
-        for line in (CONTROL.sub("", line) for line in self.shell.stdout):
+        for printed in self.shell.stdout:
+            line = CONTROL.sub("", printed)
             if line.startswith(DONE):
                 return "".join(lines)
+            self.screen.append(printed)
             lines.append(line)
         return pytest.fail(f"{block}\n{''.join(lines)}")
 

@@ -2,9 +2,13 @@
 
 import csv
 import gzip
+import io
 import json
 import lzma
 import random
+import tarfile
+import zipfile
+from dataclasses import replace
 from urllib.parse import quote
 
 import pandas
@@ -19,13 +23,32 @@ from blake3 import blake3
 from pipeline.config.graph import Columns, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest import ingest
-from pipeline.ingest.feed import joining
+from pipeline.ingest.feed import find, joining
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.names import open_names
 from tests.edge_lists import rows_of_edges
 
-PACKED = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd.compress}
+
+def zipped(content):
+    with zipfile.ZipFile(archive := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("README.md", "about")
+        file.writestr("part.csv", content)
+    return archive.getvalue()
+
+
+def in_tar(content):
+    with tarfile.open(fileobj=(archive := io.BytesIO()), mode="w:gz") as file:
+        member = tarfile.TarInfo("export/part.csv")
+        member.size = len(content)
+        file.addfile(member, io.BytesIO(content))
+    return archive.getvalue()
+
+
+PACKED = {
+    "": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": zstd.compress, ".zip": zipped, ".tar.gz": in_tar,
+}  # fmt: skip
+MEMBERS = {".zip": "part.csv", ".tar.gz": "export/part.csv"}
 
 
 def read(source, work, **keys):
@@ -65,21 +88,18 @@ def test_random_folders_are_read_as_the_csv_module_reads_them(seed, per_core, tm
         columns = draw.sample(["src", "dst", "weight", "note", "other"][: draw.choice([3, 5])], k=3)
         columns += [each for each in ("src", "dst", "weight") if each not in columns]
         rows = [",".join(str(draw.randrange(50)) for _ in columns) for _ in range(draw.randrange(12))]
-        files.append((name, "\n".join([",".join(columns), *rows]) + draw.choice(["", "\n"])))
         suffix, pack = draw.choice([*PACKED.items()])
-        written(tmp_path / "feed" / (name + suffix), files[-1][1], pack)
+        text = "\n".join([",".join(columns), *rows]) + draw.choice(["", "\n"])
+        files.append((f"{name}{suffix}".encode(), written(tmp_path / "feed" / (name + suffix), text, pack), text, suffix))
     (tmp_path / "feed" / "_SUCCESS").touch()
-    files = sorted(
-        (path.relative_to(tmp_path / "feed").as_posix().encode(), path) for path in (tmp_path / "feed").rglob("*.csv*")
-    )
-    unpack = {".gz": gzip.decompress, ".xz": lzma.decompress, ".zst": zstd.decompress}
-    texts = [(path, unpack.get(path.suffix, bytes)(path.read_bytes()).decode()) for _, path in files]
+    texts = [(path, text) for _, path, text, _ in sorted(files)]
     expected = {role: [*map(int, values)] for role, values in expected_of(texts).items()}
     for work, keys in (("integers", {}), ("strings", {"ids": "string"})):
         rows, facts = read(str(tmp_path / "feed"), tmp_path / work, **keys)
         wanted = expected if work == "integers" else expected | {end: [*map(str, expected[end])] for end in ("src", "dst")}
         assert rows == wanted
-        assert [file.path for file in facts.source.files.listed] == [str(path.resolve()) for _, path in files]
+        assert [file.path for file in facts.source.files.listed] == [str(path.resolve()) for path, _ in texts]
+        assert [file.member for file in facts.source.files.listed] == [MEMBERS.get(suffix) for *_, suffix in sorted(files)]
         assert [file.edges for file in facts.source.files.listed] == [len([*csv.reader(t.splitlines())]) - 1 for _, t in texts]
         assert facts.text_bytes == sum(len(text.encode()) for _, text in texts)
 
@@ -275,3 +295,19 @@ def test_arcs_without_a_header_may_be_in_several_files(tmp_path):
         written(tmp_path / "feed" / f"{number}.gr", f"a {number} 7 {number}\n")
     rows, facts = read(str(tmp_path / "feed"), tmp_path / "work", format="arcs")
     assert (rows["weight"], facts.columns, facts.ignored_columns) == ([0, 1, 2], None, [])
+
+
+def test_the_sizes_of_files_are_added_once(tmp_path):
+    """They are asked for with each file, of up to 100,000."""
+
+    class Counted(tuple):
+        times = 0
+
+        def __iter__(self):
+            Counted.times += 1
+            return super().__iter__()
+
+    (tmp_path / "a.csv").write_text("src,dst\n1,2\n")
+    feed = find((str(tmp_path / "a.csv"),))
+    counted = replace(feed, parts=Counted(feed.parts))
+    assert [counted.size, counted.size] == [12, 12] and Counted.times == 1

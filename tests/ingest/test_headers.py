@@ -200,3 +200,14 @@ def test_other_comments_of_snap_declare_nothing(comment, tmp_path):
 def test_the_real_counts_of_a_snap_file_hold(tmp_path):
     edges = ingest(GraphConfig(source=str(DATA / "wiki-Vote.txt.gz")), tmp_path / "work")
     assert laid_out(edges, tmp_path) == edges.facts["declared_vertices"] == 7115
+
+
+@pytest.mark.parametrize("before", ["", "# sizes\n\n"])
+def test_sizes_before_lines_of_more_fields_name_the_format(before, tmp_path):
+    """As in the simple lists of edges that `format = "edges"` reads."""
+    (tmp_path / "simple.edges").write_text(f"{before}3 3\n0 1 5\n1 2 7\n2 0 1\n")
+    with pytest.raises(BadInput, match=rf'line {1 + before.count(chr(10))}: looks like a header, .*: state format = "edges"'):
+        ingest(GraphConfig(source=str(tmp_path / "simple.edges")), tmp_path / "auto")
+    if not before:
+        edges = ingest(GraphConfig(source=str(tmp_path / "simple.edges"), format="edges"), tmp_path / "edges")
+        assert rows_of_edges(edges).to_pydict() == {"src": [0, 1, 2], "dst": [1, 2, 0], "weight": [5, 7, 1]}

@@ -238,3 +238,16 @@ def test_an_archive_that_is_not_one_is_bad_input(tmp_path):
     (tmp_path / "x.zip").write_bytes(b"not a zip file")
     with pytest.raises(BadInput, match="cannot be opened: File is not a zip file"):
         ingest(GraphConfig(source=f"zip://edges.txt::{tmp_path}/x.zip"), tmp_path / "work")
+
+
+@pytest.mark.parametrize("entry", ["feed/*.csv", "feed/**", "feed/", "feed"])
+def test_a_web_site_is_not_listed(site, tmp_path, entry):
+    site.pages |= dict.fromkeys(("/feed/", "/feed"), b'<!DOCTYPE HTML>\n<a href="a.csv">a.csv</a>\n')
+    site.pages |= {"/feed/a.csv": b"src,dst\n1,2\n", "/feed/b.csv": b"src,dst\n2,3\n"}
+    words = (
+        rf"{site.url}/feed.*is a (pattern|web page, not a graph); the files of a web site cannot be listed; name each by its URL"
+    )
+    with pytest.raises(BadInput, match=words):
+        ingest(GraphConfig(source=f"{site.url}/{entry}"), tmp_path)
+    listed = tuple(f"{site.url}/feed/{name}.csv" for name in "ab")
+    assert ingest(GraphConfig(source=listed), tmp_path).facts["edges"] == 2

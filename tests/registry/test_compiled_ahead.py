@@ -62,7 +62,7 @@ def test_the_first_line_of_what_is_compiled_names_the_source():
 def test_a_process_compiles_unless_all_is_compiled(commands):
     begin.begin()
     ((command, options),) = commands
-    assert command[1:] == ["-P", "-m", "kernels.gpu.ahead.all"] and len(options["pass_fds"]) == 1
+    assert command[1:] == ["-P", "-m", "kernels.gpu.ahead"] and len(options["pass_fds"]) == 1
     turn.note_done("9.0")
     begin.begin()
     assert len(commands) == 1

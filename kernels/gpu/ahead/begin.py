@@ -24,7 +24,7 @@ def begin() -> None:
     if cores() < FEWEST_CORES or turn.is_done(compute_capability(current())) or (lock := turn.take()) is None:
         return
     # -P: not from the working directory, where anybody's `kernels` may lie.
-    command = [sys.executable, "-P", "-m", f"{__package__}.all"]
+    command = [sys.executable, "-P", "-m", str(__package__)]
     try:
         subprocess.Popen(
             command, pass_fds=(lock,), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -26,19 +26,21 @@ _FEW = 20  # values of a column that may be directions
 _BUFFER = 2**20  # bytes of a column of a Parquet file that are read at a time
 # Names of columns, the likelier first.
 _SRC = (
-    "src source from from_id from_node from_node_id who u tail start start_id start_node origin origin_id follower citing caller "
-    "sender a id1 node1 ref_in_id fnode f_jnctid user user_id person person_id"
+    "src source from from_id from_node from_node_id from_user who u tail start start_id start_node origin origin_id follower "
+    "citing caller sender a id1 node1 ref_in_id fnode f_jnctid user user_id person person_id"
 )
 _DST = (
-    "dst dest destination destination_id target to to_id to_node to_node_id whom v head end end_id end_node followed followee "
-    "cited callee receiver recipient b id2 node2 nref_in_id tnode t_jnctid friend friend_id"
+    "dst dest destination destination_id target to to_id to_node to_node_id to_user whom v head end end_id end_node followed "
+    "followee cited callee receiver recipient b id2 node2 nref_in_id tnode t_jnctid friend friend_id"
 )
 _WEIGHT = (
     "weight w length distance dist cost time seconds minutes hours metres meters km count amount value duration capacity length_m"
 )
 _ONEWAY = "oneway one_way dir_travel"
 _REVERSE = "reverse_cost reverse_weight cost_reverse rcost"
+_BOTH = (("cost_s", "reverse_cost_s"), ("cost", "reverse_cost"))  # weights of both directions; of osm2pgrouting, seconds first
 _SPEED = "speed_kph speed_kmh speed_mph maxspeed max_speed speed_limit speed"
+_SPEED_AHEAD = "maxspeed_forward"  # of osm2pgrouting, beside maxspeed_backward
 _LENGTH = "length_m length distance dist metres meters km"  # those of _WEIGHT that are lengths
 _ARCS = "reversed"  # of OSMnx, which writes a row for each direction beside column oneway
 _IDS = ("integer", "text")  # kinds that ids may have
@@ -90,7 +92,7 @@ def of_text(head: bytes, tab: bool) -> Sample:
     return Sample(
         names, {name: kinds.get(name, "text") for name in names}, header, None if tab or delimiter == "," else delimiter,
         moments, how, {name: frozenset(column) for name, column in columns.items() if len({*column}) <= _FEW}, tuple(notes),
-        {name: tuple(column) for name, column in columns.items() if _named(_SPEED, [name])},
+        {name: tuple(column) for name, column in columns.items() if named_in(_SPEED, [name])},
     )  # fmt: skip
 
 
@@ -99,16 +101,16 @@ def of_parquet(path: Path, file: str) -> Sample:
     with reading(file), pq.ParquetFile(path, buffer_size=_BUFFER) as parquet:
         known = {field.name: field.type for field in parquet.schema_arrow}
         kinds, columns = {name: _kind_of_type(kind) for name, kind in known.items()}, dict[str, list[str]]()
-        usual = _named(_ONEWAY, known)
+        usual = named_in(_ONEWAY, known)
         looked_at = [
             name
             for name, kind in kinds.items()
-            if kind in _IDS or (kind == "number" and (name == usual or _named(_SPEED, [name])))
+            if kind in _IDS or (kind == "number" and (name == usual or named_in(_SPEED, [name])))
         ]
         speeds: dict[str, tuple[str, ...]] = {}
         for batch in parquet.iter_batches(ROWS, columns=looked_at):
             columns = {name: [*_texts(batch[name])] for name in looked_at if batch[name].null_count < len(batch)}
-            named = [name for name in columns if _named(_SPEED, [name])]
+            named = [name for name in columns if named_in(_SPEED, [name])]
             speeds = {name: tuple("" if value is None else str(value) for value in batch[name].to_pylist()) for name in named}
             break
     kinds |= {name: _kind(name, column) for name, column in columns.items()}
@@ -120,7 +122,7 @@ def of_parquet(path: Path, file: str) -> Sample:
 def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     """The columns that are configured or, for the others, likely. Raises BadInput if there are too few columns."""
     given, kinds, reasons = graph.columns, sample.kinds, dict[str, str]()
-    used = {given.weight, given.oneway, given.reverse_weight} | {_named(_ONEWAY, sample.names)}
+    used = {given.weight, given.oneway, given.reverse_weight} | {named_in(_ONEWAY, sample.names)}
     ids = [name for name in sample.names if kinds[name] in _IDS and name not in used]
     if len(others := [name for name in ids if name not in sample.moments]) > 1:
         ids = others
@@ -129,9 +131,9 @@ def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
         raise BadInput(file, f"has no two columns of ids among {seen}; --src and --dst name them")
 
     def guessed(role: str, likely: str, free: Sequence[str]) -> str:
-        named = _named(likely, free)
+        named = named_in(likely, free)
         reasons[role] = BY_NAME if named else BY_PLACE
-        return named or next((name for name in free if not _named(_WEIGHT, [name])), free[0])
+        return named or next((name for name in free if not named_in(_WEIGHT, [name])), free[0])
 
     src = given.src or guessed("src", _SRC, [name for name in ids if name != given.dst])
     others = [name for name in ids if name != src]
@@ -139,14 +141,18 @@ def guess(file: str, sample: Sample, graph: GraphConfig) -> Guess:
     dst = given.dst or guessed("dst", _DST, alike or others)
     weight = given.weight
     if weight is None:
-        weight = _named(_WEIGHT, _numbers(sample, src, dst)) or False
+        numbers = _numbers(sample, src, dst)
+        both = next((one for one, other in _BOTH if named_in(one, numbers) and named_in(other, numbers)), "")
+        weight = named_in(f"{both} {_WEIGHT}", numbers) or False
         reasons |= {"weight": BY_NAME} if weight else {}
     columns = given.model_copy(update={"src": src, "dst": dst, "weight": weight})
     directions, notes = _directions(sample, graph.model_copy(update={"columns": columns}))
     reasons |= dict.fromkeys(directions, BY_NAME)
     columns, how = columns.model_copy(update=directions), graph.speed
-    if weight and (speed := _named(_SPEED, sample.names)) and speed != weight and not given.speed:
-        if given.weight is not None or columns.reverse_weight or not _named(_LENGTH, [str(weight)]):
+    if (speed := named_in(_SPEED_AHEAD, sample.names)) and not given.speed:
+        notes.append(f"{speed!r} is not read: `speed` is one speed of a row, for both directions; times of each may be weights")
+    if weight and (speed := named_in(_SPEED, sample.names)) and speed != weight and not given.speed:
+        if given.weight is not None or columns.reverse_weight or not named_in(_LENGTH, [str(weight)]):
             notes.append(f"{speed!r} is not read: for travel times name lengths with --weight, and --speed {speed}")
         elif values := sample.speeds.get(speed):
             likely = guessed_speeds(graph, str(weight), speed, values, sample.written.form)
@@ -165,23 +171,24 @@ def _directions(sample: Sample, graph: GraphConfig) -> tuple[dict[str, str], lis
     given, chosen, notes = graph.columns, dict[str, str](), list[str]()
     if graph.directed is False:
         return chosen, notes
-    oneway, meanings = _named(_ONEWAY, sample.names), Meanings.of(graph)
+    oneway, meanings = named_in(_ONEWAY, sample.names), Meanings.of(graph)
     if oneway and not given.oneway:
         values = sample.values.get(oneway, frozenset() if sample.kinds[oneway] == "bool" else frozenset({"..."}))
         unknown = sorted(value for value in values - sample.written.form.nulls if meanings.code(value) is None)
-        if _named(_ARCS, sample.names):
+        if named_in(_ARCS, sample.names):
             notes.append(f"{oneway!r} is not used: beside a column 'reversed', as OSMnx writes it, each direction is a row")
         elif unknown:
             notes.append(f"{oneway!r} is not used: {meanings.why_unknown(unknown[0].encode())}, then --oneway {oneway}")
         else:
             chosen["oneway"] = oneway
-    reverse = _named(_REVERSE, _numbers(sample, str(given.src), str(given.dst), str(given.weight)))
+    paired = next((other for one, other in _BOTH if named_in(one, [str(given.weight)])), "")
+    reverse = named_in(f"{paired} {_REVERSE}", _numbers(sample, str(given.src), str(given.dst), str(given.weight)))
     if reverse and given.weight and not given.reverse_weight:
         chosen["reverse_weight"] = reverse
     return chosen, notes
 
 
-def _named(known: str, names: Iterable[str]) -> str | None:
+def named_in(known: str, names: Iterable[str]) -> str | None:
     """The first of the known names that the file has."""
     folded = {name.lower().replace(" ", "_").replace("-", "_"): name for name in reversed(list(names))}
     return next((folded[word] for word in known.split() if word in folded), None)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pipeline.cli.init import columns
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
+from pipeline.cli.init.nodes import guessed_nodes
 from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
@@ -23,6 +24,8 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
+
+UNNAMED, OF_WEIGHTS = ("snap",), (".e", ".e.gz", ".e.bz2", ".e.xz", ".e.zst")  # a format and LDBC's suffixes of files of edges
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,32 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
+    if name in UNNAMED and graph.columns.weight is None and source.name.endswith(OF_WEIGHTS) and _has_numbers(text.head):
+        graph = graph.model_copy(update={"columns": graph.columns.model_copy(update={"weight": "3"})})
+        notes += ("weights are the numbers in column 3, as in LDBC's files of edges (guessed)",)
     edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
+    nodes = guessed_nodes(graph, bool(edges.coordinates))
+    graph, notes = graph.model_copy(update=nodes.keys), notes + nodes.notes
     placed = bool(edges.coordinates or graph.coordinates)
     keys = [*keys_of(source.url)] if feed and graph.partitions else []
     return Seen(
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
         len(feed.parts) if feed else 1, keys, notes,
     )  # fmt: skip
+
+
+def _has_numbers(head: bytes) -> bool:
+    """Whether each line of the beginning of a text has three fields, the third of which is a number."""
+    rows = [line.split() for line in head.splitlines()[:-1] or head.splitlines()]
+    try:
+        return bool(rows) and all(len(row) == 3 and float(row[2]) >= 0 for row in rows)
+    except ValueError:
+        return False
 
 
 def _text(content: Stored, stream: Iterator[bytes], graph: GraphConfig) -> tuple[Text, GraphConfig, tuple[str, ...]]:

@@ -20,7 +20,7 @@ from pipeline.redaction import quoted
 
 SHOWN = ("", "graph", "graph.columns", "expect", "layout", "cluster")  # the tables that most runs use
 WIDTH = 110
-_PATHS = ("source", "coordinates", "nodes", "output", "facilities")  # which are relative to the file
+_PATHS = ("source", "coordinates", "nodes", "output", "facilities", "sources")  # which are relative to the file
 COMMON = """\
     concurrency_limit: *one_at_a_time
     work_pool: *work_pool
@@ -35,16 +35,19 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     lines += [
         f"# {quoted(config.graph.title)}: made by `graphmill init`. A key in a comment is not set; its value is an example."
     ]
-    shown = (*SHOWN, *(["graph.speed"] if config.graph.columns.speed else []), *config.of_products)
+    chosen: dict[str, object] = {"graph.speed": config.graph.columns.speed}
+    chosen["graph.node_columns"] = config.graph.nodes or config.graph.coordinates
+    chosen["reject"] = config.reject.model_fields_set
+    shown = (*SHOWN, *(name for name, is_chosen in chosen.items() if is_chosen), *config.of_products)
     for name, model in tables():
-        if name in shown and (name != "graph.columns" or seen.format in TABLES):
+        if name in shown and (name != "graph.columns" or seen.format in TABLES or config.graph.columns.model_fields_set):
             part: Any = config
             for step in name.split(".") if name else ():
                 part = getattr(part, step)
             is_set = any(key.name in part.model_fields_set for key in keys(model)) if part else False
             lines += ["", f"{'' if is_set else '# '}[{name}]"] if name else []
             lines += _keys(model, part, folder)
-    others = ", ".join(header(name) for name, _ in tables() if name and name not in SHOWN)
+    others = ", ".join(header(name) for name, _ in tables() if name and name not in shown)
     return "\n".join([*lines, "", f"# More tables: {others}. docs/configuration.md describes every key.", ""])
 
 
@@ -56,7 +59,8 @@ def _keys(model: type[Model], part: Model | None, folder: Path) -> Iterator[str]
         if value is None:
             yield f"# {key.name} = {key.example}"
         else:
-            yield f"{key.name} = {_toml(_relative_to(value, folder) if key.name in _PATHS else value)}"
+            is_path = key.name in _PATHS and not (key.name == "sources" and isinstance(value, tuple))  # of vertices
+            yield f"{key.name} = {_toml(_relative_to(value, folder) if is_path else value)}"
 
 
 def _toml(value: Any) -> str:

@@ -43,6 +43,8 @@ def matrix(
             and the distance is null if they are not connected.
         proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as
             fast for few targets, and prove one tree of each batch of sources.
+        zone: Column of the graph's nodes by which sources and targets are grouped: the table has a row for each two zones.
+        zone_weight: Column of the nodes that weights vertices, for column `weighted_mean`.
         named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file

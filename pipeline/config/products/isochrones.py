@@ -22,6 +22,7 @@ class IsochronesConfig(Model):
     """How much is within given distances of each source: table `isochrones`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
+    COLUMNS: ClassVar[tuple[str, ...]] = ("sums", "supply", "demand")
     # Distances in the unit of the weights, ascending; a vertex is within a threshold if its distance is at most the threshold.
     thresholds: Annotated[tuple[Length, ...], AfterValidator(_ascending)] = Field(
         min_length=1, max_length=1000, examples=[[6000, 9000]]
@@ -38,10 +39,12 @@ class IsochronesConfig(Model):
     alpha: Annotated[Finite, Field(ge=0, le=100)] | None = Field(default=None, examples=[1.5])  # the exponent of `gravity`
     # Distance, in the unit of the weights, up to which all vertices count alike: t^-alpha is infinite at distance 0.
     least: Annotated[Finite, Field(ge=_SHORT)] | None = Field(default=None, examples=[300.0])
-    # Column of `nodes` with what each source supplies, such as beds, for two-step floating catchment areas (2SFCA): adds column
-    # `supply_ratio` and table `isochrone_access`.
+    # Column with what each source supplies, such as beds, for two-step floating catchment areas (2SFCA): adds column
+    # `supply_ratio` and table `isochrone_access`. A column of `sources`, if these are places, or of `nodes`; empty counts as 0.
     supply: str | None = Field(default=None, min_length=1, examples=["beds"])
-    demand: str | None = Field(default=None, min_length=1, examples=["people"])  # column with what each vertex demands
+    # Which of both has the column `supply`. By default the one that has it; required if both do.
+    supply_from: Literal["sources", "nodes"] | None = Field(default=None, examples=["sources"])
+    demand: str | None = Field(default=None, min_length=1, examples=["people"])  # column of `nodes` with what each vertex demands
     vertices: Switch = False  # also write table `isochrone_vertices`: the vertices within the largest threshold
     polygons: Switch = False  # also write table `isochrone_polygons`: the area of each isochrone; needs coordinates
     # Metres around the edges within a threshold that are its area where no triangle is, as on a straight road. 0: it is null.
@@ -53,6 +56,8 @@ class IsochronesConfig(Model):
             raise ValueError(f"decay {self.decay} needs {' and '.join(missing)}")
         if (self.supply is None) != (self.demand is None):
             raise ValueError("supply and demand need each other")
+        if self.supply_from == "sources" and self.sources is None:
+            raise ValueError("supply_from sources needs sources, a file of places")
         return self
 
     def idle_keys(self) -> Iterator[tuple[str, str]]:
@@ -64,5 +69,7 @@ class IsochronesConfig(Model):
                     yield key, f'the decay is {self.decay}; set decay = "{decay}", or leave the key out'
         if "decay" in given and not (self.sums or self.supply):
             yield "decay", "no column is summed; name some in sums, or supply and demand, or leave the key out"
+        if "supply_from" in given and not self.supply:
+            yield "supply_from", "nothing is supplied; name a column by supply, or leave the key out"
         if "buffer" in given and not self.polygons:
             yield "buffer", "no areas are drawn; set polygons = true, or leave the key out"

@@ -12,6 +12,7 @@ class NearestConfig(Model):
     """The nearest of given vertices, such as hospitals, for every vertex: table `nearest`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("facilities",)
+    COLUMNS: ClassVar[tuple[str, ...]] = ("zone", "zone_weight")
     # File of the facilities: Parquet with one column of ids, or a text or CSV file with one vertex per line, as in `sources`.
     facilities: File = Field(examples=["hospitals.csv"])
     count: Annotated[Positive, Field(le=1000)] = 1  # number of facilities for each vertex

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -36,6 +37,14 @@ class PlacesConfig(Model):
     # The coordinate reference system of the coordinates, as PROJ knows it; by default degrees (WGS 84). GeoJSON has degrees, and
     # GeoParquet states its own.
     crs: CrsName | None = Field(default=None, examples=["EPSG:2263"])
+    # What geometries may be: `points`; or any shape, such as the outline of a hospital, of which the `centroid` is taken, in the
+    # plane of the file's own coordinates.
+    shapes: Literal["points", "centroid"] = "points"
+
+    @property
+    def centroids(self) -> bool:
+        """Whether the centroid of a shape stands for it."""
+        return self.shapes == "centroid"
 
     @property
     def named(self) -> set[str]:

@@ -23,7 +23,7 @@ from pipeline.config.model import url_of
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.feed.listing import ListedFile, Listing, list_here, list_there
 from pipeline.ingest.feed.patterns import Pattern, has_magic
-from pipeline.ingest.source import Source, identify, is_url, locate, reading
+from pipeline.ingest.source import NOT_LISTED, Source, identify, is_of_web_site, is_url, locate, reading
 from pipeline.redaction import redacted
 from pipeline.store.digests import Digest, Unwritten, digests_of_files
 
@@ -69,7 +69,7 @@ class Feed:
         """The last name in the first entry: that of its folder or pattern."""
         return redacted(self.entries[0]).rstrip("/").rpartition("/")[2]
 
-    @property
+    @cached_property
     def size(self) -> int | None:
         """Bytes of all files as stored; None if they are not known before all are read."""
         sizes = [part.size for part in self.parts]
@@ -204,7 +204,10 @@ def expanded(entry: str) -> tuple[Source | None, Expanded]:
             return None, _parts(list_here(pattern), pattern.root, "", LocalFileSystem())
     source, (head, chain, rest) = locate(entry), entry.partition("::")
     with reading(source):
-        if not has_magic(head.partition("://")[2], url=True) and not _is_folder(entry, source):
+        magic = has_magic(head.partition("://")[2], url=True)
+        if magic and is_of_web_site(entry):
+            raise BadInput(source.url, f"is a pattern; {NOT_LISTED}")
+        if not magic and not _is_folder(entry, source):
             return source, Expanded([], [])
         pattern = Pattern.of(source.path.rstrip("/"), url=True)
         listing = list_there(source.fs, pattern.root, pattern)

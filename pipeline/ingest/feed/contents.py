@@ -19,13 +19,14 @@ class Contents:
         partly: Columns that are in some files only, each with the first file that lacks it.
     """
 
-    sha256 = None  # of one file only
+    sha256, member = None, ""  # of one file only
 
     def __init__(self, feed: Feed) -> None:
         self.source, self.bytes, self.content, self.edges = feed, 0, 0, [0] * len(feed.parts)
         self.partly = dict[str, str]()
         self._finished, self._expanded = 0, dict[int, int]()  # stored bytes of these; decompressed ones of the others
         self._lock, self._read, self._open = Lock(), dict[int, tuple[int, str]](), list[tuple[int, Content]]()
+        self._members = dict[int, str]()
 
     @property
     def total(self) -> int | None:
@@ -48,7 +49,7 @@ class Contents:
         """The files, once they were checked."""
         listed = [
             FileFacts(name=part.source.name, path=part.source.location, bytes=self._read[number][0], blake3=self._read[number][1],
-                      edges=self.edges[number])
+                      edges=self.edges[number], member=self._members.get(number))
             for number, part in enumerate(self.source.parts)
         ]  # fmt: skip
         return FilesFacts(count=len(listed), ignored=len(self.source.ignored), partly=self.partly, listed=listed)
@@ -66,6 +67,8 @@ class Contents:
             size, digest = stored.bytes, stored.digest
         with self._lock:
             self._read[number] = size, digest
+            if stored.member:
+                self._members[number] = stored.member
             self.bytes += size
 
     def expand(self, number: int, content: int) -> None:

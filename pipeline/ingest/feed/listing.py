@@ -22,7 +22,7 @@ class ListedFile:
 
     name: str  # its path below the root, with slashes
     path: str  # for the file system
-    size: int  # bytes as stored
+    size: int | None  # bytes as stored; None if the file system does not say
     state: str | None = None  # changes with the content of a remote file; None for one of this machine
 
 
@@ -35,7 +35,7 @@ class Listing:
 
     def add(self, file: ListedFile) -> None:
         """Take a file, or leave it out if it is empty."""
-        if not file.size:
+        if file.size == 0:
             self.ignored.append(file.name)
         elif len(self.files) == MOST:
             raise BadInput(file.path, f"is one of more than {MOST:,} files, the limit for a source")
@@ -102,7 +102,7 @@ def list_there(fs: Any, root: str, pattern: Pattern) -> Listing:
         if hidden := next((level for level, each in enumerate(levels, 1) if pattern.ignores(each)), 0):
             seen.add("/".join(levels[:hidden]))
         else:
-            listing.add(ListedFile(name, path, status.get("size") or 0, state_of(path, status)))
+            listing.add(ListedFile(name, path, status.get("size"), state_of(path, status)))
     listing.ignored.extend(seen)
     return listing.in_order()
 

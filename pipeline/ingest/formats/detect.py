@@ -11,10 +11,12 @@ from pipeline.errors import BadInput
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.format import FileFormat, Head, TextFormat
 from pipeline.ingest.formats.parquet import begins_parquet
+from pipeline.ingest.source import NOT_LISTED
 from pipeline.texts import shown
 
 _ARC = re.compile(rb"a(\s+\d+){2}\s+\S+")
 _COORDINATES = re.compile(rb"p\s+aux\s+sp\s+co\b")
+_WEB_PAGE = re.compile(rb"<!doctype html|<html", re.IGNORECASE)
 _COMMENT = re.compile(rb"c(\s|$)")
 # Suffixes of files that look like SNAP, but have a header of sizes, and what to say about a file that has nothing else to go by.
 _FOREIGN = {
@@ -53,6 +55,8 @@ def detect(head: bytes, file: str, graph: GraphConfig) -> str:
         raise OfAnotherForm(file, reason, number)
     if format_name := format_name or by_name(file) or _by_option(first, graph):
         return format_name
+    if _WEB_PAGE.match(first):
+        raise BadInput(file, f"is a web page, not a graph; {NOT_LISTED}", number)
     raise BadInput(file, f"{shown(first)} is not the beginning of a known format; {_known()}", number)
 
 

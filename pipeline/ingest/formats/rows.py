@@ -15,7 +15,7 @@ from pipeline.config.sources import BOM
 from pipeline.errors import BadInput
 from pipeline.ingest.fields import Fault, Field, beyond_int64, converted, explain, has_null_text, in_range, small_integer
 from pipeline.ingest.formats.text import Block, Text, Tidied, count_of, has_leading_zero, line_of, parse, tidied, without
-from pipeline.ingest.values.rejects import Rejected, Rejects
+from pipeline.ingest.values.rejects import HINT, Rejected, Rejects
 from pipeline.ingest.values.sifting import sift
 from pipeline.runtime.threads import map_in_order
 from pipeline.texts import shown
@@ -172,7 +172,7 @@ def tables(
     def read(block: Block) -> tuple[Block, pa.Table, list[Rejected]]:
         how = text.file, block, rows.tidy, rows.read, rows.explain
         if not rejects or not rejects.limit:
-            return block, parse(*how), []
+            return block, parse(*how, hint=HINT if rejects else ""), []
         parts, rejected = sift(*how)
         return block, pa.concat_tables(parts), rejected
 

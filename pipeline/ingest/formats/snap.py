@@ -14,6 +14,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -115,12 +116,22 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     rejects = Rejects()
     edges = tables(text, rows, graph.limits.edges, stated.lines, rejects)
     if graph.format == "auto" and not named:
+        _require_no_sizes(text, line, comment)
         edges = _without_header(text.file, "snap" if comment == b"#" else "konect", line, first, edges, rejects)
     return EdgeList(
         edges, weight if chosen.weighted else None, stated.directed is not False, stated.directed is not None,
         rows=stated.lines.arcs if stated.lines else None, columns=chosen, declared_vertices=stated.vertices, rejects=rejects,
         named=named,
     )  # fmt: skip
+
+
+def _require_no_sizes(text: Text, line: int, comment: bytes) -> None:
+    """Raise BadInput for a first line of two numbers before one of more: sizes, as in simple lists and METIS files."""
+    lines = (one.split() for one in text.head[:_NEAR].split(b"\n")[:-1] if not one.lstrip().startswith(comment))
+    first, second = [*islice(filter(None, lines), 2), [], []][:2]
+    if len(first) == 2 and len(second) == 3 and all(word.isdigit() for word in (*first, *second[:2])):
+        reason = 'looks like a header, VERTICES EDGES, before lines of more fields: state format = "edges" or "metis" (--format)'
+        raise BadInput(text.file, reason, line)
 
 
 def _without_header(
@@ -154,6 +165,7 @@ def _header_form(sizes: list[int], further: int, largest: int) -> tuple[str, str
     return None
 
 
+_NEAR = 2**16  # bytes from the begin that may have the first lines
 _FIRST = first_line(rb"#|-?\d+[ \t]+-?\d+([ \t]+[-+.\w]+)?")
 _OPTIONS = frozenset({"columns", "header", "ids", "encoding"})
 FORMAT = TextFormat(read, matches=_FIRST, options=_OPTIONS, in_parts=True)

@@ -203,6 +203,7 @@ def parse(
     tidy: Callable[[bytes], Tidied],
     read: Callable[[bytes], T | None],
     explain: Callable[[bytes], Fault | None],
+    hint: str = "",
 ) -> T:
     """Parse a block unchanged; if that fails, tidied; if that fails too, raise BadInput for the first bad line.
 
@@ -210,6 +211,7 @@ def parse(
         tidy: `without` or `tidied`, with the format's comment character.
         read: Parses whole lines with Arrow; None if it cannot.
         explain: Returns what is wrong with one line; None if nothing is.
+        hint: What to do about one bad line.
     """
     data = block.data.replace(b"\r\n", b"\n") if b"\r" in block.data else block.data
 
@@ -227,7 +229,7 @@ def parse(
     lines, numbers = _narrow(lines, numbers, read_as_it_is)
     for number, line in zip(numbers, lines.split(b"\n"), strict=False):
         if fault := Fault(CARRIAGE_RETURN, value=line) if b"\r" in line else explain(line):
-            raise BadInput(file, fault.reason, block.line + int(number))
+            raise BadInput(file, fault.reason + ("" if fault.structural else hint), block.line + int(number))
     raise BadInput(file, "cannot be read", block.line + int(numbers[0]))
 
 

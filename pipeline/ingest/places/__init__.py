@@ -23,7 +23,7 @@ from pipeline.ingest.formats.parquet.rows import require_no_null, require_utf8
 from pipeline.ingest.formats.parquet.types import TEXT, attribute_type, is_id, is_number, is_text, plain, plain_type
 from pipeline.ingest.nodes import delimiter_of
 from pipeline.ingest.places.columns import Roles, roles_of, roles_of_features, roles_of_parquet
-from pipeline.ingest.places.crs import to_degrees
+from pipeline.ingest.places.crs import are_degrees, to_degrees
 from pipeline.ingest.places.geojson import read_geojson
 from pipeline.ingest.places.points import axes_of, coordinates_of
 from pipeline.ingest.source import locate
@@ -43,6 +43,7 @@ class PlaceList:
         vertices: Integers or texts [n], as users name vertices, null where the coordinates decide; None if the file has none.
         degrees: float64 [n, 2]: longitude and latitude, NaN where the file has none.
         more: The other columns.
+        roles: Which columns of the file these are.
     """
 
     ids: pa.Array
@@ -50,6 +51,7 @@ class PlaceList:
     vertices: pa.Array | None
     degrees: Array
     more: pa.Table
+    roles: Roles
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -76,7 +78,7 @@ def read_places(file: str, config: PlacesConfig) -> PlaceList:
     degrees = to_degrees(file, points, roles.crs, _CRS)
     _require_located(file, roles, vertices, degrees)
     more = {name: _attribute(file, name, table[name]) for name in roles.others}
-    return PlaceList(ids, names, vertices, degrees, pa.table(more))
+    return PlaceList(ids, names, vertices, degrees, pa.table(more), roles)
 
 
 def count_places(file: str, path: Path) -> int:
@@ -101,7 +103,7 @@ def _read(file: str, config: PlacesConfig, path: Path) -> tuple[pa.Table, Roles,
         return _of_parquet(file, config, path)
     content = _content(file, path)
     if begins_geojson(content):
-        table, points = read_geojson(file, content)
+        table, points = read_geojson(file, content, config.centroids)
         return table, roles_of_features(file, table.schema, config), points
     table = _of_csv(file, config, content)
     roles = roles_of(file, table.schema, config)
@@ -119,7 +121,8 @@ def _of_parquet(file: str, config: PlacesConfig, path: Path) -> tuple[pa.Table, 
         leaves = [f"{roles.geometry}.{axis}" for axis in axes] or [roles.geometry]
         Footer(path, parquet.schema, leaves, Limits()).check_all_pages()
         column = parquet.read([roles.geometry])[roles.geometry]
-    return table, roles, coordinates_of(file, roles.geometry, pa.concat_arrays(column.chunks or [pa.array([], column.type)]))
+    values = pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+    return table, roles, coordinates_of(file, roles.geometry, values, config.centroids, are_degrees(roles.crs))
 
 
 def _of_csv(file: str, config: PlacesConfig, content: bytes) -> pa.Table:

@@ -35,7 +35,7 @@ def to_degrees(
         BadConfig: `crs` is no system.
         BadInput: A point cannot be converted, or is not on the globe; or none is where the system is used.
     """
-    if crs is None or (not isinstance(crs, str) and _id_of(crs) in _SAME):
+    if are_degrees(crs):
         return _on_globe(file, points, points, what)
     import pyproj.network
 
@@ -53,6 +53,11 @@ def to_degrees(
     _on_globe(file, degrees, points, what)
     _require_in_use(file, degrees, points, system, what)
     return degrees
+
+
+def are_degrees(crs: str | Mapping[str, Any] | None) -> bool:
+    """Whether a system is certainly WGS 84's degrees, as files have them."""
+    return crs is None or (not isinstance(crs, str) and _id_of(crs) in _SAME)
 
 
 def _id_of(crs: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -1,4 +1,4 @@
-"""GeoJSON (RFC 7946): a FeatureCollection of points as a table, with their properties as columns."""
+"""GeoJSON (RFC 7946): a FeatureCollection as a table, with their properties as columns."""
 
 import json
 from collections.abc import Sequence
@@ -10,15 +10,17 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.parquet.types import TEXT
+from pipeline.ingest.places.shapes import FAR, KINDS, WAY_OUT, centroid
 from pipeline.strict_json import written
 
 ID = "id"
-_FAR = 1e9  # degrees or metres: no coordinate is as large
 _SAME = ("CRS84", "4326")  # how the name of a system of degrees ends, in a member `crs` of older files
 
 
-def read_geojson(file: str, content: bytes) -> tuple[pa.Table, Array]:
+def read_geojson(file: str, content: bytes, centroids: bool = False) -> tuple[pa.Table, Array]:
     """The properties of all features, in their order, and their coordinates, float64 [n, 2], NaN where there is no geometry.
+
+    With `centroids` a feature may be any shape.
 
     A feature's `id` becomes column `id`. Values that are lists or objects, and those of a column of several types, become texts.
 
@@ -36,7 +38,7 @@ def read_geojson(file: str, content: bytes) -> tuple[pa.Table, Array]:
     _require_degrees(file, document.get("crs"))
     points, rows = np.full((len(features), 2), np.nan), list[dict[str, Any]]()
     for number, feature in enumerate(features):
-        points[number] = _point(file, number, feature)
+        points[number] = _point(file, number, feature, centroids)
         rows.append(_properties(file, number, feature))
     names = [*dict.fromkeys(name for row in rows for name in row)]
     return pa.table({name: _column(file, name, [row.get(name) for row in rows]) for name in names}), points
@@ -54,7 +56,7 @@ def _require_degrees(file: str, crs: Any) -> None:
         raise BadInput(file, f"states crs {str(stated)[:80]!r}; GeoJSON has degrees (RFC 7946): write it so, or as GeoParquet")
 
 
-def _point(file: str, number: int, feature: Any) -> tuple[float, float]:
+def _point(file: str, number: int, feature: Any, centroids: bool) -> tuple[float, float]:
     if not isinstance(feature, dict) or feature.get("type") != "Feature":
         raise BadInput(file, f"feature {number} is not a Feature")
     geometry = feature.get("geometry")
@@ -62,12 +64,17 @@ def _point(file: str, number: int, feature: Any) -> tuple[float, float]:
         return np.nan, np.nan
     if not isinstance(geometry, dict) or geometry.get("type") != "Point":
         kind = geometry.get("type") if isinstance(geometry, dict) else geometry
-        raise BadInput(file, f"feature {number}: is a {str(kind)[:40]}, not a Point; write a point of it, such as its centroid")
+        if kind in KINDS and not centroids:
+            raise BadInput(file, f"feature {number}: is a {kind}, not a Point; {WAY_OUT}")
+        try:
+            return centroid(geometry, degrees=True)
+        except ValueError as error:
+            raise BadInput(file, f"feature {number}: {error}") from None
     axes = geometry.get("coordinates")
     if axes == []:
         return np.nan, np.nan
     numbers = axes[:2] if isinstance(axes, list) else []
-    if len(numbers) != 2 or not all(type(axis) in (int, float) and abs(axis) < _FAR for axis in numbers):
+    if len(numbers) != 2 or not all(type(axis) in (int, float) and abs(axis) < FAR for axis in numbers):
         raise BadInput(file, f"feature {number}: coordinates {str(axes)[:40]} are not [LON, LAT]")
     return float(numbers[0]), float(numbers[1])
 

@@ -8,11 +8,9 @@ import pyarrow.compute as pc
 
 from kernels.graph import Array
 from pipeline.errors import BadInput
+from pipeline.ingest.places.shapes import FLAGS, KINDS, SRID, WAY_OUT, centroid, shape_of
 
 _PLAIN = np.dtype([("order", "u1"), ("type", "<u4"), ("x", "<f8"), ("y", "<f8")])  # a little-endian point of two coordinates
-_KINDS = ("geometry", "Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection")
-_SRID = 0x20000000  # EWKB: four bytes follow the type
-_FLAGS = 0xE0000000  # EWKB: Z, M and SRID
 
 
 def is_geometry(kind: pa.DataType) -> bool:
@@ -27,10 +25,11 @@ def axes_of(kind: pa.DataType) -> list[str]:
     return names if {"x", "y"} <= {*names} else []
 
 
-def coordinates_of(file: str, name: str, column: pa.Array) -> Array:
+def coordinates_of(file: str, name: str, column: pa.Array, centroids: bool = False, degrees: bool = True) -> Array:
     """The coordinates of a column of points, float64 [n, 2]; NaN for a null and for an empty point.
 
-    Raises BadInput for the first geometry that is not a point, with its row from 0.
+    With `centroids` a value may be any shape, whose coordinates are `degrees`, or not. Raises BadInput for the first one that is
+    not a point, or has no centroid, with its row from 0.
     """
     column = column.storage if isinstance(column, pa.ExtensionArray) else column
     if pa.types.is_struct(column.type):
@@ -38,7 +37,13 @@ def coordinates_of(file: str, name: str, column: pa.Array) -> Array:
         return np.stack(axes, axis=-1)
     if (plain := _plain(column.cast(pa.large_binary()))) is not None:
         return plain
-    points = [_point(file, name, row, value) for row, value in enumerate(column.to_pylist())]
+    points = list[tuple[float, float]]()
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            place = centroid(shape_of(value), degrees) if centroids and value is not None else None
+        except ValueError as error:
+            raise BadInput(file, f"row {row}: {name} {error}") from None
+        points.append(place or _point(file, name, row, value))
     return np.array(points, np.float64).reshape(-1, 2)
 
 
@@ -59,11 +64,11 @@ def _point(file: str, name: str, row: int, value: bytes | None) -> tuple[float, 
     try:
         order = "<" if value[0] == 1 else ">"
         (kind,) = struct.unpack_from(f"{order}I", value, 1)
-        plain = (kind & ~_FLAGS) % 1000  # 1001, 2001 and 3001 are points with Z, M or both
+        plain = (kind & ~FLAGS) % 1000  # 1001, 2001 and 3001 are points with Z, M or both
         if plain == 1:
-            x, y = struct.unpack_from(f"{order}dd", value, 9 if kind & _SRID else 5)
+            x, y = struct.unpack_from(f"{order}dd", value, 9 if kind & SRID else 5)
             return x, y
     except (struct.error, IndexError):
         raise BadInput(file, f"row {row}: {name} is not WKB") from None
-    shape = _KINDS[plain] if plain < len(_KINDS) else f"of type {kind}"
-    raise BadInput(file, f"row {row}: {name} is a {shape}, not a point; write a point of it, such as its centroid")
+    shape = KINDS[plain] if plain < len(KINDS) else f"of type {kind}"
+    raise BadInput(file, f"row {row}: {name} is a {shape}, not a point; {WAY_OUT}")

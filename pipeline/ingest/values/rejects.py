@@ -12,6 +12,7 @@ from pipeline.redaction import quoted
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import REJECTED
 
+HINT = "; [reject] limit leaves such rows out"  # behind the reason why a row is refused
 TABLE = REJECTED.removesuffix(".parquet")
 _LONGEST = 200  # characters of a value that are kept
 _FIRST = 3  # rows in a message

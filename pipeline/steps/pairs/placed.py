@@ -26,7 +26,7 @@ from pipeline.tables import files as tables
 from pipeline.units import length
 
 STEP = "pairs"
-_AXES = {end: (f"{end}_lon", f"{end}_lat") for end in ENDS}
+AXES = {end: (f"{end}_lon", f"{end}_lat") for end in ENDS}
 _CRS = "places.crs"
 log = logging.getLogger(__name__)
 
@@ -45,19 +45,20 @@ def with_vertices(config: RunConfig, edges: Folder, graph: Folder, runtime: Runt
     for name, table in tables_with_pairs.items():
         for key in table.PAIRS if table else ():
             file = getattr(table, key)
-            if table and file and _has_coordinates(file):
+            if table and file and has_coordinates(file):
                 placed = _placed(f"{STEP}-{name}", file, edges, graph, runtime)
                 changed[name] = table.model_copy(update={key: str(tables.files(placed.path)[0])})
     return config.model_copy(update=changed) if changed else config
 
 
-def _has_coordinates(file: str) -> bool:
+def has_coordinates(file: str) -> bool:
+    """Whether the pairs of a file are coordinates. Raises BadInput."""
     path = locate(file).require_local()
     if not is_parquet(path, file):
         return False
     with reading(file), open_file(path, file, Limits()) as parquet:
         names = parquet.schema_arrow.names
-    return not {*ENDS} & {*names} and {*_AXES["src"], *_AXES["dst"]} <= {*names}
+    return not {*ENDS} & {*names} and {*AXES["src"], *AXES["dst"]} <= {*names}
 
 
 def _placed(step: str, file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
@@ -77,7 +78,7 @@ def _placed(step: str, file: str, edges: Folder, graph: Folder, runtime: Runtime
 
 def _write(path: Path, file: str, ground: Ground, runtime: Runtime) -> tuple[int, float]:
     """Write the pairs of a file; return their number, and the metres of the place that is farthest from its vertex."""
-    axes = [name for end in ENDS for name in _AXES[end]]
+    axes = [name for end in ENDS for name in AXES[end]]
     first, farthest = 0, 0.0
     with reading(file), open_file(locate(file).require_local(), file, Limits()) as parquet:
         for name in axes:
@@ -102,9 +103,9 @@ def _vertices(file: str, batch: pa.RecordBatch, end: str, first: int, ground: Gr
     def what(row: int) -> str:
         return f"row {first + row}"
 
-    axes = [batch[name].cast(pa.float64()).to_numpy(zero_copy_only=False) for name in _AXES[end]]
+    axes = [batch[name].cast(pa.float64()).to_numpy(zero_copy_only=False) for name in AXES[end]]
     places = np.stack(axes, axis=-1)
     if (missing := np.isnan(places).any(axis=1)).any():
-        raise BadInput(file, f"{what(int(missing.argmax()))}: {' or '.join(_AXES[end])} is null")
+        raise BadInput(file, f"{what(int(missing.argmax()))}: {' or '.join(AXES[end])} is null")
     degrees = to_degrees(file, places, crs, _CRS, what)
     return ground.snap(degrees, lambda row: f"{file}: {what(row)}: {end} {text_of(degrees[row])}")

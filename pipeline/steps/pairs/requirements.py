@@ -21,11 +21,11 @@ def require_pairs(config: RunConfig, graph: Folder) -> None:
         if BY_NAME[stage].has_pairs:
             from pipeline.steps.pairs.maximum_flows import read_pairs
 
-            for name in config.of_stages[stage].pair_files:
+            for name in config.of_stages[stage].pair_files.values():
                 ends = read_pairs(locate(name).require_local(), name, graph)
                 _require_known(name, 0, ends, _ids_of(graph))
     for product in config.of_products.values():
-        for name in product.pair_files:
+        for name in product.pair_files.values():
             _require(name, graph)
 
 

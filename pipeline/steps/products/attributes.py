@@ -5,7 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
-from pipeline.errors import BadConfig
+from pipeline.errors import BadConfig, BadInput
+from pipeline.ingest.places import PlaceList
 from pipeline.store.arrays import dtype_of
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of
@@ -38,15 +39,23 @@ def numbers_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
 
     Raises BadConfig if there is no such column, or if one of its values is not a finite number.
     """
-    kind = require_column(edges, key, name)
+    _require_numbers(require_column(edges, key, name), key, name)
+    values = _wide(of_rows(edges, graph, name)[0])
+    if not np.isfinite(values).all():
+        raise BadConfig(f"{key}: column {name!r} has {values[~np.isfinite(values)][0]}")
+    return values
+
+
+def _require_numbers(kind: pa.DataType, key: str, name: str) -> None:
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise BadConfig(f"{key}: column {name!r} is {kind}, not numbers")
-    floats, unsigned = pa.types.is_floating(kind), pa.types.is_unsigned_integer(kind)
+
+
+def _wide(column: pa.Array) -> Array:
+    """Numbers as int64, uint64 or float64; a missing one is 0."""
+    floats, unsigned = pa.types.is_floating(column.type), pa.types.is_unsigned_integer(column.type)
     wide = pa.float64() if floats else pa.uint64() if unsigned else pa.int64()
-    column, _ = of_rows(edges, graph, name)
     values: Array = column.fill_null(0).cast(wide).to_numpy().astype(dtype_of(wide))
-    if floats and not np.isfinite(values).all():
-        raise BadConfig(f"{key}: column {name!r} has {values[~np.isfinite(values)][0]}")
     return values
 
 
@@ -55,4 +64,18 @@ def amounts_of(edges: Folder, graph: Folder, key: str, name: str) -> Array:
     values = numbers_of(edges, graph, key, name)
     if len(values) and values.min() < 0:
         raise BadConfig(f"{key}: column {name!r} has {values.min()}, which must not be negative")
+    return values.astype(np.float64)
+
+
+def amounts_at(places: PlaceList, file: str, key: str, name: str) -> Array:
+    """The numbers of a column of a file of places, float64 [n], each at least 0; a missing value is 0.
+
+    Raises BadConfig if they are not numbers, and BadInput for another value, with its row from 0.
+    """
+    column = places.more[name].combine_chunks()
+    _require_numbers(column.type, key, name)
+    values = _wide(column)
+    if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
+        row = int(wrong.argmax())
+        raise BadInput(file, f"row {row}: {places.text(row)} has {name} {values[row]}, not a number that is at least 0 ({key})")
     return values.astype(np.float64)

@@ -1,5 +1,6 @@
 """The commands on products: a product of a graph, or of a run's graph, in any folder."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pipeline.steps.places.given import PlacesOfCommand
 from pipeline.steps.places.table import place_table
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.publication.places import places_in
-from pipeline.steps.stored_graph import folder_of, stored_graph
+from pipeline.steps.stored_graph import OF_COMMANDS, folder_of, stored_graph
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.workspace import find_run
@@ -29,7 +30,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
             not write, or is inside a folder of a run or step.
     """
     product = PRODUCTS[name]
-    options: ProductOptions = checked(product.resolve("options"), "options", output=out, **given)
+    options: ProductOptions = checked(product.resolve("options"), "options", output=out, **(given | _places(target, out, given)))
     files = options.vertex_files
     *_, table = product.tables_for(options)
 
@@ -56,5 +57,17 @@ def _adds_names(target: str, options: ProductOptions) -> bool:
     if options.named is None and (folder := folder_of(target)):
         return is_named(None, find_run(folder).path)
     if options.named is None and target.endswith(".toml"):
-        return load_run(Path(target), default_output=options.output).named
+        return load_run(Path(target), default_output=options.output, used=OF_COMMANDS).named
     return bool(options.named)
+
+
+def _places(target: str, out: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """How places are read and become vertices: as the run or the configuration has it, and as options that are given say."""
+    values: Mapping[str, Any] = {}
+    if folder := folder_of(target):
+        values = find_run(folder).facts.get("configuration", {}).get("values", {})
+    elif target.endswith(".toml"):
+        values = load_run(Path(target), default_output=out, used=OF_COMMANDS).model_dump()
+    snap = {key: given.get(key, values[key]) for key in ("snap_limit", "snap_to") if key in values}
+    columns = values.get("places", {}) | given.get("places", {})
+    return {**snap, "places": {key: value for key, value in columns.items() if value}}

@@ -54,4 +54,4 @@ def require_products(config: RunConfig, edges: Folder, graph: Folder, runtime: R
             read_vertices(file, edges, graph, runtime)
     for name, table in config.of_products.items():
         if PRODUCTS[name].require:
-            PRODUCTS[name].resolve("require")(edges, graph, table)
+            PRODUCTS[name].resolve("require")(edges, graph, table, runtime)

@@ -35,7 +35,7 @@ _ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes e
 _TASKS = 64  # at most, each of which writes the loads of all arcs
 
 
-def require_flows(edges: Folder, graph: Folder, config: FlowsConfig) -> None:
+def require_flows(edges: Folder, graph: Folder, config: FlowsConfig, _: Runtime) -> None:
     """Raise BadInput for weights that pairs cannot have, and BadConfig for lines without coordinates, before the stages run."""
     if config.weight:
         read_trips(config, graph)
@@ -58,7 +58,7 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
         BadInput: The file of pairs is not there, is no such file, or has a vertex that is not in the graph.
     Otherwise as `require_flows` and `tabulate_closeness`.
     """
-    require_flows(edges, graph, config)
+    require_flows(edges, graph, config, runtime)
     trips = read_trips(config, graph)
     sweeps = Sweeps(graph, trips.sources if trips else None)
 

@@ -104,6 +104,16 @@ def vertices_in(file: str) -> dict[int | str, int]:
     return positions
 
 
+def count_vertices(file: str) -> int:
+    """How many rows or lines of a file name a vertex. Raises BadInput."""
+    path = locate(file).require_local()
+    if not is_parquet(path, file):
+        return len([*_of_text(path)])
+    with reading(file), open_file(path, file, Limits()) as parquet:
+        rows: int = parquet.metadata.num_rows
+    return rows
+
+
 def _of_text(path: Path) -> Iterable[tuple[int, str]]:
     lines = [*numbered_sources(path)]
     return lines[1:] if _is_header(lines[0][1]) and len(lines) > 1 else lines

@@ -23,6 +23,7 @@ from pipeline.store.manifest import Folder, check, find
 from pipeline.store.workspace import find_run, holds_runs, shared_workspace
 
 Tables = Mapping[str, Mapping[str, Any]]
+OF_COMMANDS = ("places",)  # tables of a configuration that commands on its graph use, also if the run has no use for them
 
 
 class StoredGraph(NamedTuple):
@@ -92,7 +93,7 @@ def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
 
 def _config_of(target: str | Sequence[str], folder: Path, tables: Tables) -> RunConfig:
     if isinstance(target, str) and target.endswith(".toml"):
-        return load_run(Path(target), tables, default_output=folder)
+        return load_run(Path(target), tables, default_output=folder, used=OF_COMMANDS)
     graph = {"source": target, **tables.get("graph", {})}
     config = run_config("options", **{**tables, "graph": graph}, output=folder)
     require_effect("options", config)

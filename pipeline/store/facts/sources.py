@@ -11,6 +11,7 @@ class FileFacts(Facts):
     bytes: int
     blake3: str
     edges: int
+    member: str | None = None  # absent, or the file that was read of an archive
 
 
 class FilesFacts(Facts):

@@ -1,15 +1,14 @@
 """METIS graphs: those of the manual, random ones against a plain reader, and files that contradict themselves."""
 
 import random
-import re
 
 import networkx
 import pytest
 
 from pipeline.config.graph import GraphConfig
-from pipeline.errors import BadInput
 from pipeline.ingest import ingest
 from pipeline.tables import files as tables
+from tests.faults.test_bad_input import refusing_at
 
 # The graph of the manual of METIS: unweighted, with weights of edges, of both, and with a size and two weights for each vertex.
 MANUAL = b"""% the graph of the manual
@@ -99,6 +98,5 @@ WRONG = {
 @pytest.mark.parametrize("name", WRONG)
 def test_files_that_contradict_themselves_are_refused(name, tmp_path):
     content, line, reason = WRONG[name]
-    with pytest.raises(BadInput, match=re.escape(reason)) as caught:
+    with refusing_at(tmp_path / "g.graph", line, reason):
         ingested(tmp_path, content)
-    assert caught.value.line == line

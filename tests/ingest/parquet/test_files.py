@@ -18,6 +18,7 @@ from pipeline.ingest import ingest
 from pipeline.ingest.coordinates import coordinates_of
 from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.source import locate, stored
+from pipeline.ingest.values.rejects import HINT
 from pipeline.steps.pairs import blocks
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
@@ -201,7 +202,7 @@ def test_an_id_without_value_is_named_where_levels_fill_a_page(tmp_path):
         for options in ({}, {"write_statistics": False}):
             ids = [None] + [1] * (rows - 1)
             content = content_of(pa.table({"src": pa.array(ids, pa.int64()), "dst": [1] * rows}), use_dictionary=False, **options)
-            assert refused(tmp_path, content).reason == "row 0: src is null"
+            assert refused(tmp_path, content).reason == f"row 0: src is null{HINT}"
 
 
 def test_what_arrow_does_not_read_is_not_called_incomplete(tmp_path):

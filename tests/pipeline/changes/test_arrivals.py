@@ -207,3 +207,13 @@ def test_a_wrong_option_is_not_said_of_the_run_before(network):
     for option, value in (("backend", "both"), ("cluster", {"scheduler": "both"})):
         with pytest.raises(BadConfig, match=f"^options: {option}: "):
             change(config.output, folder / "1.csv", **{option: value})
+
+
+def test_arrivals_may_be_single_files_but_no_folder_of_a_web_site(network):
+    folder, config = network
+    listed = (str(folder / "3.csv"), f"file://{folder}/1.csv", "https://host/changes/4.csv")
+    assert [source.name for source in arrived(listed)] == ["1.csv", "3.csv", "4.csv"]
+    with pytest.raises(BadConfig, match=r"https://host/arrivals/: the files of a web site cannot be listed; name each"):
+        applied(config.model_copy(update={"changes": config.changes.model_copy(update={"arrivals": "https://host/arrivals/"})}))
+    with pytest.raises(BadInput, match=r"https://host/\*\.csv: is a pattern; the files of a web site cannot be listed"):
+        arrived("https://host/*.csv")

@@ -24,6 +24,12 @@ ROADS = {
     "osm2pgrouting": ("gid,length_m,source,target,cost,reverse_cost,one_way,maxspeed_forward\n1,9,1,2,3.5,-3.5,1,50\n",
                       {"src": "source", "dst": "target", "weight": "cost", "oneway": "one_way",
                        "reverse_weight": "reverse_cost"}),
+    "osm2pgrouting, all": ("gid,length,length_m,source,target,cost,reverse_cost,cost_s,reverse_cost_s,one_way,maxspeed_forward,"
+                           "maxspeed_backward\n1,.01,9,1,2,.01,-.01,3.5,-3.5,1,50,30\n",
+                           {"src": "source", "dst": "target", "weight": "cost_s", "oneway": "one_way",
+                            "reverse_weight": "reverse_cost_s", "speed": None}),
+    "pgRouting": ("id,source,target,length,cost,reverse_cost\n1,1,2,7,3.5,-1\n",
+                  {"src": "source", "dst": "target", "weight": "cost", "reverse_weight": "reverse_cost"}),
     "OpenStreetMap": ("from,to,length,oneway,maxspeed\n1,2,10.5,yes,30\n2,3,9.25,-1,\n3,4,1.0,,50\n",
                       {"src": "from", "dst": "to", "weight": "length", "oneway": "oneway", "reverse_weight": None,
                        "speed": "maxspeed"}),
@@ -56,6 +62,8 @@ def test_what_is_left_out_is_said(tmp_path):
     (speed,) = seen(tmp_path, ROADS["OpenStreetMap"][0], columns={"weight": "length"}).notes
     assert "'maxspeed' is not read: for travel times" in speed
     assert "oneway" not in seen(tmp_path, ROADS["OpenStreetMap"][0], directed=False).reasons
+    (speed,) = seen(tmp_path, ROADS["osm2pgrouting"][0]).notes
+    assert speed.startswith("'maxspeed_forward' is not read: `speed` is one speed of a row, for both directions")
 
 
 @pytest.mark.parametrize("oneway", [[True], [-1], [1.0], ["yes"]])

@@ -208,7 +208,7 @@ def test_a_graph_without_arcs_has_a_table(edges, tmp_path):
 def test_the_command_runs_checks_and_estimates_it_without_a_false_claim(tmp_path):
     write(tmp_path, PROGRAM.replace("def solve", "open('was_run', 'w').close()\n\ndef solve"))
     said = graphmill("check", "own.toml", cwd=tmp_path)
-    assert "around               stage of around.py, which a run would execute; its table would be not proved" in said.stdout
+    assert "program, which a run would execute; its table would be not proved" in said.stdout
     assert (
         "not in them, as nothing is known before their first run: custom-around"
         in graphmill("estimate", "own.toml", cwd=tmp_path).stdout

@@ -12,6 +12,7 @@ from pipeline.run import run
 from pipeline.store.facts.run import RunFacts
 
 CSV = "from,to,km,name\n1,2,5,a\n1,2,3,b\n2,3,1,c\n3,1,4,d\n9,9,1,e\n1,9,2,f\n"
+NAMED_HOW = "csv; columns src 'from', dst 'to', weight 'km'; not read: 'name'"
 NAMED = ("--src", "from", "--dst", "to", "--weight", "km", "--backend", "cpu")
 
 
@@ -39,6 +40,7 @@ def test_a_check_says_how_a_run_would_read_the_graph_and_leaves_nothing(folder, 
     found = json.loads(capsys.readouterr().out)
     graph = {"source": "roads.csv", "columns": {"src": "from", "dst": "to", "weight": "km"}}
     facts = RunFacts.of(run(run_config("here", graph=graph, output=folder / "out", stages=["bfs"], backend="cpu")))
+    assert found.pop("files") == [{"key": "graph.source", "file": "roads.csv", "rows": 6, "how": NAMED_HOW}]
     assert found == {"vertices": facts.graph.vertices, "arcs": facts.graph.arcs, "input": facts.input.stored()}
     check("roads.csv", *NAMED, "--undirected", "--source", 9, "--out", folder / "none")
     printed = capsys.readouterr().out

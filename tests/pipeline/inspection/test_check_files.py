@@ -134,8 +134,14 @@ def test_every_key_that_names_a_file_is_among_the_kinds():
 def test_right_files_are_accepted(tmp_path):
     file = write_all(tmp_path)
     assert verdict(file, check) == verdict(file, run) == ("accepted", "")
-    besides = {*PAIRS.values(), *PARQUET.values(), "hospitals.csv", "schools.txt"}
-    assert {Path(name).name for name in check(load_run(file)).files} == besides
+    stated = {key: Path(name).name for key, name in (NAMES | {"sources": ""}).items()}
+    read = {one.key: (Path(one.file).name, one.rows) for one in check(load_run(file)).files}
+    assert read.pop("isochrones.sums") == ("nodes.csv", 2)  # of three vertices
+    stated["custom.numbers"] = stated.pop("custom.file")
+    assert {key: name for key, (name, _) in read.items()} == stated
+    assert {key: rows for key, (_, rows) in read.items() if rows != 2} == {
+        "graph.source": 3, "graph.coordinates": 3, "graph.nodes": 3, "custom.numbers": None
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("key", "fault"), FAULTS)

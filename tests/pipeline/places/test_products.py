@@ -1,12 +1,16 @@
 """Places at sources and facilities of products that add up, by zones, by columns of nodes, or with weights of pairs."""
 
+import math
+
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv as pa_csv
 
+from pipeline.errors import BadConfig, BadInput
 from pipeline.tables import files as tables
-from tests.pipeline.places.test_runs import AT, CROSSINGS, csv_of, graph, rows, run_of
+from tests.pipeline.places.test_runs import AT, CROSSINGS, PLACES, csv_of, graph, rows, run_of
 from tests.pipeline.products.calls import matrix_into
 from tests.reports import Page
 
@@ -95,3 +99,69 @@ def test_pairs_of_coordinates_have_weights(tmp_path):
     published = run_of(tmp_path, flows={"pairs": str(tmp_path / "pairs.parquet"), "weight": "cars"})
     flows = {(src, dst): flow for src, dst, flow in rows(published.path / "flows", "src", "dst", "flow") if flow}
     assert flows == {(1, 2): 5, (2, 3): 7, (3, 4): 2}
+
+
+def supplied(places, most, factor):
+    """Two-step floating catchment areas, as Luo and Wang define them: (vertex, place, beds) to the ratios and the access."""
+    streets = {1: [1, 2, 3, 4], 8: [8, 9]}
+    apart = {(a, b): abs(a - b) for street in streets.values() for a in street for b in street}
+
+    def share(a, b):
+        return factor(apart[a, b]) if apart.get((a, b), most + 1) <= most else 0
+
+    ratios = {one: (beds or 0) / sum(10 * v * share(v, at) for v in CROSSINGS) for one, (at, beds) in places.items()}
+    return ratios, {v: sum(ratios[one] * share(v, at) for one, (at, _) in places.items()) for v in CROSSINGS}
+
+
+@pytest.mark.parametrize("decay", [{}, {"decay": "exponential", "beta": 0.5}], ids=["cumulative", "exponential"])
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_supply_of_the_places_own_file(tmp_path, decay, form):
+    """Two hospitals at crossing 1 have ratios of their own; one of them states no beds."""
+    file = csv_of(tmp_path)
+    if form == "parquet":
+        pq.write_table(pa_csv.read_csv(file), file := str(tmp_path / "h.parquet"))
+    asked = {"thresholds": [1, 2], "sources": file, "supply": "beds", "demand": "people", "direction": "to"} | decay
+    published = run_of(tmp_path, graph=with_nodes(tmp_path), isochrones=asked)
+    hospitals = {one: (AT[one], place[3]) for one, place in PLACES.items()}
+    due = {most: supplied(hospitals, most, lambda d: math.exp(-0.5 * d) if decay else 1) for most in (1, 2)}
+    made = rows(published.path / "isochrones", "source_place", "threshold", "supply_ratio")
+    assert made == [(one, most, pytest.approx(due[most][0][one], rel=1e-12)) for one in "ABC" for most in (1, 2)]
+    access = rows(published.path / "isochrone_access", "vertex", "threshold", "access")
+    assert access == [(v, most, pytest.approx(due[most][1][v], rel=1e-12)) for v in CROSSINGS for most in (1, 2)]
+    assert made[0][2] == 0
+    again = {**PLACES, "A": (*PLACES["A"][:3], 5)}
+    file = csv_of(tmp_path, again) if form == "csv" else file
+    if form == "csv":  # other beds are another table
+        made = run_of(tmp_path, graph=with_nodes(tmp_path), isochrones=asked)
+        assert rows(made.path / "isochrones", "source_place", "supply_ratio")[0] == ("A", pytest.approx(due[1][0]["B"] / 4))
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "asked", "words"),
+    [
+        ("jobs", [1, 2, 3], {}, "h.csv and the table of nodes have this column; say which by supply_from"),
+        ("doctors", [1, 2, 3], {}, "'jobs': .*h.csv has the columns doctors; the table of nodes has zone, people$"),
+        ("jobs", [1, -2, 3], {"supply_from": "sources"}, r"h.csv: row 1: 'B' has jobs -2, not a number that is at least 0"),
+        ("jobs", [1, "many", 3], {"supply_from": "sources"}, "isochrones.supply: column 'jobs' is .*string, not numbers"),
+        ("doctors", [1, 2, 3], {"supply_from": "sources"}, "'jobs': .*h.csv has the columns doctors$"),
+    ],
+)
+def test_a_supply_that_is_not_clear(tmp_path, column, values, asked, words):
+    content = with_nodes(tmp_path)
+    if "zone, people" in words:
+        (tmp_path / "nodes.csv").write_text("vertex,zone,people\n" + "".join(f"{v},north,{v}\n" for v in CROSSINGS))
+    lines = [f"{one},{PLACES[one][1]},{PLACES[one][2]},{value}\n" for one, value in zip("ABC", values, strict=True)]
+    (tmp_path / "h.csv").write_text(f"id,lon,lat,{column}\n" + "".join(lines))
+    table = {"thresholds": [1], "sources": str(tmp_path / "h.csv"), "supply": "jobs", "demand": "people", **asked}
+    with pytest.raises((BadConfig, BadInput), match=words):
+        run_of(tmp_path, graph=content, isochrones=table)
+
+
+def test_where_a_supply_is_read_can_be_stated(tmp_path):
+    content, found = with_nodes(tmp_path), {}
+    (tmp_path / "h.csv").write_text("id,lon,lat,jobs\n7,7.44,46.94,900\n")
+    asked = {"thresholds": [0], "sources": str(tmp_path / "h.csv"), "supply": "jobs", "demand": "people"}
+    for place in ("sources", "nodes"):
+        made = run_of(tmp_path, graph=content, isochrones=asked | {"supply_from": place})
+        ((found[place],),) = rows(made.path / "isochrones", "supply_ratio")
+    assert found == {"sources": 90, "nodes": 0.1}

@@ -178,7 +178,7 @@ def test_wrong_columns(published, tmp_path, asked, words):
     (tmp_path / "f.csv").write_text("7\n")
     config = NearestConfig(facilities=str(tmp_path / "f.csv"), **asked)
     with pytest.raises(BadConfig, match=words):
-        nearest.require_zones(*steps_of(published), config)
+        nearest.require_zones(*steps_of(published), config, Runtime(tmp_path))
     with pytest.raises(BadConfig, match=words):
         nearest.tabulate_nearest_zones(*steps_of(published), config, Runtime(tmp_path))
 

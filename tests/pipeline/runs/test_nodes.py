@@ -55,6 +55,26 @@ def test_nodes_and_coordinates_are_joined_by_id(tmp_path, form):
     assert described["town"]["unit"] == "as in the table of nodes"
 
 
+@pytest.mark.parametrize("form", ["csv", "csv.gz", "tsv", "parquet"])
+@pytest.mark.parametrize(
+    "names", [("id", "lon", "lat"), ("osmid", "x", "y"), ("Node_ID", "Longitude", "LATITUDE"), ("vertex", "lng", "y")]
+)
+def test_usual_names_of_columns_need_not_be_stated(tmp_path, form, names, caplog):
+    """Those of QGIS, OSMnx and others."""
+    columns = dict(zip(names, (["eve", "bob"], [7.1, 10.7], [50.7, 59.9]), strict=True)) | {"town": ["Bonn", "Oslo"]}
+    path, table = tmp_path / f"nodes.{form}", pa.table(columns)
+    if form == "parquet":
+        pq.write_table(table, path)
+    else:
+        text = table.to_pandas().to_csv(index=False, sep="\t" if form == "tsv" else ",").encode()
+        path.write_bytes(gzip.compress(text) if form.endswith("gz") else text)
+    with caplog.at_level("INFO"):
+        edges = ingest(GraphConfig(**graph_of(tmp_path, nodes=str(path), coordinates=str(path))), tmp_path / "work")
+    assert pq.read_table(edges.path / "coordinates.parquet").to_pydict() == {"vertex": [1], "x": [10.7], "y": [59.9]}
+    assert pq.read_table(edges.path / "nodes.parquet").to_pydict() == {"vertex": [1], "town": ["Oslo"]}
+    assert ("vertex is column 'id'" in caplog.text) == (names[0] == "id")
+
+
 def test_ids_may_be_integers_and_a_semicolon_may_separate_fields(tmp_path):
     (tmp_path / "nodes.csv").write_text("vertex;kind\n7;a\n2;b\n1;c\n")
     graph = graph_of(tmp_path, "src,dst\n1,2\n2,3\n", nodes=str(tmp_path / "nodes.csv"), node_columns={"delimiter": ";"})
@@ -105,7 +125,9 @@ def test_coordinates_that_are_not_on_the_globe_are_refused(tmp_path, form, x, y,
 @pytest.mark.parametrize(
     ("text", "key", "words"),
     [
-        ("id,x,y\nana,1,2\n", "nodes", "no column 'vertex', or several, among 'id', 'x', 'y'"),
+        ("who,x,y\nana,1,2\n", "nodes", r"no column 'vertex', .*, among 'who', 'x', 'y'; name it by `vertex` below \[graph.node"),
+        ("id,osmid,x,y\nana,7,1,2\n", "nodes", "no column 'vertex', or several, among 'id', 'osmid', 'x', 'y'"),
+        ("id,lon,lng,lat\nana,7,1,2\n", "coordinates", "no column 'x', or several, among 'id', 'lon', 'lng', 'lat'"),
         ("vertex,a\nana,1\nana,2\n", "nodes", "vertex 'ana' occurs twice"),
         ("vertex,a\n,1\n", "nodes", "row 0: the id is null"),
         ("vertex,a\nana,1,2\n", "nodes", "Expected 2 columns, got 3"),

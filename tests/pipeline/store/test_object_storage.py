@@ -23,27 +23,15 @@ from pipeline.steps.publication import remote, retention
 from pipeline.steps.publication.remote import latest, open_store, require_store, upload
 from pipeline.store import manifest
 from tests.edge_lists import rows_of_edges
+from tests.pipeline.store.servers import SECRET, object_storage
 
-SECRET = "s3cr3t-k3y"
 EDGES = b"src,dst,weight\n1,2,5\n2,3,1\n"
 
 
 @pytest.fixture(scope="module")
 def server():
-    from moto.server import ThreadedMotoServer  # every process that collects tests would wait for it
-
-    with pytest.MonkeyPatch.context() as patch:
-        started = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-        started.start()
-        address = "http://{}:{}".format(*started.get_host_and_port())
-        given = {"ENDPOINT_URL": address, "ACCESS_KEY_ID": "me", "SECRET_ACCESS_KEY": SECRET, "DEFAULT_REGION": "us-east-1"}
-        for name, value in given.items():
-            patch.setenv(f"AWS_{name}", value)
-        patch.setenv("AWS_CONFIG_FILE", "/nowhere")
-        fsspec.filesystem("s3").clear_instance_cache()
-        yield address
-        started.stop()
-        fsspec.filesystem("s3").clear_instance_cache()
+    with object_storage() as variables:
+        yield variables["AWS_ENDPOINT_URL"]
 
 
 @pytest.fixture

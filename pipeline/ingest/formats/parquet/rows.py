@@ -16,7 +16,7 @@ from pipeline.ingest.formats.format import ReadColumns
 from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
 from pipeline.ingest.values.numbers import USUAL
 from pipeline.ingest.values.oneway import Meanings
-from pipeline.ingest.values.rejects import Rejected, shortened
+from pipeline.ingest.values.rejects import HINT, Rejected, shortened
 from pipeline.ingest.values.speeds import Lengths, Speeds
 
 NAME = TEXT  # the type of ids that are strings
@@ -36,7 +36,10 @@ class EdgeColumns:
 
     def all(self, rows: pa.Table | pa.RecordBatch, first: int) -> tuple[pa.Table, list[Rejected]]:
         """Rows of the file, from number `first` on, as rows of the edge list. Raises BadInput for the first wrong value."""
-        return pa.table({role: self.convert[role](rows[name], first) for role, name in self.names.items()}), []
+        try:
+            return pa.table({role: self.convert[role](rows[name], first) for role, name in self.names.items()}), []
+        except BadInput as error:
+            raise BadInput(error.file, f"{error.reason}{HINT}") from None
 
     def good(self, rows: pa.Table | pa.RecordBatch, first: int) -> tuple[pa.Table, list[Rejected]]:
         """As `all`, without the rows that have a wrong value, which are returned, too."""

@@ -20,7 +20,8 @@ from pipeline.errors import BadConfig
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.places.columns import at_places, parameters_of
 from pipeline.steps.places.files import places_at
-from pipeline.steps.products.isochrones.sums import RULE, Catchment, DecayedSums, ExactSums, SumColumns, decay_of
+from pipeline.steps.products.isochrones.sums import RULE, DecayedSums, Demand, ExactSums, SumColumns, decay_of
+from pipeline.steps.products.isochrones.supply import RATIO, Supply, WithRatios
 from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_files, write_rows
 from pipeline.steps.products.vertices import read_vertices
@@ -34,7 +35,6 @@ from pipeline.tables.points import COORDINATES
 
 STEP = "isochrones"  # and the table
 VERTICES = "isochrone_vertices"
-RATIO = "supply_ratio"  # the column
 _SOURCES_PER_FILE = 256  # of vertices
 _COPIES = 3  # of all counts and sums, in memory: as they arrive, as a table, and as what a task has just sent
 
@@ -45,15 +45,15 @@ class _Isochrones:
     schema: pa.Schema
     thresholds: Array
     sums: SumColumns
-    catchment: Catchment | None
+    demand: Demand | None
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         counts, *sums = self.sums.of(graph, trees.distances, self.thresholds)
         made = [np.repeat(ids, len(self.thresholds)), np.tile(self.thresholds, len(ids)), counts.ravel()]
         arrays = [pa.array(column) for column in made]
-        if self.catchment:
-            ratios = self.catchment.ratios(graph, trees, self.thresholds).ravel()
-            arrays.append(pa.array(ratios, mask=np.isnan(ratios)))
+        if self.demand:
+            demand = self.demand.within(graph, trees, self.thresholds).ravel()
+            arrays.append(pa.array(demand, mask=demand == 0))  # `WithRatios` makes ratios of them
         arrays += [pa.array(column.ravel()) for column in sums]
         yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
@@ -94,11 +94,16 @@ def thresholds_of(config: IsochronesConfig, graph: Folder) -> Array:
     return thresholds
 
 
-def require_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig) -> None:
-    """Raise BadConfig for thresholds, columns, their values or areas that the graph cannot have, before anything is searched."""
+def require_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> None:
+    """Raise BadConfig for thresholds, columns, their values or areas that the graph cannot have, before anything is searched.
+
+    Otherwise raises as `Supply.of`.
+    """
     thresholds_of(config, graph)
     _sums_of(edges, graph, config)
-    Catchment.of(edges, graph, config)
+    Demand.of(edges, graph, config)
+    if config.supply:
+        Supply.of(edges, graph, config, runtime)
     if config.polygons and COORDINATES not in edges.manifest.files:
         raise BadConfig("isochrones.polygons: the graph has no coordinates; name them by `coordinates` below [graph]")
 
@@ -122,26 +127,28 @@ def tabulate_isochrones(edges: Folder, graph: Folder, config: IsochronesConfig, 
         The table. A sum of floats does not depend on their order, see `kernels.reductions`. Facts: `ProductFacts`.
 
     Raises:
-        BadConfig: A column to be summed is not in the table of nodes, or has no numbers.
+        BadConfig: A column to be summed is not in the table of nodes, or has no numbers; or as `Supply.of`.
         TooLarge: Memory does not hold the table.
     Otherwise as `read_vertices` and `tabulate_closeness`.
     """
     thresholds, sums = thresholds_of(config, graph), _sums_of(edges, graph, config)
-    catchment, schema = Catchment.of(edges, graph, config), _schema(graph, config, sums)
+    demand, schema = Demand.of(edges, graph, config), _schema(graph, config, sums)
+    supply = Supply.of(edges, graph, config, runtime) if config.supply else None
     places = {"source": places_at(config.sources, edges, graph, runtime)}
-    of_vertices = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, sums, catchment)
+    of_vertices = _Isochrones(sources_of(config, edges, graph, runtime), schema, thresholds, sums, demand)
     product = at_places(STEP, of_vertices, places)
+    product = WithRatios(product, supply) if supply else product
     rows = product.sweeps.count * len(thresholds)
     require_memory(f"{STEP}: a table of {rows:,} rows", _COPIES * ID.itemsize * len(schema) * rows, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
         swept, _ = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)
-        recounted = [RULE] if catchment or isinstance(sums, DecayedSums) else []
+        recounted = [RULE] if demand or isinstance(sums, DecayedSums) else []
         return swept.facts(product.sweeps.count, runtime.backend, more=recounted).stored()
 
     parameters = {"sources": product.sweeps.parameter, "thresholds": thresholds.tolist(), "sums": list(config.sums)}
     parameters |= {"direction": config.direction, "supply": config.supply, "demand": config.demand, **vars(decay_of(config))}
-    parameters |= parameters_of(places)
+    parameters |= parameters_of(places) | (supply.parameters if supply else {})
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, parameters, write)
 
 

@@ -25,8 +25,9 @@ from pipeline.config.products.isochrones import IsochronesConfig
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import require_memory
-from pipeline.steps.products.isochrones import RATIO, sources_of, tabulate_isochrones, thresholds_of
-from pipeline.steps.products.isochrones.sums import CLOSE, CUT, Catchment, decay_of
+from pipeline.steps.products.isochrones import sources_of, tabulate_isochrones, thresholds_of
+from pipeline.steps.products.isochrones.sums import CLOSE, CUT, Demand, decay_of
+from pipeline.steps.products.isochrones.supply import RATIO, Supply
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
@@ -75,11 +76,12 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
     Raises as `tabulate_isochrones`, and ProofFailed if access times demand is not the supply.
     """
     first = tabulate_isochrones(edges, graph, config, runtime)
-    catchment, thresholds = Catchment.of(edges, graph, config), thresholds_of(config, graph)
-    assert catchment
-    column = _ratios(first, len(thresholds))
-    ratios = column.fill_null(0.0).to_numpy().reshape(-1, len(thresholds))
-    product = _Second(sources_of(config, edges, graph, runtime), thresholds, ratios, decay_of(config))
+    demand, thresholds = Demand.of(edges, graph, config), thresholds_of(config, graph)
+    assert demand
+    supply, rows = Supply.of(edges, graph, config, runtime), tables.read(first.path, ["source", RATIO]).combine_chunks()
+    ratios = supply.at_sources(rows, len(thresholds))
+    sources, demanded = sources_of(config, edges, graph, runtime), ~np.isnan(ratios)
+    product = _Second(sources, thresholds, np.where(demanded, ratios, 0.0), decay_of(config))
     product.require_memory(_COPIES, "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
@@ -96,18 +98,11 @@ def tabulate_access(edges: Folder, graph: Folder, config: IsochronesConfig, runt
         access = product.access(np.empty(0)).floats(totals)
         if not np.isfinite(access).all():
             raise BadInput(graph.path, f"{STEP}: a sum exceeds the largest float64")
-        _require_supply(product, catchment, access, ~column.is_null().to_numpy(zero_copy_only=False))
+        _require_supply(product, demand, supply.of_sources(sources.ids), access, demanded)
         total.rows = _write(folder, graph, config, thresholds, access)
         return total.facts(sweeps.count, runtime.backend, more=[RULE]).stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest, "isochrones": first.digest}, {}, write)
-
-
-def _ratios(first: Folder, thresholds: int) -> pa.Array:
-    """The ratios of table `isochrones`, float64 [S T], each source's once: it has the rows of a source for each place there."""
-    rows = tables.read(first.path, ["source", RATIO])
-    _, at = np.unique(rows["source"].to_numpy(), return_index=True)
-    return rows[RATIO].combine_chunks().take(pa.array((at[:, np.newaxis] + np.arange(thresholds)).ravel()))
 
 
 def _spread(product: _Second, sweeps: Sweeps, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept]:
@@ -125,18 +120,14 @@ def _spread(product: _Second, sweeps: Sweeps, attempts: Path, context: TaskConte
     return attempt, sweeps.swept
 
 
-def _require_supply(product: _Second, catchment: Catchment, access: Array, demanded: Array) -> None:
-    """Raise ProofFailed unless access [T, V] times demand is the supply of the sources that are demanded, bool [S T]."""
-    (demand,), sources = catchment.demand.values, product.sweeps
-    ids, rows_by_id = ids_of(sources.graph)
-    ordered = ids[rows_by_id]
-    supply = catchment.supply[rows_by_id[np.searchsorted(ordered, sources.ids)]]
-    of_thresholds = demanded.reshape(-1, len(access)).T
-    for threshold, of_vertices, has_demand, largest in zip(
-        product.thresholds, access, of_thresholds, product.ratios.max(axis=0, initial=0.0), strict=True
+def _require_supply(product: _Second, demand: Demand, supply: Array, access: Array, demanded: Array) -> None:
+    """Raise ProofFailed unless access [T, V] times demand is the supply [S] of the sources that are demanded, bool [S, T]."""
+    (of_vertices,) = demand.sums.values
+    for threshold, offered, has_demand, largest in zip(
+        product.thresholds, access, demanded.T, product.ratios.max(axis=0, initial=0.0), strict=True
     ):
-        due, taken = supply[has_demand].sum(), of_vertices @ demand
-        cut = CUT * largest * product.decay.largest * sources.count * demand.sum()
+        due, taken = supply[has_demand].sum(), offered @ of_vertices
+        cut = CUT * largest * product.decay.largest * len(supply) * of_vertices.sum()
         if not abs(taken - due) <= CLOSE * due + cut:
             raise ProofFailed(f"{STEP}: within {threshold}, access times demand is {taken}, and the supply is {due}")
 

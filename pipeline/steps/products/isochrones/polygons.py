@@ -102,7 +102,7 @@ def tabulate_polygons(edges: Folder, graph: Folder, config: IsochronesConfig, ru
     The folder is `work / "isochrone_polygons"`. Returns and raises as `tabulate_isochrones`, and raises BadConfig for a graph
     without coordinates, and TooLarge as `require_disk`.
     """
-    require_isochrones(edges, graph, config)
+    require_isochrones(edges, graph, config, runtime)
     coordinates = sorted_coordinates(edges)
     assert coordinates is not None
     facts, thresholds = GraphFacts.of(graph), thresholds_of(config, graph)

@@ -151,34 +151,27 @@ class DecayedSums:
 
 
 @dataclass(frozen=True)
-class Catchment:
-    """What the sources supply, and what all vertices demand.
+class Demand:
+    """What all vertices demand.
 
-    The ratios are the first step of Luo and Wang's method (Measures of spatial accessibility to health care in a GIS environment,
-    2003), with a decay as in Luo and Qi's (2009).
+    The ratios of `supply` to it are the first step of Luo and Wang's method (Measures of spatial accessibility to health care in
+    a GIS environment, 2003), with a decay as in Luo and Qi's (2009).
     """
 
-    supply: Array  # float64 [V]
-    demand: DecayedSums  # of one column
+    sums: DecayedSums  # of one column
 
     @classmethod
     def of(cls, edges: Folder, graph: Folder, config: IsochronesConfig) -> Self | None:
         """That of a configuration, if it has one. Raises BadConfig."""
-        if config.supply is None or config.demand is None:
+        if config.demand is None:
             return None
         demand = amounts_of(edges, graph, "isochrones.demand", config.demand)[np.newaxis]
-        supply = amounts_of(edges, graph, "isochrones.supply", config.supply)
-        return cls(supply, DecayedSums((config.demand,), demand, decay_of(config), edges.digest))
+        return cls(DecayedSums((config.demand,), demand, decay_of(config), edges.digest))
 
-    def ratios(self, graph: Graph, trees: Trees, thresholds: Array) -> Array:
-        """The supply of each source over the demand within each threshold, float64 [k, T]; NaN where there is no demand."""
-        _, demand = self.demand.of(graph, trees.distances, thresholds)
-        supply = np.broadcast_to(self.supply[trees.sources][:, np.newaxis], demand.shape)
-        with np.errstate(over="ignore"):
-            ratios: Array = np.divide(supply, demand, out=np.full(demand.shape, np.nan), where=demand > 0)
-        if np.isinf(ratios).any():
-            raise BadInput("isochrones", "a supply over the demand within a threshold exceeds the largest float64")
-        return ratios
+    def within(self, graph: Graph, trees: Trees, thresholds: Array) -> Array:
+        """The demand within each threshold of each source, float64 [k, T]."""
+        _, demand = self.sums.of(graph, trees.distances, thresholds)
+        return demand
 
 
 def decay_of(config: IsochronesConfig) -> Decay:

@@ -23,7 +23,7 @@ from pipeline.tables import files as tables
 STEP = "nearest_zones"  # and the table
 
 
-def require_zones(edges: Folder, graph: Folder, config: NearestConfig) -> None:
+def require_zones(edges: Folder, graph: Folder, config: NearestConfig, _: Runtime) -> None:
     """Raise BadConfig for columns that the table of nodes cannot have, before anything is searched."""
     if config.zone:
         _zones_of(edges, graph, config)

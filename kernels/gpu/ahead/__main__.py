@@ -1,4 +1,4 @@
-"""`python -m kernels.gpu.ahead.all` compiles all requests: what `begin` starts."""
+"""`python -m kernels.gpu.ahead` compiles all requests: what `begin` starts."""
 
 from kernels.gpu.ahead.begin import compile_all
 
