@@ -51,7 +51,7 @@ def benchmark(folder: Path, out: Path, options: GraphOptions, runs: int = 1) -> 
         graph = (runtime.cluster.open_graphs or OpenGraphs()).graph(stored.graph, runtime.backend)
         load = time.perf_counter() - started
         _require_counts(properties, graph)
-        prepared = _Prepared(folder, out, properties, graph, runtime.backend)
+        prepared = _LoadedGraph(folder, out, properties, graph, runtime.backend)
         given = properties.algorithms.items()
         outcomes = {name: [prepared.run(name, parameters) for _ in range(runs)] for name, parameters in given}
         results = {
@@ -77,7 +77,7 @@ def _require_counts(properties: GraphProperties, graph: Graph) -> None:
             raise BadInput(file, f"has {counted:,} {what}, and meta.{what} states {stated:,}")
 
 
-class _Prepared:
+class _LoadedGraph:
     """A graph in memory, on which algorithms run."""
 
     def __init__(self, folder: Path, out: Path, properties: GraphProperties, graph: Graph, backend: Backend) -> None:

@@ -19,6 +19,10 @@ OTHER_MEANINGS = {
     ("flows", "reachability"): "the name of a deployed flow",
     ("pipeline.cli.init", "nearest"): "the option that names facilities",
     ("pipeline.report.findings", "trees"): "the trees of a spanning forest, in a figure of the report",
+    **{
+        ("pipeline.graphalytics", name): "an algorithm of the benchmark Graphalytics, or the stage that answers it"
+        for name in ("bfs", "pagerank", "wcc", "cdlp", "lcc", "sssp")
+    },
 }
 
 

@@ -134,7 +134,7 @@ def test_outputs_are_those_of_networkx(tmp_path, directed):
     assert "Infinity" in (tmp_path / "out" / "small-SSSP").read_text()
 
 
-def test_a_reference_that_differs_is_told(tmp_path):
+def test_the_first_difference_from_a_reference_is_stated(tmp_path):
     folder = write(tmp_path / "graph", made(True))
     file = folder / "small-BFS"
     file.write_text(file.read_text().replace(f"{SOURCE} 0\n", f"{SOURCE} 1\n"))
