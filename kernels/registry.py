@@ -187,6 +187,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("cut_dst", "list<int64>", "external ids, where they end"),
         ),
         by_default=False,
+        adds_parallel=True,
         costs=Costs(cpu=(0.05, 0.0, 0.18), memory=(0.0, 90.0), gpu_memory=(64.0, 170.0)),
     ),
     Algorithm(

@@ -1,10 +1,12 @@
 """The first chapter of a run: how it gets its graph."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
+from kernels.registry import BY_NAME
+from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.vertex_names import numbers_of
@@ -15,6 +17,8 @@ from pipeline.report import prepare_page
 from pipeline.report.wording import read_as
 from pipeline.signals import beside
 from pipeline.steps.layout import lay_out, suited
+from pipeline.steps.parallel import CAPACITIES, LIGHTEST, STEP, Parallels, needs_merging
+from pipeline.steps.parallel.merging import merge_parallel, require_unmirrored, warn_if_mirrored
 from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import input_of
@@ -22,6 +26,7 @@ from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
 from pipeline.steps.sources import require_sources
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
 log = logging.getLogger(__name__)
@@ -64,13 +69,45 @@ class FromSource:
         require_columns(edges, config.expect, target)
         layout = suited(config.layout, edges, config.cluster.shards)
         stated = [source for source in numbers_of(edges, config.listed_sources) if isinstance(source, int)]
-        graph = steps("graph", lay_out, edges, layout, runtime, stated)
+        graph = graph_of(config, edges, layout, runtime, stated, steps)
+        capacities = capacities_of(config, edges, graph, layout, runtime, steps)
         sources = sources_of(config, edges, graph, target, runtime)
-        read = read_as(input_of(edges, graph)).items()
+        read = read_as(input_of(edges, graph, capacities=capacities)).items()
         log.info("%s", quoted(f"{config.graph.title} was read as: {'; '.join(f'{what.lower()}: {said}' for what, said in read)}"))
         if not edges.reused:
             beside(partial(prepare_page, runtime.backend))  # not before: the layout waits for what `prepare` imports
-        return Input(edges, graph, sources)
+        return Input(edges, graph, sources, capacities)
+
+
+def graph_of(
+    config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int], steps: Steps
+) -> Folder:  # fmt: skip
+    """The stored graph of an edge list, whose parallel rows are merged before, if a rule asks for it."""
+    rule, merged = config.graph.parallel or LIGHTEST, None
+    if config.graph.parallel and needs_merging(edges, rule):
+        merged = steps(STEP, merge_parallel, edges, rule, layout, runtime, config.graph.columns.order)
+        warn_if_mirrored(merged)
+    return steps("graph", lay_out, edges, layout, runtime, sources, Parallels(rule, merged))
+
+
+def stage_that_adds(config: RunConfig) -> str:
+    """The stage of a run that adds parallel arcs while all others take the lightest; empty if there is none."""
+    adding = [stage for stage in config.stages if BY_NAME[stage].adds_parallel and config.graph.parallel is None]
+    return adding[0] if adding else ""
+
+
+def capacities_of(
+    config: RunConfig, edges: Folder, graph: Folder, layout: LayoutConfig, runtime: Runtime, steps: Steps
+) -> Folder | None:  # fmt: skip
+    """The graph of a stage that adds parallel arcs, if that is another one than the stored graph, which has the lightest.
+
+    Raises BadInput where parallel rows may be one edge.
+    """
+    if not (stage := stage_that_adds(config)) or not GraphFacts.of(graph).parallel_arcs_dropped:
+        return None
+    merged = steps(STEP, merge_parallel, edges, "sum", layout, runtime)
+    require_unmirrored(merged, stage)
+    return steps(CAPACITIES, lay_out, edges, layout, runtime, (), Parallels("sum", merged, CAPACITIES))
 
 
 def sources_of(config: RunConfig, edges: Folder, graph: Folder, target: Target, runtime: Runtime) -> list[int]:

@@ -81,7 +81,8 @@ def read_edges(communicator: Communicator, asked: tuple[str, Path, int]) -> Read
     def make() -> Shard:
         listed = folder_of(shares, folder, edges)
         source = as_edges(read_columns(listed, "gpu", communicator.rank, communicator.size), "gpu")
-        return shard_of(lay_out_part(source, listed, LayoutConfig(order=shares.order), communicator, deals=True), communicator)
+        layout = LayoutConfig(order=shares.order)
+        return shard_of(lay_out_part(source, rules_of(listed, layout), layout, communicator, deals=True), communicator)
 
     return _ready(communicator, make)
 

@@ -11,6 +11,7 @@ sorting.py    a radix sort from edges to rows of arcs, and from out-rows to in-r
 orders.py     the order of the rows
 cuda.py       all of it on the GPU (arcs.cu, rows.cu), with `kernels.gpu.radix_sort`
 sharded/      all of it over ranks
+parallel/     parallel rows become one edge by a rule, before all of it
 
 The arrays choose the backend. On the CPU everything is linear in vertices and arcs, except that ids of a sparse range are sorted.
 """

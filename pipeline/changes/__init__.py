@@ -22,11 +22,11 @@ from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
 from pipeline.changes.state import PublishedState, newest
 from pipeline.config.run import RunConfig
-from pipeline.errors import AlreadyApplied, Busy
+from pipeline.errors import AlreadyApplied, BadConfig, Busy
 from pipeline.ingest.feed import Feed, find
 from pipeline.ingest.source import Source, identify, locate
 from pipeline.progress.shown import Call, Steps
-from pipeline.reading import sources_of
+from pipeline.reading import sources_of, stage_that_adds
 from pipeline.report import prepare_page
 from pipeline.run import run
 from pipeline.runtime.early import prepare_merging
@@ -127,6 +127,9 @@ class _FromChanges:
         self.done.clear()
         digest = _identify(self.sources[0])
         edges, graph = before.steps()
+        if (stage := stage_that_adds(config)) and GraphFacts.of(graph).parallel_arcs_dropped:
+            reason = f"stage {stage} adds the capacities of parallel arcs, of which the graph that is changed has the lightest"
+            raise BadConfig(f"{before.run.path}: {reason}; state graph.parallel, and run the source again")
         self._require_new(config, steps, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:

@@ -28,10 +28,12 @@ from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
 from pipeline.signals import beside
+from pipeline.steps.parallel import LIGHTEST
 from pipeline.steps.runtime import Runtime
+from pipeline.store.counting import counting, places_in
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, in_turn, save_batch, save_new_vertices
 from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_history
-from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, GraphFacts, StateFacts
+from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
@@ -67,8 +69,8 @@ def change_graph(before: Folder, edges: Folder, file: FileOfChanges, runtime: Ru
         ProofFailed: The result is not the graph before with these changes. Nothing is written.
     """
     layout = layout_of(before)
-    if layout.parallel_arcs == "keep":
-        raise BadConfig(f"{before.path}: keeps parallel arcs, so a change could mean several edges; changes need `lightest`")
+    if rule_of(before) == "keep":
+        raise BadConfig(f"{before.path}: keeps parallel arcs, so a change could mean several edges; changes need another rule")
     opened: list[Graph] = []
 
     def write(folder: Path) -> WrittenStep:
@@ -97,6 +99,12 @@ def layout_of(graph: Folder) -> LayoutConfig:
     return LayoutConfig.model_validate({name: given[name] for name in LayoutConfig.model_fields if name in given})
 
 
+def rule_of(graph: Folder) -> str:
+    """What became of parallel rows when a graph was laid out; earlier versions had the rule among the keys of the layout."""
+    given = graph.manifest.parameters
+    return str(given.get("parallel", given.get("parallel_arcs", LIGHTEST)))
+
+
 class _Applied:
     """The changes of a graph, in memory."""
 
@@ -107,7 +115,7 @@ class _Applied:
         progress.phase("reading the changes")
         names = open_names(edges)
         if file.snapshot:
-            snapshot = Snapshot(file.source, file.graph, layout, before.path.parent, backend)
+            snapshot = Snapshot(file.source, file.graph, layout, rule_of(before), before.path.parent, backend)
             graph, numbering = self._numbered(self._open(), names, snapshot.strings(names))
             listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
@@ -120,7 +128,8 @@ class _Applied:
             graph, numbering = self._numbered(opened, names, None if names is None else listed.inserted())
             ids = [numbering.names.find(column) if numbering else column.to_numpy() for column in (listed.src, listed.dst)]
         progress.phase("finding the edges")
-        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts)
+        weighs_rows = self._facts.merged is not None and (rule_of(before) == "count" or EdgeFacts.of(edges).weight is None)
+        rules = ChangeRules(self._rules.both, self._rules.keep_self_loops, file.counts, weighs_rows)
         self._resolved = resolve(graph, listed, (ids[0], ids[1]), rules, backend)
         if numbering:
             self._resolved, used = without_unused(self._resolved, numbering)
@@ -212,4 +221,5 @@ def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:
     sides = {"out": graph.out} if graph.symmetric else {"out": graph.out, "into": graph.into}
     groups = {name: DirectionFacts(groups=[*groups_of(csr)]) for name, csr in sides.items()}
     weight = None if graph.out.weights is None else str(graph.out.weights.dtype)
-    return {"arcs": graph.num_arcs, "backend": backend, "stored_weight": weight, **groups}
+    count = counting([places_in(graph.out)], graph.num_arcs)
+    return {"arcs": graph.num_arcs, "backend": backend, "stored_weight": weight, "counted": count, **groups}

@@ -18,6 +18,7 @@ REASONS = {  # what a row can be refused for, by the name under which such rows 
     "missing_edge": "the graph has no such edge",
     "existing_edge": "the graph has this edge already",
     "no_weights": "the graph has no weights to update",
+    "no_rows": "the weight of an edge is the number of its rows, which is at least 1",
 }
 
 
@@ -28,6 +29,7 @@ class ChangeRules:
     both: bool  # an edge is two arcs, so that a pair and its reverse are the same
     keep_self_loops: bool
     counts: bool  # rows that cannot be applied are counted and left out; otherwise the first one is an error
+    weighs_rows: bool = False  # the weight of an edge is the number of its rows in the source
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ def resolve(graph: Graph, listed: ChangeRows, ids: tuple[Array, Array], rules: C
         "missing_edge": ~was & (ops != INSERT),
         "existing_edge": was & (ops == INSERT),
         "no_weights": (ops == UPDATE) if listed.weights is None else np.zeros(len(ops), np.bool_),
+        "no_rows": _without_rows(listed) if rules.weighs_rows else np.zeros(len(ops), np.bool_),
     }
     left, violations = np.ones(len(ops), np.bool_), dict[str, int]()
     for name, mask in wrong.items():
@@ -93,6 +96,12 @@ def resolve(graph: Graph, listed: ChangeRows, ids: tuple[Array, Array], rules: C
 
     counts = {name: int((ops[applied] == op).sum()) for op, name in enumerate(OPERATIONS)}
     return Resolved(pairs, new_ids, edges(order[was[order]], weights), edges(order[puts[order]], given), counts, violations)
+
+
+def _without_rows(listed: ChangeRows) -> Array:
+    """The rows that would put an edge of weight 0."""
+    put = (listed.ops != DELETE) & (np.arange(len(listed.ops)) < len(listed.ops) - listed.alone)
+    return put & (listed.weights == 0) if listed.weights is not None else np.zeros(len(put), np.bool_)
 
 
 def _rows_of(graph: Graph, ids: Array, backend: Backend) -> Array:

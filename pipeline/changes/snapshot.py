@@ -18,6 +18,9 @@ from pipeline.ingest.feed import Feed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.steps.layout import as_edges, rules_of
+from pipeline.steps.parallel import needs_merging
+from pipeline.steps.parallel.merging import merge_parallel
+from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.names import VertexNames, open_names
@@ -27,8 +30,10 @@ from pipeline.store.scratch import scratch
 class Snapshot:
     """The clean arcs of a snapshot, by ascending ids."""
 
-    def __init__(self, source: Source | Feed, config: GraphConfig, layout: LayoutConfig, work: Path, backend: Backend) -> None:
-        """Read the snapshot as the graph's source was read, with its edge list in `work`.
+    def __init__(
+        self, source: Source | Feed, config: GraphConfig, layout: LayoutConfig, parallel: str, work: Path, backend: Backend
+    ) -> None:
+        """Read the snapshot as the graph's source was read, with its edge list in `work`, by its rule for parallel rows.
 
         Raises BadInput if the file is not a graph.
         """
@@ -41,7 +46,10 @@ class Snapshot:
         replaced = {"source": whole, "sha256": None, "coordinates": None, "nodes": None}
         with scratch(work) as unfinished:
             edges = ingest(config.model_copy(update=replaced), unfinished)
-            rules, self._names, self._facts = rules_of(edges, layout), open_names(edges), EdgeFacts.of(edges)
+            self._names = open_names(edges)
+            if needs_merging(edges, parallel):
+                edges = merge_parallel(edges, parallel, layout, Runtime(unfinished), config.columns.order)
+            rules, self._facts = rules_of(edges, layout, parallel), EdgeFacts.of(edges)
             read = as_edges(read_edges(edges, backend), backend)
             ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
         self._ids, self._rules = fetch(ids), rules

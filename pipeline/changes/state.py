@@ -1,5 +1,6 @@
 """The newest state of a graph in an output folder: the run that a link names, and the steps that it came from."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,7 @@ class PublishedState:
 
     def config(self, **options: Any) -> RunConfig:
         """The configuration of the run, with some options replaced. Raises BadConfig if this version cannot read it."""
-        given = {**self.run.facts.get("configuration", {}).get("values", {}), "output": self.output, **options}
+        given = {**_up_to_date(self.run.facts.get("configuration", {}).get("values", {})), "output": self.output, **options}
         try:
             return RunConfig.model_validate(given)
         except ValidationError as error:
@@ -76,3 +77,11 @@ def newest(output: Path, link: str) -> PublishedState:
     if not named.is_symlink():
         raise BadConfig(f"{named}: is not a link to a run; `graphmill run` makes the first state of a graph")
     return PublishedState(output, link, linked_run(named))
+
+
+def _up_to_date(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a configuration of an earlier version, which had the rule for parallel arcs in another table."""
+    layout, graph = ({**table} if isinstance(table := values.get(name), dict) else table for name in ("layout", "graph"))
+    if isinstance(layout, dict) and isinstance(graph, dict) and (rule := layout.pop("parallel_arcs", "lightest")) != "lightest":
+        graph.setdefault("parallel", rule)
+    return {**values, "layout": layout, "graph": graph}

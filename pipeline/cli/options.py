@@ -105,6 +105,9 @@ class RunOptions:
         thousands: Character between groups of three digits of the weights in a CSV or TSV file. Default: none.
         null: Text that stands for "no value" in a CSV or TSV file. Repeat the option for more texts.
         reject: Number of bad rows, or share of all rows, that are written to table rejected and do not fail the run. Default: 0.
+        parallel: What becomes of several rows of the same ends: lightest (default), heaviest, sum, count, first, last, keep or
+            error. Without the option, stage max_flow adds their capacities.
+        order_by: Column of numbers, dates or texts that says which row is the first or last. Default: the rows' order.
         directed: Whether a line of the file is one arc, or an edge in both directions. Default: as the format states, otherwise
             directed.
         ids: Type of the ids in CSV, TSV, SNAP, KONECT and Parquet: auto (default), integer or string.
@@ -151,6 +154,8 @@ class RunOptions:
     oneway: str | None = None
     reverse_weight: str | None = None
     speed: str | None = None
+    parallel: str | None = None
+    order_by: str | None = None
     no_weight: Annotated[bool, Parameter(negative="")] = False
     no_header: Annotated[bool, Parameter(negative="")] = False
     delimiter: str | None = None
@@ -191,13 +196,13 @@ class RunOptions:
                 raise BadConfig(f"--{one} and --{other.replace('_', '-')} exclude each other")
         columns = _given({
             "src": self.src, "dst": self.dst, "weight": False if self.no_weight else self.weight, "oneway": self.oneway,
-            "reverse_weight": self.reverse_weight, "speed": self.speed,
+            "reverse_weight": self.reverse_weight, "speed": self.speed, "order": self.order_by,
         })  # fmt: skip
         graph = _given({
             "name": self.name, "directed": self.directed, "format": self.format, "coordinates": self.coordinates,
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
             "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes, "crs": self.crs, "encoding": self.encoding,
-            "decimal": self.decimal, "thousands": self.thousands, "null": self.null,
+            "decimal": self.decimal, "thousands": self.thousands, "null": self.null, "parallel": self.parallel,
         })  # fmt: skip
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
         top = _given({

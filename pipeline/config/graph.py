@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Format = str
 else:
     Format = Literal["auto", *FORMATS]
+Parallel = Literal["lightest", "heaviest", "sum", "count", "first", "last", "keep", "error"]
 SLOWEST, FASTEST = 0.01, 10_000.0  # a speed, in any unit
 LONGEST_BLOCK = 16 * MIB  # decompressed bytes in memory at a time
 RATIO_FROM = 16 * MIB  # bytes of content from which Limits.ratio applies: less is harmless, and may compress very well
@@ -94,6 +95,9 @@ class Columns(Model):
     # The column of speeds (CSV, TSV, Parquet). `weight` then has lengths, and the weight of a row is its travel time, in whole
     # milliseconds, rounded half to even.
     speed: ColumnName | None = Field(default=None, examples=["maxspeed"])
+    # The column of numbers, dates or texts that says which of parallel rows is the `first` or `last`; by default their order in
+    # the source.
+    order: ColumnName | None = Field(default=None, examples=["time"])
     _partition: Mapping[str, str] = PrivateAttr(default_factory=dict)
 
     @property
@@ -122,7 +126,7 @@ class Columns(Model):
         if self.speed and self.weight is False:
             raise ValueError("speed needs lengths as weights, and `weight = false` ignores them; leave one of both out")
         names = [self.src or "src", self.dst or "dst", "weight" if self.weight is None else self.weight]
-        names += [name for name in (self.oneway, self.reverse_weight, self.speed) if name]
+        names += [name for name in (self.oneway, self.reverse_weight, self.speed, self.order) if name]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"{', '.join(Columns.model_fields)} must be different columns; {name!r} is given twice")
@@ -215,6 +219,10 @@ class GraphConfig(Model):
     null: tuple[str, ...] = Field(default=(), examples=[["NA", "-"]])
     # Whether a line of the source is one arc (`true`) or an edge in both directions; by default as the format states, or `true`.
     directed: Switch | None = Field(default=None, examples=[True])
+    # What becomes of several rows with the same `src` and `dst` (in an undirected graph also the other way round): the
+    # `lightest`, `heaviest`, `first` or `last` of them is the arc; it weighs their `sum` or `count`; `keep` keeps each as an arc;
+    # `error` refuses different weights. By default `lightest`, and stage `max_flow` adds their capacities.
+    parallel: Parallel | None = Field(default=None, examples=["sum"])
     coordinates: str | None = Field(default=None, examples=["people.co"])  # DIMACS `.co` file, or CSV, TSV or Parquet file
     # Coordinate reference system of `coordinates` in a CSV, TSV or Parquet file, as PROJ knows it; by default degrees (WGS 84).
     crs: CrsName | None = Field(default=None, examples=["EPSG:2263"])

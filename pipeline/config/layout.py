@@ -1,8 +1,8 @@
 """The table `[layout]` of a run's configuration."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.config.cluster import MOST
 from pipeline.config.model import Model, Positive, Switch
@@ -17,9 +17,13 @@ class LayoutConfig(Model):
     order: Literal["degree", "windowed", "source"] = "degree"
     window: Positive = 4096  # number of vertices of a window
     self_loops: Literal["drop", "keep"] = "drop"  # with `drop`, a vertex whose only arcs are self-loops stays
-    # `lightest` keeps the lightest of parallel arcs, also of an undirected edge's two directions; `error` refuses different
-    # weights; `keep` keeps all.
-    parallel_arcs: Literal["lightest", "error", "keep"] = "lightest"
     symmetrise: Switch = False  # add the reverse of every arc. An undirected graph has both arcs in any case.
     # Number of contiguous row ranges of about equal arc count. Where several ranks hold the graph, `[cluster] shards` decides.
     shards: Annotated[Positive, Field(le=MOST)] = 1
+
+    @model_validator(mode="before")
+    @classmethod
+    def _moved(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "parallel_arcs" in values:
+            raise ValueError("parallel_arcs is `parallel` below [graph]; move it there")
+        return values

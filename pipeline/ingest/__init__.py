@@ -110,7 +110,12 @@ def ingest(
 
     # What else identifies a source is among the inputs.
     shown = {name: one.locations if isinstance(one, Feed) else one.location for name, one in sources.items()}
-    parameters = graph.model_dump(mode="json", exclude={"name"}) | shown | {"copy": copy} | ({"reject": reject} if reject else {})
+    parameters = (
+        graph.model_dump(mode="json", exclude={"name", "parallel"})
+        | shown
+        | {"copy": copy}
+        | ({"reject": reject} if reject else {})
+    )
     edges = make(work / "edges", "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = source.unwritten
@@ -178,7 +183,7 @@ class _EdgeReader:
     def _reference(self, read: Opened) -> ReferenceFacts | None:
         """The file on this machine that stands for a copy of its edges, if it may."""
         edges = read.edges
-        if read.on_disk and edges.rereadable and edges.columns and not self.copy:
+        if read.on_disk and edges.rereadable and edges.columns and not (self.copy or edges.order):
             return ReferenceFacts(path=str(read.on_disk), columns=dict(edges.columns.names))
         return None
 
@@ -211,7 +216,12 @@ class _EdgeReader:
             warn_of_one_way(self.source.url, edges.directions)
         directions = DirectionCounts(**vars(edges.directions)) if edges.directions else None
         optional: dict[str, Any] = {"refers_to": refers_to, "measure": measure, "coordinates": own, "directions": directions}
-        optional |= {"rejected": rejected, "alone": edges.alone or None, "stated": dict(edges.stated)}
+        optional |= {
+            "order": None if edges.order is None else str(edges.order),
+            "rejected": rejected,
+            "alone": edges.alone or None,
+            "stated": dict(edges.stated),
+        }
         if edges.speeds:
             optional["travel_times"] = facts_of_times(self.source.url, edges.speeds, graph)
         return facts.model_copy(update={name: fact for name, fact in optional.items() if fact})
@@ -220,7 +230,7 @@ class _EdgeReader:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        written = store(self._watched(read), edges_schema(edges.weight), folder, self.arrays)
+        written = store(self._watched(read), edges_schema(edges.weight, edges.order), folder, self.arrays)
         self.arrays = self.arrays if written.held else None
         return written
 

@@ -23,7 +23,10 @@ def with_vertices(file: str, edges: EdgeList, ids: pa.Array) -> EdgeList:
         if len(ids) and (beyond := ids.filter(pc.or_(pc.less(ids, edges.first_id), pc.greater(ids, last)))):
             raise BadInput(file, f"declares the vertices {edges.first_id}..{last}, but the nodes declare {beyond[0]}")
         return edges
-    rows = chain(_wide(edges.tables), [loops(ids, edges.weight)])
+    alone = loops(ids, edges.weight)
+    if edges.order is not None:
+        alone = alone.append_column("order", pa.nulls(len(ids), edges.order))
+    rows = chain(_wide(edges.tables), [alone])
     return replace(edges, tables=rows, rows=None, largest={}, rereadable=False, alone=len(ids))
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from pipeline.config.model import LARGEST
 from pipeline.ingest.values.numbers import USUAL, NumberForm
 from pipeline.ingest.values.oneway import Meanings
+from pipeline.ingest.values.order import OrderValues
 from pipeline.ingest.values.speeds import Lengths, Speeds
 from pipeline.texts import is_integer_id, other_form_of, shown, why_not_an_id, why_not_utf8
 
@@ -56,7 +57,7 @@ class Field:
         may_be_text: Whether another form of an integer id raises OtherForm; otherwise it is an error.
         form: How numbers are written, and which texts are no value.
         nullable: Whether a number may be absent, and is then null.
-        meanings: Of the texts, if they are directions, or lengths and speeds, which stay texts.
+        meanings: Of the texts, if they are directions, an order, or lengths and speeds, which stay texts.
     """
 
     name: str
@@ -71,12 +72,12 @@ class Field:
     may_be_text: bool = False
     form: NumberForm = USUAL
     nullable: bool = False
-    meanings: Meanings | Speeds | Lengths | None = None
+    meanings: Meanings | Speeds | Lengths | OrderValues | None = None
 
     @property
     def is_text(self) -> bool:
         """Whether the values are strings."""
-        return bool(self.type == pa.large_string())
+        return bool(self.type == pa.large_string()) and not self.meanings
 
     @property
     def is_converted(self) -> bool:

@@ -87,7 +87,9 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
     """Raise BadInput if the configuration states keys of columns and texts for a format that does not have them."""
     columns = graph.columns
     given = {
-        "columns": bool(columns.src or columns.dst or columns.weight or columns.have_directions or columns.speed),
+        "columns": bool(
+            columns.src or columns.dst or columns.weight or columns.have_directions or columns.speed or columns.order
+        ),
         "header": not graph.header,
         "delimiter": graph.delimiter is not None,
         "ids": graph.ids != "auto",

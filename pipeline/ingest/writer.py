@@ -16,10 +16,11 @@ from pipeline.tables.batches import in_groups
 from pipeline.tables.files import ROWS_PER_GROUP, file_name
 
 
-def edges_schema(weight: pa.DataType | None) -> pa.Schema:
-    """Return the schema of an edge list."""
-    ids = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
-    return pa.schema(ids if weight is None else [*ids, pa.field("weight", weight, nullable=False)])
+def edges_schema(weight: pa.DataType | None, order: pa.DataType | None = None) -> pa.Schema:
+    """Return the schema of an edge list; a column of order has nulls where a vertex was declared."""
+    fields = [pa.field(name, pa.int64(), nullable=False) for name in ("src", "dst")]
+    fields += [] if weight is None else [pa.field("weight", weight, nullable=False)]
+    return pa.schema(fields if order is None else [*fields, pa.field("order", order)])
 
 
 def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
@@ -30,9 +31,7 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
         schema,
         compression="zstd",
         use_dictionary=False,
-        column_encoding={
-            field.name: "DELTA_BINARY_PACKED" if pa.types.is_integer(field.type) else "BYTE_STREAM_SPLIT" for field in schema
-        },
+        column_encoding={field.name: _encoding(field.type) for field in schema},
         write_page_checksum=True,
     ) as writer:
         for group in in_groups(tables):
@@ -40,6 +39,13 @@ def write(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> int:
             writer.write_table(pa.table(columns, schema), ROWS_PER_GROUP)
             rows += len(group)
     return rows
+
+
+def _encoding(kind: pa.DataType) -> str:
+    """The encoding that makes the values of a type small."""
+    if pa.types.is_integer(kind):
+        return "DELTA_BINARY_PACKED"
+    return "BYTE_STREAM_SPLIT" if pa.types.is_floating(kind) else "PLAIN"
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.vertex_names import numbers_of
 from pipeline.inspection.inputs import CustomStage, InputFile, inputs_of
-from pipeline.progress.shown import showing
+from pipeline.progress.shown import Steps, showing
+from pipeline.reading import capacities_of, graph_of
 from pipeline.runtime.backend import choose
-from pipeline.steps.layout import lay_out
 from pipeline.steps.pairs.placed import with_vertices
 from pipeline.steps.pairs.requirements import require_pairs
 from pipeline.steps.products.configured import require_files, require_products
@@ -64,8 +64,9 @@ def check(config: RunConfig) -> Checked:
         target = target_of(config)
         require_columns(edges, config.expect, target)
         named = numbers_of(edges, config.listed_sources)
-        with shown.step("graph"):
-            graph = lay_out(edges, config.layout, runtime, [one for one in named if isinstance(one, int)])
+        stated, steps = [one for one in named if isinstance(one, int)], Steps(shown)
+        graph = graph_of(config, edges, config.layout, runtime, stated, steps)
+        capacities = capacities_of(config, edges, graph, config.layout, runtime, steps)
         given = given_sources(config, edges, graph, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
@@ -77,7 +78,7 @@ def check(config: RunConfig) -> Checked:
         sources = sorted(given) if default is None else [default]
         said = {"sources": sources, "source_names": names_of_sources(edges, sources), "default_source": reason}
         sums = runtime.held_edges.sums.of(file.blake3 for file in files_read(edges))
-        read = input_of(edges, graph, sha256=sums).model_copy(update=said)
+        read = input_of(edges, graph, sha256=sums, capacities=capacities).model_copy(update=said)
         facts = GraphFacts.of(graph)
         files = inputs_of(config, edges, graph, read, custom, runtime)
         return Checked(config.graph.title, facts.vertices, facts.arcs, read, files, custom)

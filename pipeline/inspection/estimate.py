@@ -21,6 +21,7 @@ from pipeline.inspection.speed import slowness
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
+from pipeline.steps.parallel import merges
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.tables.definitions import CUSTOM
@@ -78,7 +79,8 @@ def estimate(config: RunConfig) -> Estimate:
     of_cpu = slowness() if backend == "cpu" else 1.0
     work = Work(config, backend, shape.vertices / 1e6, shape.arcs / 1e6, sizes.floats, cores(), of_cpu)
     trees = trees_of(config, shape.vertices, shape.arcs)
-    seconds = seconds_of(work, sizes.copied, sizes.named, trees)
+    merged = merges(config.graph.parallel, bool(sizes.weight))
+    seconds = seconds_of(work, sizes.copied, sizes.named, merged, trees)
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))

@@ -55,8 +55,7 @@ def inputs_of(
 ) -> list[InputFile]:
     """What a run reads, in the order in which it does; of a source of many files the first ones, and the others together."""
     files = [*_source(config.graph, read), *_tables_of_nodes(config.graph, edges, read)]
-    if config.graph.nodes:
-        files += _columns_of_nodes(config, edges, graph)
+    files += _columns(config, edges, graph, runtime)
     if count := len(config.listed_sources):
         files.append(InputFile("sources", "", count, "vertices that the configuration lists, or its text file"))
     files += [_vertices(key, file, edges, graph, runtime) for key, file in config.files_by_key.items()]
@@ -100,14 +99,15 @@ def _tables_of_nodes(graph: GraphConfig, edges: Folder, read: InputFacts) -> Ite
     """The files of coordinates and of nodes."""
     columns = graph.node_columns
     if graph.coordinates and read.coordinates:
-        of_table = f"columns {', '.join(map(repr, (columns.vertex, columns.x, columns.y)))}"
+        named = [name for name in (columns.vertex, columns.x, columns.y) if name]
+        of_table = f"columns {', '.join(map(repr, named))}" if named else "columns by their usual names"
         form = _format(graph.coordinates, "dimacs")
         how = [form, "vertices with coordinates"] if form == "dimacs" else [f"{form}; {of_table}", *_options(columns)]
         how += [f"crs {graph.crs!r}"] if graph.crs else ["degrees"]
         yield InputFile("graph.coordinates", redacted(graph.coordinates), _placed_vertices(edges), "; ".join(how))
     if graph.nodes:
         others = pq.read_schema(edges.path / NODES).names[1:]
-        joined = f"joined by {columns.vertex!r}: {', '.join(map(repr, others)) or 'no other column'}"
+        joined = f"joined by {columns.vertex or 'its ids'}: {', '.join(map(repr, others)) or 'no other column'}"
         matches = f"{read.unmatched_node_rows or 0:,} rows match no vertex"
         declared = ["each row is a vertex"] if columns.declare else []
         how = [_format(graph.nodes), joined, matches, *declared, *_options(columns)]
@@ -119,14 +119,22 @@ def _placed_vertices(edges: Folder) -> int:
     return placed.vertices if placed else 0
 
 
-def _columns_of_nodes(config: RunConfig, edges: Folder, graph: Folder) -> Iterator[InputFile]:
-    """The columns of the table of nodes that products use, each with the number of vertices that have a value."""
+def _columns(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> Iterator[InputFile]:
+    """The columns of the table of nodes, or of a product's places, that products use, each with the number of its values."""
+    known = pq.read_schema(edges.path / NODES).names if NODES in edges.manifest.files else []
     for product, table in config.of_products.items():
         for key, name in table.columns_of_nodes:
-            values, stated = of_rows(edges, graph, name)
-            without = counted(int((~stated).sum()), "vertex", "vertices")
-            how = f"column {name!r} of the table of nodes, {values.type}; {without} without"
-            yield InputFile(f"{product}.{key}", redacted(str(config.graph.nodes)), int(stated.sum()), how)
+            if name in known:
+                values, stated = of_rows(edges, graph, name)
+                without = counted(int((~stated).sum()), "vertex", "vertices")
+                how = f"column {name!r} of the table of nodes, {values.type}; {without} without"
+                yield InputFile(f"{product}.{key}", redacted(str(config.graph.nodes)), int(stated.sum()), how)
+                continue
+            for file in table.vertex_files.values():
+                if (placed := placed_in(file, edges, graph, runtime)) and name in placed.places.more.schema.names:
+                    column = placed.places.more[name]
+                    how = f"column {name!r} of the places, {column.type}; {counted(column.null_count, 'place')} without"
+                    yield InputFile(f"{product}.{key}", file, len(column) - column.null_count, how)
 
 
 def _vertices(key: str, file: str, edges: Folder, graph: Folder, runtime: Runtime) -> InputFile:

@@ -12,6 +12,7 @@ from pipeline.inspection.products import TreesOfProduct, are_swept, rows_of_file
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
+from pipeline.steps.parallel import STEP as MERGED
 from pipeline.steps.places.files import has_places
 
 HIERARCHY = "hierarchy"  # built by the first product that sweeps it
@@ -81,15 +82,17 @@ class Work:
             one = constant + of_vertex * self.vertices + of_arc * self.arcs
         if self.backend == "gpu":
             return trees.number * one
-        return self.slowness * (rates.PRODUCT + one * trees.number / min(self.cores, max(1, trees.number)))
+        once = rates.PRODUCT + (rates.FLOATS_ONCE * self.vertices if swept and self.floats else 0)
+        return self.slowness * (once + one * trees.number / min(self.cores, max(1, trees.number)))
 
 
-def seconds_of(work: Work, copied: bool, named: bool, trees: Mapping[str, TreesOfProduct]) -> dict[str, float]:
+def seconds_of(work: Work, copied: bool, named: bool, merged: bool, trees: Mapping[str, TreesOfProduct]) -> dict[str, float]:
     """Seconds of all steps of a run, in the order in which it makes them.
 
     Args:
         copied: Whether the run stores the edge list.
         named: Whether ids are strings.
+        merged: Whether parallel rows are merged before the layout.
         trees: What its products need.
     """
     config, million = work.config, (work.vertices, work.arcs)
@@ -97,6 +100,8 @@ def seconds_of(work: Work, copied: bool, named: bool, trees: Mapping[str, TreesO
     seconds = {"edges": work.seconds(of["copied" if copied else "edges"], *million)}
     if named:
         seconds["edges"] += work.seconds(of["numbered"], *million)
+    if merged:
+        seconds[MERGED] = work.seconds(of[MERGED], *million)
     seconds |= {step: work.of_step(step) for step in ("graph", *config.stages)}
     built = False
     for step, of_product in trees.items():

@@ -19,7 +19,7 @@ from pipeline.report import change_tables, charts, reading, wording
 from pipeline.report.findings import Findings, read_and_draw
 from pipeline.report.results import MOST, Figures, Result, Top, first_pairs
 from pipeline.report.wording import located, number
-from pipeline.steps.publication.facts import input_of
+from pipeline.steps.publication.facts import input_of, measure_of
 from pipeline.steps.publication.proved import counted_proofs
 from pipeline.steps.publication.results import Results, custom_facts_of, proof_of_custom, proofs_of
 from pipeline.store.facts import EdgeFacts, GraphFacts, PathFacts, ProofFacts, QueryFacts, facts_of_answer
@@ -51,7 +51,7 @@ def render(results: Results, machine: Mapping[str, str]) -> tuple[dict[str, str]
     facts = GraphFacts.of(graph)
     of_graph = {table.manifest.step: findings.graph.named(_of_graph(table, findings)) for table in results.of_graph}
     listed = [*findings.results.values(), *of_graph.values(), *findings.products, *map(findings.graph.named, _queries(results))]
-    read_from = input_of(edges, graph, answers, results.sha256)
+    read_from = input_of(edges, graph, answers, results.sha256, results.capacities)
     heads = list(_heads(results, ordered, findings.graph.coordinates))
     custom = {tables.table_of(table.manifest.step): custom_facts_of(table) for table in results.custom}
     proofs_of_tables = {proof.stage: proof for proof in proofs_of(results)}
@@ -200,7 +200,7 @@ def _queries(results: Results) -> Iterator[Result]:
 
 
 def _heads(results: Results, answers: Mapping[str, Folder], coordinates: reading.Coordinates | None) -> Iterator[dict[str, Any]]:
-    first = _Heads(EdgeFacts.of(results.edges).measure, open_names(results.edges))
+    first = _Heads(measure_of(results.edges, results.graph), open_names(results.edges))
     for stage, answer in answers.items():
         facts = facts_of_answer(answer)
         yield first.of(answer, tables.table_of(stage), facts.rows, facts.num_dimensions)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
-from pipeline.store.facts import DirectionCounts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
+from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
 from pipeline.store.facts.run import InputFacts
 from pipeline.units import size
 
-_ROLES = "src", "dst", "weight", "oneway", "reverse_weight", "speed"  # of the columns of a source
+FLOATS = "double", "float"  # Arrow types
+_ROLES = "src", "dst", "weight", "oneway", "reverse_weight", "speed", "order"  # of the columns of a source
 _BRACKETS = set("()[]{}")
 
 
@@ -83,10 +84,14 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     said = {
         "Format": f"{facts.format}{member}{f'; columns {names}{ignored}' if columns else ''}",
         "Direction": _opened(rows) if (rows := facts.directions) else f"{kind}, an edge is {each} ({by[facts.directed_by]})",
-        "Weights": (weight and f"{weight}, in {facts.measure}" if facts.measure else weight) or "none; every arc weighs 1",
+        "Weights": _weighed(facts, f"{weight}, in {facts.measure}" if facts.measure else weight),
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
-        "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, "dropped; the lightest of each pair stays"),
+        "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, _parallel(facts)),
     }
+    if facts.merged and facts.merged.rule == "count":
+        said["Weights"] = "int64, the number of rows of each edge"
+    if facts.capacities:
+        said["Capacities"] = f"sums of parallel rows, for stage max_flow; {_merged(facts.capacities)}"
     if times := facts.travel_times:
         said["Weights"] = f"{facts.weight}, in {facts.measure}, {_timed(times, columns)}"
     if facts.stated:
@@ -108,6 +113,14 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     return said
 
 
+def _weighed(facts: InputFacts, weights: str | None) -> str:
+    if weights is None:
+        return "none; every arc weighs 1"
+    if facts.counted:
+        return f"{weights}; counted in units of {10.0**-facts.counted.decimals:.{facts.counted.decimals}f}, so sums are exact"
+    return f"{weights}; not counted in units, so sums are rounded" if facts.weight in FLOATS else weights
+
+
 def _opened(rows: DirectionCounts) -> str:
     counts = f"{rows.both:,} in both directions, {rows.forward:,} forward only, {rows.reverse:,} in reverse only"
     return f"directed, as the rows of the file say: {counts}, {rows.closed:,} closed"
@@ -120,6 +133,20 @@ def _timed(times: TravelTimeFacts, columns: Mapping[str, str]) -> str:
         rows = counted(times.rows, "row")
         absent = f"; {times.by_default:,} of {rows} state no speed, and have {times.default:g} {times.speed_unit}"
     return f"{quotient}, rounded {times.rounding}{absent}"
+
+
+def _parallel(facts: InputFacts) -> str:
+    """What becomes of parallel arcs that are not kept."""
+    if not facts.merged:
+        which = "one" if facts.parallel in ("heaviest", "first", "last") else "the lightest"  # without weights
+        return f"dropped; {which} of each pair stays"
+    by = f" by column {facts.merged.order!r}" if facts.merged.order else ""
+    stays = {"sum": "an edge weighs the sum of its rows", "count": "an edge weighs the number of its rows"}
+    return f"merged; {stays.get(facts.merged.rule, f'the {facts.merged.rule} of each pair{by} stays')}; {_merged(facts.merged)}"
+
+
+def _merged(merging: MergeFacts) -> str:
+    return f"{merging.rows:,} rows became {counted(merging.pairs, 'edge')}, {merging.repeated:,} of up to {merging.most:,} rows"
 
 
 def _handled(count: int, kept: bool, dropped: str) -> str:

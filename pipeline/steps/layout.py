@@ -28,9 +28,11 @@ from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space
 from pipeline.steps.layout_proof import DifferentWeights, prove_layout
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
+from pipeline.store.counting import DecimalPlaces, counting, places_in
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
@@ -39,15 +41,19 @@ from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
 
+PLAIN = Parallels()
 _SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more
 
 
-def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int] = ()) -> Folder:
+def lay_out(
+    edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int] = (), parallel: Parallels = PLAIN
+) -> Folder:  # fmt: skip
     """Clean an edge list and store it as a graph in `work / "graph"`: the same bytes on either backend and over any ranks.
 
     Args:
         sources: External ids that the graph must have, which is checked first.
         layout: `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
+        parallel: What becomes of parallel arcs. Merged edges are laid out in the place of those of the edge list.
 
     Returns:
         Read by `pipeline.store.graph.open_graph`. Facts:
@@ -58,6 +64,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
           out-rows are in this order)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`
+        * `counted`: `decimals`, and the `largest` weight in that unit, if weights are counted in it (`pipeline.store.counting`)
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
@@ -73,6 +80,7 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         reason = "the nodes declare vertices by self-loops (graph.node_columns.declare), which would be arcs"
         raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
+    rows, held = (parallel.merged, None) if parallel.merged else (edges, held)
     if cluster.shards:
         layout, held = layout.model_copy(update={"shards": cluster.shards}), None
     elif not runtime.in_this_process:
@@ -82,9 +90,9 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
     def write(folder: Path) -> WrittenStep:
         require_sources_in(edges, sources, held)
         if not cluster.shards:  # ranks hold a part each
-            require_space(_shape_of(edges, layout), backend, folder, held=held is not None)
-        with nullcontext() if held else unchanged(edges, runtime.held_edges.sources.get(edges.digest)):
-            work = partial(store_part, edges, layout, held)
+            require_space(_shape_of(rows, layout), backend, folder, held=held is not None)
+        with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
+            work = partial(store_part, rows, layout, parallel.rule, held)
             ((stored, *others),) = cluster.map(work, [attempts_beside(folder)], backend, cluster.shards)
         if (read := EdgeFacts.of(edges)).first_id is None:
             compare_declared(read.source.path, read.declared_vertices, GraphFacts.of(stored.folder).vertices)
@@ -93,8 +101,9 @@ def lay_out(edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequ
         opened.extend([stored.graph] if stored.graph else [])
         return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
-    graph = make(runtime.work / "graph", "graph", {"edges": edges.digest}, layout.model_dump(), write)
-    if opened and cluster.open_graphs:
+    inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
+    graph = make(runtime.work / parallel.step, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
+    if opened and cluster.open_graphs and parallel.step == PLAIN.step:
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 
@@ -124,6 +133,7 @@ class StoredShard:
     rows: list[int]
     directions: dict[str, WrittenDirection]
     parallel_arcs: int = 0  # that are kept
+    places: DecimalPlaces | None = None  # of the weights of the out-arcs; None where they have none
 
     @property
     def facts(self) -> ShardFacts:
@@ -144,16 +154,18 @@ class StoredPart:
     graph: Graph | None  # all of it, on the GPU of a single rank
 
 
-def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, context: TaskContext, attempts: Path) -> StoredPart:
+def store_part(
+    edges: Folder, layout: LayoutConfig, parallel: str, held: Columns | None, context: TaskContext, attempts: Path
+) -> StoredPart:  # fmt: skip
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
     A collective. `held` are all edges, if a single rank has them in memory.
     """
-    ranks = context.communicator
+    ranks, rules = context.communicator, rules_of(edges, layout, parallel)
     progress.phase("reading the edges")
     source = as_edges(held or read_edges(edges, context.backend, ranks.rank, ranks.size), context.backend)
     progress.phase("ordering the rows")
-    part = lay_out_part(source, edges, layout, ranks)
+    part = lay_out_part(source, rules, layout, ranks)
     progress.phase("storing")
     folder = shared_attempt(attempts, ranks)
     if ranks.rank == 0:
@@ -165,15 +177,17 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, contex
         for number in part.parts:
             if kept is None:
                 background.finish()  # the next shard needs the memory
-            rows, directions, parallel = part.rows(number), {}, 0
+            rows, directions, kept_parallel, places = part.rows(number), {}, 0, None
             for name in part.directions:
                 arcs = part.take(number, name)
                 directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if kept is not None:
                     kept[name] = arcs
-                if name == "out" and layout.parallel_arcs == "keep":
-                    parallel = parallel_arcs(arcs)
-            stored.append(StoredShard([rows.start, rows.stop], directions, parallel))
+                if name == "out":
+                    places = places_in(arcs)
+                if name == "out" and rules.keep_parallel:
+                    kept_parallel = parallel_arcs(arcs)
+            stored.append(StoredShard([rows.start, rows.stop], directions, kept_parallel, places))
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read
@@ -182,16 +196,17 @@ def store_part(edges: Folder, layout: LayoutConfig, held: Columns | None, contex
         shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
         # From here on the files of all ranks are complete, except those that are saved in the background.
         of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
-        facts = _facts_of(edges, layout, of_all, self_loops, context.backend)
+        facts = _facts_of(edges, rules, of_all, self_loops, context.backend)
         laid_out = Folder(folder, unsealed("graph", facts.stored()))
         graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
         try:
-            proof = prove_layout(laid_out, graph, source, dropped, rules_of(edges, layout), context)
+            proof = prove_layout(laid_out, graph, source, dropped, rules, context)
         except DifferentWeights as different:
-            raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([layout] parallel_arcs = "error")') from None
+            raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([graph] parallel = "error")') from None
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
-    complete = Folder(folder, unsealed("graph", facts.model_copy(update={"proof": proof}).stored()))
+    proved = facts.model_copy(update={"proof": proof} | _in_rows(edges, rules, facts.arcs))
+    complete = Folder(folder, unsealed("graph", proved.stored()))
     return StoredPart(complete, digests, graph if kept else None)
 
 
@@ -203,27 +218,27 @@ def as_edges(columns: Columns, backend: Backend) -> Edges:
     return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
 
 
-def lay_out_part(source: Edges, edges: Folder, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
+def lay_out_part(source: Edges, rules: ArcRules, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
     """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.building.build_csr`."""
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
-    return build_csr(source, rules_of(edges, layout), window, ranks, layout.shards, deals)
+    return build_csr(source, rules, window, ranks, layout.shards, deals)
 
 
-def rules_of(edges: Folder, layout: LayoutConfig) -> ArcRules:
-    """Which arcs are stored of an edge list."""
+def rules_of(edges: Folder, layout: LayoutConfig, parallel: str = PLAIN.rule) -> ArcRules:
+    """Which arcs are stored of an edge list; `parallel` is the rule for those that are parallel."""
     first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
     return ArcRules(
         range(0) if first is None else range(first, first + declared),
         both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
-        keep_parallel=layout.parallel_arcs == "keep",
-        alike=layout.parallel_arcs == "error",
+        keep_parallel=parallel == "keep",
+        alike=parallel == "error",
     )
 
 
-def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], self_loops: int, backend: Backend) -> GraphFacts:
+def _facts_of(edges: Folder, rules: ArcRules, stored: list[StoredShard], self_loops: int, backend: Backend) -> GraphFacts:
     """Facts of a graph, from all of its shards in order, and the number of self-loops among its edges."""
-    edge_count, rules = EdgeFacts.of(edges).edges, rules_of(edges, layout)
+    edge_count = EdgeFacts.of(edges).edges
     names = list(stored[0].directions)
     arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
     dropped = 0 if rules.keep_self_loops else self_loops
@@ -232,6 +247,8 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
     optional: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
     if (read := EdgeFacts.of(edges)).weight and read.measure:
         optional["measure"] = read.measure
+    if count := counting([shard.places for shard in stored], arcs):
+        optional["counted"] = count
     return GraphFacts(
         vertices=stored[-1].rows[1],
         arcs=arcs,
@@ -248,6 +265,17 @@ def _facts_of(edges: Folder, layout: LayoutConfig, stored: list[StoredShard], se
         backend=backend,
         **optional,
     )
+
+
+def _in_rows(edges: Folder, rules: ArcRules, arcs: int) -> dict[str, Any]:
+    """The facts that count the rows of the source, where these were merged into the edges that were laid out."""
+    merged = EdgeFacts.of(edges).merged
+    if not merged:
+        return {}
+    dropped, added = 0 if rules.keep_self_loops else merged.self_loops, merged.rows if rules.both else 0
+    missing = merged.rows + merged.self_loops - dropped + added - arcs
+    counts = {"self_loops": merged.self_loops, "self_loops_dropped": dropped, "arcs_added": added}
+    return counts | {"parallel_arcs": missing, "parallel_arcs_dropped": missing, "merged": merged}
 
 
 def _summary(stored: list[WrittenDirection]) -> DirectionFacts:

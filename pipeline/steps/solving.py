@@ -9,6 +9,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import NamedTuple
 
+from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig, StageName
 from pipeline.progress.shown import Steps
 from pipeline.registry.graph import GRAPH_TABLES
@@ -30,11 +31,12 @@ class Input(NamedTuple):
     edges: Folder
     graph: Folder  # the stored graph
     sources: list[int]  # external ids
+    capacities: Folder | None = None  # the stored graph of stages that add parallel arcs, if that is another one
 
 
 def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
-    edges, graph, sources = given
+    edges, graph, sources, capacities = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     at_once = runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0
@@ -42,6 +44,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
 
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
+        graph = capacities if capacities and BY_NAME[stage].adds_parallel else given.graph
         answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
         answer = as_made(answer, edges, graph, runtime)
         return_unused()
@@ -60,7 +63,7 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     derived = [table.result() for *_, tables in of_needed for table in tables]
     answers, proofs = [solved[stage][0] for stage in config.stages], [proof for _, proof, _ in of_needed]
     of_answers, tables = [*filter(None, derived)], [table.result() for table in of_graph]
-    return Results(config.graph.title, edges, graph, answers, proofs, derived=of_answers, of_graph=tables)
+    return Results(config.graph.title, edges, graph, answers, proofs, derived=of_answers, of_graph=tables, capacities=capacities)
 
 
 def _tables_of_graph(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> list[Callable[[], Folder]]:

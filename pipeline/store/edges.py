@@ -3,7 +3,7 @@
 Its rows are in the files of its folder, or in the Parquet file of the source, to which the folder then refers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -144,16 +144,21 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
 
 def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
     """`src` and `dst` of an edge list, row group by row group in its order, read on all cores."""
+    for src, dst in column_blocks(edges, ("src", "dst")):
+        yield src.cast(pa.int64()).to_numpy(), dst.cast(pa.int64()).to_numpy()
+
+
+def column_blocks(edges: Folder, names: Sequence[str]) -> Iterator[list[pa.ChunkedArray]]:
+    """Columns of an edge list, row group by row group in its order, read on all cores."""
     facts = EdgeFacts.of(edges)
-    names = [facts.refers_to.columns[name] if facts.refers_to else name for name in ("src", "dst")]
+    stored = [facts.refers_to.columns[name] if facts.refers_to else name for name in names]
     paths = [*facts.referred] or sorted(edges.path.glob(FILES))
     groups = [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
 
-    def read(group: tuple[Path, int]) -> tuple[Array, Array]:
-        with pq.ParquetFile(group[0], pre_buffer=False) as file:
-            table = file.read_row_group(group[1], names, use_threads=False)
-        src, dst = (table[name].cast(pa.int64()).to_numpy() for name in names)
-        return src, dst
+    def read(group: tuple[Path, int]) -> list[pa.ChunkedArray]:
+        with pq.ParquetFile(group[0], pre_buffer=False, page_checksum_verification=True) as file:
+            table = file.read_row_group(group[1], stored, use_threads=False)
+        return [table[name] for name in stored]
 
     yield from map_in_order(read, groups, cores())
 

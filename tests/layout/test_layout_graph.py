@@ -9,6 +9,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
 from pipeline.steps.layout import lay_out
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows
 from tests.counts import in_turn
@@ -26,8 +27,8 @@ def same(left: Csr, right: Csr) -> bool:
     return weights and np.array_equal(left.offsets, right.offsets) and np.array_equal(left.indices, right.indices)
 
 
-def laid_out(edges: EdgeList, work, **layout):
-    return lay_out(edge_folder(work, edges), LayoutConfig(**layout), Runtime(work))
+def laid_out(edges: EdgeList, work, parallel="lightest", **layout):
+    return lay_out(edge_folder(work, edges), LayoutConfig(**layout), Runtime(work), (), Parallels(parallel))
 
 
 def arcs_of(folder) -> list[tuple]:
@@ -82,10 +83,10 @@ EVERY_ARC_BOTH = [
     [
         (MESSY, {}, CLEANED, (2, 0, 1)),
         (MESSY, {"self_loops": "keep"}, [(1, 1, 2), *CLEANED], (0, 0, 2)),
-        (MESSY, {"parallel_arcs": "keep"}, EVERY_ARC[2:], (2, 0, 0)),
-        (MESSY, {"parallel_arcs": "keep", "self_loops": "keep"}, EVERY_ARC, (0, 0, 0)),
+        (MESSY, {"parallel": "keep"}, EVERY_ARC[2:], (2, 0, 0)),
+        (MESSY, {"parallel": "keep", "self_loops": "keep"}, EVERY_ARC, (0, 0, 0)),
         (MESSY, {"symmetrise": True}, BOTH, (2, 4, 4)),
-        (MESSY, {"symmetrise": True, "parallel_arcs": "keep", "self_loops": "keep"}, EVERY_ARC_BOTH, (0, 4, 0)),
+        (MESSY, {"symmetrise": True, "parallel": "keep", "self_loops": "keep"}, EVERY_ARC_BOTH, (0, 4, 0)),
         (UNDIRECTED, {}, BOTH, (2, 4, 4)),
         (UNDIRECTED, {"self_loops": "keep"}, [(1, 1, 2), *BOTH], (0, 4, 5)),
     ],
@@ -115,17 +116,17 @@ class TestParallelArcsThatAreAnError:
         folder = edge_folder(tmp_path, EdgeList("heavier", edges, directed))
         runtime = Runtime(tmp_path, "cpu", LocalThreads(shards))
         with pytest.raises(BadInput, match="has a parallel one that is lighter") as refused:
-            lay_out(folder, LayoutConfig(parallel_arcs="error", order="source"), runtime)
+            lay_out(folder, LayoutConfig(order="source"), runtime, (), Parallels("error"))
         found = str(refused.value).replace("2 - 1", "1 - 2").replace("1 - 0", "0 - 1")
         assert named in found
-        assert '[layout] parallel_arcs = "error"' in found
+        assert '[graph] parallel = "error"' in found
         assert not (tmp_path / "graph").exists()
         lay_out(folder, LayoutConfig(order="source"), runtime)
 
     @pytest.mark.parametrize("edges", [MESSY.edges[:2], ((1, 2, 5), (1, 2, 5), (2, 1, 7)), ((1, 2), (1, 2))])
     def test_equal_ones_and_arcs_of_a_directed_graph_are_accepted(self, edges, tmp_path):
         folder = edge_folder(tmp_path, EdgeList("alike", edges))
-        found = arcs_of(lay_out(folder, LayoutConfig(parallel_arcs="error"), Runtime(tmp_path)))
+        found = arcs_of(lay_out(folder, LayoutConfig(), Runtime(tmp_path), (), Parallels("error")))
         assert found == arcs_of(lay_out(folder, LayoutConfig(), Runtime(tmp_path / "lightest")))
 
 

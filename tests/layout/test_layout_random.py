@@ -12,6 +12,7 @@ from kernels.distributed import partition
 from kernels.graph import Csr, Graph
 from pipeline.config.layout import LayoutConfig
 from pipeline.steps.layout import lay_out
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph
 from tests.counts import examples
@@ -44,13 +45,12 @@ layouts = st.builds(
     order=st.sampled_from(["degree", "windowed", "source"]),
     window=st.integers(1, 40),
     self_loops=st.sampled_from(["drop", "keep"]),
-    parallel_arcs=st.sampled_from(["lightest", "keep"]),
     symmetrise=st.booleans(),
     shards=st.integers(1, 5),
 )
 
 
-def clean_arcs(table: pa.Table, directed: bool, layout: LayoutConfig) -> list[tuple]:
+def clean_arcs(table: pa.Table, directed: bool, layout: LayoutConfig, parallel: str) -> list[tuple]:
     """The arcs that the rules leave, ascending."""
     arcs = []
     for row in table.to_pylist():
@@ -59,7 +59,7 @@ def clean_arcs(table: pa.Table, directed: bool, layout: LayoutConfig) -> list[tu
             arcs.append((src, dst, weight))
         if src != dst and (layout.symmetrise or not directed):
             arcs.append((dst, src, weight))
-    if layout.parallel_arcs == "keep":
+    if parallel == "keep":
         return sorted(arcs)
     return sorted({arc[:2]: arc for arc in sorted(arcs, reverse=True)}.values())
 
@@ -74,16 +74,22 @@ def arcs_of(graph: Graph, csr: Csr) -> list[tuple]:
     ]
 
 
-@given(table=edge_tables(), directed=st.booleans(), layout=layouts, declared=st.integers(0, 5))
+@given(
+    table=edge_tables(),
+    directed=st.booleans(),
+    layout=layouts,
+    declared=st.integers(0, 5),
+    parallel=st.sampled_from(["lightest", "keep"]),
+)
 @settings(max_examples=examples(120))
-def test_arcs_ids_and_directions_survive(table, directed, layout, declared):
+def test_arcs_ids_and_directions_survive(table, directed, layout, declared, parallel):
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         edges = table_folder(work, table, directed=directed, first_id=3, declared_vertices=declared)
-        folder = lay_out(edges, layout, Runtime(work))
+        folder = lay_out(edges, layout, Runtime(work), (), Parallels(parallel))
         validate(folder)
         graph = open_graph(folder)
-        arcs = clean_arcs(table, directed, layout)
+        arcs = clean_arcs(table, directed, layout, parallel)
         ends = set(table["src"].to_pylist()) | set(table["dst"].to_pylist()) | set(range(3, 3 + declared))
         assert graph.ids[graph.rows_by_id].tolist() == sorted(ends)
         assert arcs_of(graph, graph.out) == arcs

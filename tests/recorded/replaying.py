@@ -80,7 +80,7 @@ def _published(question: Question, folder: Path) -> dict[str, Rows]:
     numbers = {vertex: place for place, vertex in enumerate(vertices, 1)}
     stage = question.family
     asked: dict[str, Any] = {"output": folder / "out", "backend": "cpu", "expect": {"empty": True}}
-    asked["layout"] = {"self_loops": "keep", "parallel_arcs": "keep"}
+    asked["layout"] = {"self_loops": "keep"}
     if stage == "paths":
         stage = "bfs" if question.weight is None else "sssp"
         asked["sources"] = [numbers[vertex] for vertex in question.ends or vertices[:MOST_SOURCES]]
@@ -89,7 +89,7 @@ def _published(question: Question, folder: Path) -> dict[str, Rows]:
         asked["max_flow"] = {"pairs": write_pairs(folder / "pairs.parquet", [src], [dst])}
     elif stage == "closeness":
         stage, asked["closeness"] = "wcc", {}
-    graph = {"source": str(folder / "graph.mtx"), "directed": question.graph.is_directed()}
+    graph = {"source": str(folder / "graph.mtx"), "directed": question.graph.is_directed(), "parallel": "keep"}
     published = run(run_config("test", graph=graph, stages=[stage], **asked))
     return {path.name: pq.read_table(path).to_pylist() for path in published.path.iterdir() if path.is_dir()}
 

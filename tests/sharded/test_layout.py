@@ -21,6 +21,7 @@ from kernels.layout.sharded.cleaning import clean_arcs
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import Damaged
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from tests.counts import examples
 from tests.edge_lists import edge_folder, table_folder
@@ -179,7 +180,7 @@ def content(folder) -> tuple:
         ("isolated_first_and_last", {"order": "windowed", "window": 2}),
         ("two_hubs", {"order": "windowed", "window": 16}),
         ("self_loop_beside_an_arc", {"self_loops": "keep"}),
-        ("parallel_arcs", {"parallel_arcs": "keep", "order": "source"}),
+        ("parallel_arcs", {"parallel": "keep", "order": "source"}),
         ("asymmetric_pair", {"symmetrise": True}),
         ("id_gaps", {}),
         ("heavy", {}),
@@ -188,9 +189,10 @@ def content(folder) -> tuple:
 )
 def test_the_stored_graph_equals_that_of_a_single_rank(name, layout, size, tmp_path):
     edges = edge_folder(tmp_path, next(graph for graph in NAMED_GRAPHS if graph.name == name))
-    layout = LayoutConfig(**layout, shards=size)
-    one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"))
-    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", cluster=LocalThreads(size)))
+    parallel = Parallels(layout.get("parallel", "lightest"))
+    layout = LayoutConfig(**{key: value for key, value in layout.items() if key != "parallel"}, shards=size)
+    one = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "one"), (), parallel)
+    many = pipeline.steps.layout.lay_out(edges, layout, Runtime(tmp_path / "many", cluster=LocalThreads(size)), (), parallel)
     assert content(many) == content(one)
 
 

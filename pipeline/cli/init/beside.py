@@ -75,7 +75,7 @@ def _difference(one: _Looked, other: _Looked) -> str | None:
 
 
 def _look(file: str, graph: GraphConfig) -> _Looked | None:
-    """The first rows of a table; None if it is no table with a header, or cannot be read in place."""
+    """The first rows of a table; None if it is not a table with a header, or cannot be read in place."""
     how = graph.node_columns
     with stored(locate(file)) as content:
         stream = chunks(content, graph.limits)

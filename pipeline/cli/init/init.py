@@ -65,7 +65,8 @@ def init(
         raise BadConfig(f"{graph}: is a configuration; init takes a graph file")
     cron = _cron(at, timezone)
     config = options.config(graph, Path("out"), more=more)
-    seen, beside = look(config.graph), look_beside(config.graph)
+    seen = look(config.graph)
+    beside = look_beside(seen.graph)
     name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
     output = config.output if options.out else to.absolute() / "out" / name
     completed = seen.graph.model_copy(update={"name": config.graph.title, "node_columns": beside.columns})
@@ -148,6 +149,7 @@ def _show(file: str, seen: "Seen", beside: "Beside") -> None:
         rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
         why = {role: f" (guessed: {reason})" for role, reason in seen.reasons.items()}
         weight = f"{columns.weight}{why.get('weight', '')}"
+        weight += f"; {seen.sums}" if seen.sums else ""
         numbers = ", ".join(name for name, kind in seen.unused.items() if kind in ("integer", "number"))
         such = f", such as {numbers}" if numbers else ""
         rows["weights"] = weight if columns.weight else f"none: every arc weighs 1; --weight COLUMN reads one{such}"

@@ -6,7 +6,9 @@ from functools import partial
 from itertools import chain
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from kernels.decimals import places_of
 from pipeline.cli.init import columns
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
@@ -24,8 +26,10 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
+from pipeline.report.wording import counted
 
 UNNAMED, OF_WEIGHTS = ("snap",), (".e", ".e.gz", ".e.bz2", ".e.xz", ".e.zst")  # a format and LDBC's suffixes of files of edges
+_ROWS = 2**17  # at most, in which parallel ones are counted
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Seen:
     files: int  # of the source
     keys: list[str]  # of the first file's partition
     notes: tuple[str, ...] = ()  # what was found and not used, and why
+    sums: str = ""  # what becomes of sums of the first weights, if these are floats
 
     @property
     def unused(self) -> dict[str, str]:
@@ -80,19 +85,23 @@ def look(graph: GraphConfig) -> Seen:
     if name in UNNAMED and graph.columns.weight is None and source.name.endswith(OF_WEIGHTS) and _has_numbers(text.head):
         graph = graph.model_copy(update={"columns": graph.columns.model_copy(update={"weight": "3"})})
         notes += ("weights are the numbers in column 3, as in LDBC's files of edges (guessed)",)
-    edges, first = in_the_right_way(graph, whole.url, partial(_first, whole))
+    edges, rows = in_the_right_way(graph, whole.url, partial(_first, whole))
+    first: dict[str, object] = rows.slice(0, 1).to_pylist()[0] if len(rows) else {}
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
-    nodes = guessed_nodes(graph, bool(edges.coordinates))
-    graph, notes = graph.model_copy(update=nodes.keys), notes + nodes.notes
+    of_files, said = guessed_nodes(graph, bool(edges.coordinates))
+    graph, notes = graph.model_copy(update=of_files), notes + said
+    if (repeated := _repeated(rows, directed)) and graph.parallel is None:
+        of = f"{repeated:,} of the first {len(rows):,} edges have the ends of an earlier one"
+        notes += (f"{of}; the lightest of such edges stays, unless --parallel states another rule",)
     placed = bool(edges.coordinates or graph.coordinates)
     keys = [*keys_of(source.url)] if feed and graph.partitions else []
     return Seen(
         graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
-        len(feed.parts) if feed else 1, keys, notes,
+        len(feed.parts) if feed else 1, keys, notes, _sums_of(rows["weight"] if "weight" in rows.column_names else None),
     )  # fmt: skip
 
 
@@ -139,10 +148,30 @@ def _format(text: Text, graph: GraphConfig) -> str:
         raise
 
 
-def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, dict[str, object]]:
-    """The edge list, and its first row."""
+def _first(source: Source | Feed, graph: GraphConfig, weight: pa.DataType) -> tuple[EdgeList, pa.Table]:
+    """The edge list, and its first rows."""
     with opened_feed(source, graph, weight) if isinstance(source, Feed) else opened(source, graph, weight) as read:
         edges = read.edges
         if edges.rejects:
             edges.rejects.limit = MOST_REJECTED  # bad rows do not hide the others
-        return edges, next((table.slice(0, 1).to_pylist()[0] for table in edges.tables if len(table)), {})
+        return edges, next((table.slice(0, _ROWS) for table in edges.tables if len(table)), pa.table({}))
+
+
+def _repeated(rows: pa.Table, directed: bool) -> int:
+    """How many rows have the ends of an earlier one; in an undirected graph, also the other way round."""
+    if not len(rows):
+        return 0
+    src, dst = rows["src"], rows["dst"]
+    if not directed:
+        ascends = pc.less(src, dst)
+        src, dst = pc.if_else(ascends, src, dst), pc.if_else(ascends, dst, src)
+    return len(rows) - len(pa.table({"src": src, "dst": dst}).group_by(["src", "dst"]).aggregate([]))
+
+
+def _sums_of(weights: pa.ChunkedArray | None) -> str:
+    if weights is None or not pa.types.is_floating(weights.type):
+        return ""
+    places = places_of(weights.drop_null().to_numpy()) if weights.type == pa.float64() else None
+    if places is None:
+        return "not counted in units, so sums are rounded"
+    return f"{counted(places, 'decimal')} in the first rows, counted in units, so sums are exact"

@@ -1,7 +1,6 @@
-"""Guess which columns of files of nodes are the ids and coordinates, and find such files beside the source."""
+"""Find files of nodes beside the source."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,46 +15,24 @@ from pipeline.ingest.formats.parquet import is_parquet
 from pipeline.ingest.source import locate
 from pipeline.redaction import quoted
 
-_VERTEX = "vertex vertex_id node node_id nodeid id osmid osm_id junction junction_id crossing person person_id user user_id"
+_VERTEX = "vertex id node_id osmid"  # of which one is taken by default
 _X, _Y = " ".join(LONGITUDES), " ".join(LATITUDES)
 _NAMES = ("nodes", "vertices", "junctions", "crossings", "intersections")  # of files of coordinates beside a source
 _HEAD = 2**20  # bytes
 _EDGES, _LISTED = ".e", ".v"  # suffixes of LDBC's files of edges and of vertices
 
 
-@dataclass(frozen=True)
-class LikelyNodes:
-    """The keys of a graph that files of nodes decide, and why."""
-
-    keys: dict[str, Any]
-    notes: tuple[str, ...] = ()
-
-
-def guessed_nodes(graph: GraphConfig, placed: bool) -> LikelyNodes:
-    """The columns of `coordinates` and `nodes`, unless they are stated, and files for both that lie beside the source.
+def guessed_nodes(graph: GraphConfig, placed: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The keys of a graph for files of nodes that lie beside its source, and what to say.
 
     Args:
         placed: Whether the source itself has coordinates.
     """
     keys, notes = dict[str, Any](), list[str]()
-    for note, found in _beside(graph, placed):
-        keys |= found
+    for note, of_files in _beside(graph, placed):
+        keys |= of_files
         notes.append(note)
-    graph = graph.model_copy(update=keys)
-    columns, stated = graph.node_columns, graph.node_columns.model_fields_set
-    for key, roles in (("nodes", {"vertex": _VERTEX}), ("coordinates", {"vertex": _VERTEX, "x": _X, "y": _Y})):
-        file = getattr(graph, key)
-        if not file or not (sample := _sample(file)):
-            continue
-        names = {role: name for role, known in roles.items() if role not in stated and (name := named_in(known, sample.names))}
-        names = {role: name for role, name in names.items() if name != getattr(columns, role)}
-        if "delimiter" not in stated and sample.delimiter:
-            names["delimiter"] = sample.delimiter
-        if names:
-            columns = columns.model_copy(update=names)
-            notes.append(f"{file}: {', '.join(f'{role} {name!r}' for role, name in names.items())} (guessed by their names)")
-            keys["node_columns"] = columns
-    return LikelyNodes(keys, tuple(notes))
+    return keys, tuple(notes)
 
 
 def _beside(graph: GraphConfig, placed: bool) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -67,7 +44,7 @@ def _beside(graph: GraphConfig, placed: bool) -> Iterator[tuple[str, dict[str, A
     if source.suffix == _EDGES and listed.is_file() and not graph.nodes:
         columns = graph.node_columns.model_copy(update={"declare": True})
         yield f"{listed}: each line is a vertex, also without an edge", {"nodes": str(listed), "node_columns": columns}
-    if placed or graph.coordinates:
+    if placed or graph.coordinates or source.suffix == _EDGES:
         return
     for path in sorted(source.parent.iterdir()):
         if path == source or path.stem.lower() not in _NAMES or not path.is_file() or not (sample := _sample(str(path))):

@@ -51,6 +51,7 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
         for name in set_keys(config.places):
             yield f"places.{name}", "no file of places is named, such as facilities or sources; name one, or leave the key out"
     yield from _of_graph(config.graph)
+    yield from _of_parallel(config.graph)
     yield from _of_layout(config.layout, config.cluster.shards)
     yield from ((f"cluster.{key}", reason) for key, reason in _of_cluster(config.cluster))
 
@@ -76,6 +77,14 @@ def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
     if graph.columns.weight is False:
         for name in set_keys(graph.weight):
             yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"
+
+
+def _of_parallel(graph: GraphConfig) -> Iterator[tuple[str, str]]:
+    if graph.columns.order and graph.parallel not in ("first", "last"):
+        yield "graph.columns.order", 'no rule needs it; set parallel = "first" or "last" below [graph], or leave the key out'
+    if graph.parallel == "count":
+        keys = [f"weight.{name}" for name in set_keys(graph.weight)] + ["columns.speed"] * bool(graph.columns.speed)
+        yield from ((f"graph.{key}", "an edge weighs the number of its rows (parallel); leave the key out") for key in keys)
 
 
 def _of_layout(layout: LayoutConfig, ranks: int) -> Iterator[tuple[str, str]]:

@@ -28,13 +28,14 @@ class PartForm:
     rereadable: bool
     largest: dict[str, int]
     rejects: Rejects | None
+    order: pa.DataType | None
 
     @classmethod
     def of(cls, file: str, name: str, edges: EdgeList) -> "PartForm":
         """The form of a file in the format of this name."""
         return cls(
             file, name, edges.columns, edges.weight, edges.named, edges.directed if edges.states_direction else None,
-            edges.directed, edges.rows, edges.rereadable, dict(edges.largest), edges.rejects,
+            edges.directed, edges.rows, edges.rereadable, dict(edges.largest), edges.rejects, edges.order,
         )  # fmt: skip
 
     @property
@@ -59,6 +60,9 @@ class PartForm:
             has, lacks = (self, other) if "weight" in self.roles else (other, self)
             reason = f"{lacks.file} has no column {has.roles['weight']!r}, which {has.file} has"
             raise BadInput(other.file, f"{reason}; name it in graph.columns.weight, or ignore weights with `false` there")
+        if other.order != self.order:
+            kinds = f"is {other.order}, in {self.file} {self.order}"
+            raise BadInput(other.file, f"its column of order ({other.roles['order']!r}) {kinds}; write it as one type")
         if other.named != self.named and not states_ids:
             texts, integers = (other, self) if other.named else (self, other)
             reason = f"the ids of {texts.file} are strings, those of {integers.file} are integers"

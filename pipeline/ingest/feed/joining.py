@@ -83,7 +83,7 @@ class _Joined:
         edges = EdgeList(
             self._tables(), weight, self._first.by_default, self._first.directed is not None,
             rows=sum(rows) if in_files and len(rows) == len(forms) else None, largest=largest,
-            columns=self._columns(self._first) if self._first.columns else None, named=self._first.named,
+            columns=self._columns(self._first) if self._first.columns else None, named=self._first.named, order=self._first.order,
             rereadable=in_files and feed.is_local and not self._copies
             and all(form.rereadable and form.weight in (None, weight) for form in forms),
         )  # fmt: skip
@@ -93,7 +93,7 @@ class _Joined:
     def _observed(self, edges: EdgeList) -> EdgeList:
         """The edges of the feed, which are read with columns of these types, with what is found in rows while they are read."""
         self._types = [(end, NAME if edges.named else pa.int64()) for end in ("src", "dst")]
-        self._types += [("weight", edges.weight)] if edges.weight else []
+        self._types += [(name, kind) for name, kind in (("weight", edges.weight), ("order", edges.order)) if kind]
         if self._first.rejects:
             self._rejects.word = self._first.rejects.word
         have_directions = edges.columns and edges.columns.have_directions

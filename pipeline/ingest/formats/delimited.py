@@ -17,6 +17,7 @@ from pipeline.ingest.formats.rows import LineLayout, split_quoted, tables
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.values.numbers import NumberForm
 from pipeline.ingest.values.oneway import Meanings
+from pipeline.ingest.values.order import OrderValues
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.ingest.values.speeds import Lengths, Speeds
 from pipeline.texts import decimal_form_of, is_integer_id, other_form_of, shown, why_not_utf8
@@ -52,23 +53,45 @@ def read(text: Text, graph: GraphConfig, weight: pa.DataType, delimiter: str) ->
     if "speed" in chosen.names:
         of_roles["weight"] = Field("weight", pa.string(), form=form, meanings=Lengths(form))
         of_roles["speed"] = Field("speed", pa.string(), form=form, meanings=Speeds.of(graph))
+    order = None
+    if "order" in chosen.names:
+        order = OrderValues.of(_first_value(text, positions["order"], delimiter), form)
+        of_roles["order"] = Field("order", order.type, form=form, meanings=order)
     fields = (of_roles[roles[name]] if name in roles else Field(f"column {number}") for number, name in enumerate(names))
     layout, rejects = LineLayout(tuple(fields), delimiter=delimiter), Rejects()
     edges = tables(text, layout, graph.limits.edges, rejects=rejects)
-    read = EdgeList(edges, weight if chosen.weighted else None, columns=chosen, rejects=rejects, named=named)
+    read = EdgeList(
+        edges,
+        weight if chosen.weighted else None,
+        columns=chosen,
+        rejects=rejects,
+        named=named,
+        order=order.type if order else None,
+    )
     return as_arcs(with_times(read, graph))
 
 
 def _has_names(text: Text, positions: Mapping[str, int], delimiter: str, form: NumberForm) -> bool:
     """Whether an id in the first row of data is a text that is not even another form of an integer."""
-    lines = (line.strip(b"\r\n") for line in islice(io.BytesIO(text.head), text.line, None))
-    fields = split_quoted(next(filter(None, lines), b""), delimiter)
+    fields = _first_row(text, delimiter)
     ids = (
         fields[positions[end]].strip(b" \t").decode(errors="replace")
         for end in ("src", "dst")
         if positions.get(end, len(fields)) < len(fields)
     )
     return any(not (is_integer_id(id) or other_form_of(id) or decimal_form_of(id)) for id in ids if not form.is_null(id))
+
+
+def _first_row(text: Text, delimiter: str) -> list[bytes]:
+    """The fields of the first row of data."""
+    lines = (line.strip(b"\r\n") for line in islice(io.BytesIO(text.head), text.line, None))
+    return split_quoted(next(filter(None, lines), b""), delimiter)
+
+
+def _first_value(text: Text, position: int, delimiter: str) -> bytes:
+    """The field at a position of the first row of data; empty if there is none."""
+    fields = _first_row(text, delimiter)
+    return fields[position] if position < len(fields) else b""
 
 
 def _peeked(text: Text, delimiter: str) -> bytes:

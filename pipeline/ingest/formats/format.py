@@ -25,7 +25,7 @@ TABLES = ("csv", "tsv", "parquet")  # formats whose columns have names; nodes an
 # With a header line, and without; None: there is no such column unless it is named.
 _DEFAULTS = {
     "src": ("src", "1"), "dst": ("dst", "2"), "weight": ("weight", ""), "oneway": (None, None), "reverse_weight": (None, None),
-    "speed": (None, None),
+    "speed": (None, None), "order": (None, None),
 }  # fmt: skip
 
 
@@ -73,6 +73,7 @@ class EdgeList:
     alone: int = 0  # how many rows at the end are self-loops that are there for their vertices only
     rejects: Rejects | None = None  # gets bad rows, if the format can leave them out and the run allows some
     named: bool = False  # whether `src` and `dst` are strings
+    order: pa.DataType | None = None  # of the column `order`, which says which of parallel rows comes first, if there is one
     # What the file says besides, which is not in the tables: figures by their names; complete with `tables`.
     stated: Mapping[str, int] = field(default_factory=dict)
     # The ids of all vertices that the file lists, if they are strings: also of those without edges. Called after `tables`.
@@ -188,13 +189,18 @@ def choose(file: str, present: Sequence[str], columns: Columns, line: int | None
             if name in present:
                 both = f"a column {name!r}, and its partition states {name}={columns.partition[name]}"
                 raise BadInput(file, f"has {both}; partitions = false below [graph] reads the column", line)
+            if role == "order":
+                raise BadInput(
+                    file, f"graph.columns.order names the key {name} of its partition; files are in that order already"
+                )
             constants[role] = name, columns.partition[name]
             continue
         if present.count(name) > 1:
             raise BadInput(file, f"{present.count(name)} columns are named {name!r}", line)
         if name not in present:
             existing = ", ".join(map(repr, present))[:200] + (": they have no names, but numbers" if numbered else "")
-            how = did_you_mean(name, present) or f"; name the column in graph.columns.{role} or with --{role.replace('_', '-')}"
+            option = "order-by" if role == "order" else role.replace("_", "-")
+            how = did_you_mean(name, present) or f"; name the column in graph.columns.{role} or with --{option}"
             if len(present) == 1 and (between := next((mark for mark in ";\t|" if mark in present[0]), None)):
                 how = f"; if {between!r} separates the columns, say so in graph.delimiter or with --delimiter"
             raise BadInput(file, f"no column {name!r} among {existing}{how}", line)

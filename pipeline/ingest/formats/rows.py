@@ -72,7 +72,7 @@ class LineLayout:
     @property
     def _has_only_numbers(self) -> bool:
         """Whether Arrow reads all fields, as numbers, which have no blanks within."""
-        return len(self.named) == len(self.fields) and not any(field.is_text for field in self.named)
+        return len(self.named) == len(self.fields) and not any(field.is_text or field.is_converted for field in self.named)
 
     def _has_single_blanks(self, data: bytes, lines: int) -> bool:
         """Whether lines have one blank between fields and none elsewhere, so that skipped fields are neither empty nor two."""

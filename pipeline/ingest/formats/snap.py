@@ -25,6 +25,8 @@ from pipeline.ingest.fields import STRINGS, Field, ends
 from pipeline.ingest.formats.format import EdgeList, TextFormat, choose, first_line
 from pipeline.ingest.formats.rows import Declared, LineLayout, tables
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.values.numbers import USUAL
+from pipeline.ingest.values.order import OrderValues
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.texts import shown
 
@@ -112,6 +114,10 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
         chosen.names["dst"]: dst,
         chosen.names.get("weight"): Field("weight", weight, decimals=True),
     }
+    order = None
+    if by := chosen.names.get("order"):
+        order = OrderValues.of(first[int(by) - 1] if first else b"", USUAL)
+        fields[by] = Field("order", order.type, meanings=order)
     rows = LineLayout(tuple(fields.get(name, Field(f"column {name}")) for name in names), comment=comment)
     rejects = Rejects()
     edges = tables(text, rows, graph.limits.edges, stated.lines, rejects)
@@ -121,7 +127,7 @@ def _edges(text: Text, graph: GraphConfig, weight: pa.DataType, stated: _Stated,
     return EdgeList(
         edges, weight if chosen.weighted else None, stated.directed is not False, stated.directed is not None,
         rows=stated.lines.arcs if stated.lines else None, columns=chosen, declared_vertices=stated.vertices, rejects=rejects,
-        named=named,
+        named=named, order=order.type if order else None,
     )  # fmt: skip
 
 

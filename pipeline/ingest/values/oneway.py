@@ -126,6 +126,8 @@ def arcs_of(rows: Iterator[pa.Table], seen: Directions) -> Iterator[pa.Table]:
         if "weight" in table.schema.names:
             back = taken["reverse_weight"] if "reverse_weight" in table.schema.names else taken["weight"]
             columns["weight"] = pc.if_else(reverse, back, taken["weight"])
+        if "order" in table.schema.names:
+            columns["order"] = taken["order"]
         yield pa.table(columns)
 
 

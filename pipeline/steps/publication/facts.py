@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
+from pipeline.steps.parallel import CAPACITIES, LIGHTEST
 from pipeline.steps.sources import out_degree
 from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
 from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
@@ -54,7 +55,7 @@ def summary(step: Folder) -> StepFacts:
     """A step as its run shows it."""
     manifest = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if manifest.step == "graph" else ("backend", "shards", "supersteps")
+    shown = ("backend",) if manifest.step in ("graph", CAPACITIES) else ("backend", "shards", "supersteps")
     computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
     return StepFacts(seconds=manifest.seconds, reused=step.reused, key=manifest.key, created=manifest.created, **computed)
 
@@ -115,11 +116,15 @@ def files_read(edges: Folder) -> list[SourceFacts]:
 
 
 def input_of(
-    edges: Folder, graph: Folder, answers: Sequence[Folder] = (), sha256: Mapping[str, str] = MappingProxyType({})
+    edges: Folder,
+    graph: Folder,
+    answers: Sequence[Folder] = (),
+    sha256: Mapping[str, str] = MappingProxyType({}),
+    capacities: Folder | None = None,
 ) -> InputFacts:
     """Collect how a source was read, from the steps of a run; sources and their origin from the answers that have some.
 
-    `sha256` has the SHA-256 of the files, by their BLAKE3 digests.
+    `sha256` has the SHA-256 of the files, by their BLAKE3 digests; `capacities` is the graph of stages that add parallel arcs.
     """
     read, stored = EdgeFacts.of(edges), GraphFacts.of(graph)
     sources = next((named for answer in answers if (named := facts_of_answer(answer).sources) is not None), None)
@@ -128,13 +133,19 @@ def input_of(
     summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
     copied = ("directions", "travel_times", "rejected", "stated")
     optional: dict[str, Any] = {name: fact for name in copied if (fact := getattr(read, name))}
-    optional |= _node_rows(edges, graph)
-    shared, alone = ("format", "columns", "ignored_columns", "directed", "directed_by", "weight", "measure"), read.alone or 0
+    optional |= _node_rows(edges, graph) | ({"counted": stored.counted} if stored.counted else {})
+    if (rule := graph.manifest.parameters.get("parallel", LIGHTEST)) != LIGHTEST:
+        optional["parallel"] = rule
+    merged = {"merged": stored.merged, "capacities": GraphFacts.of(capacities).merged if capacities else None}
+    optional |= {name: fact for name, fact in merged.items() if fact}
+    shared, alone = ("format", "columns", "ignored_columns", "directed", "directed_by"), read.alone or 0
     return InputFacts(
         **{name: getattr(read, name) for name in shared},
         source=summed[read.source.path],
         coordinates=summed[read.coordinates.source.path] if read.coordinates else None,
         nodes=summed[read.nodes.path] if read.nodes else None,
+        weight=stored.weight,
+        measure=measure_of(edges, graph),
         edges=read.edges - alone,
         self_loops=stored.self_loops - alone,
         self_loops_kept=stored.self_loops_dropped < stored.self_loops,
@@ -145,6 +156,11 @@ def input_of(
         default_source=reason,
         **optional,
     )
+
+
+def measure_of(edges: Folder, graph: Folder) -> str | None:
+    """What the weights of a graph measure: those of the source, unless a rule for parallel rows has made others."""
+    return GraphFacts.of(graph).measure or EdgeFacts.of(edges).measure
 
 
 def _with_sum(file: SourceFacts, sha256: Mapping[str, str]) -> SourceFacts:

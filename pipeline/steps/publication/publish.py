@@ -19,7 +19,7 @@ from pipeline.errors import BadConfig, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.signals import undisturbed
 from pipeline.steps.publication.expectations import require_tables
-from pipeline.steps.publication.facts import input_of, summary, surroundings, tables_of
+from pipeline.steps.publication.facts import input_of, measure_of, summary, surroundings, tables_of
 from pipeline.steps.publication.report_marks import Marks, latest_run
 from pipeline.steps.publication.results import Results, custom_facts_of, proofs_of, require_proofs, steps_of
 from pipeline.steps.publication.retention import published_at, retire, runs_in
@@ -28,7 +28,7 @@ from pipeline.store import manifest
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import HISTORY
 from pipeline.store.digests import digest_of_file
-from pipeline.store.facts import EdgeFacts, IndexFacts, PathFacts, QueryFacts
+from pipeline.store.facts import IndexFacts, PathFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, PlaceTableFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
 from pipeline.store.scratch import scratch
@@ -98,7 +98,7 @@ def publish(
         marks = Marks(run_id, folder, own, steps, figures, latest_run(output / target.link))
         files = _collect(fresh, results, marks)
         dimensions = max((IndexFacts.of(index).dimensions for index in results.indexes), default=0)
-        table_facts = tables_of(fresh, {*results.published}, dimensions, EdgeFacts.of(results.edges).measure)
+        table_facts = tables_of(fresh, {*results.published}, dimensions, measure_of(results.edges, results.graph))
         require_tables(table_facts, options.expect, target)
         optional: dict[str, Any] = {"paths": PathFacts.of(results.paths)} if results.paths else {}
         if results.places:
@@ -113,7 +113,7 @@ def publish(
             run=run_id,
             published_as=target.link,
             configuration=target.configuration,
-            input=input_of(results.edges, results.graph, results.answers, results.sha256),
+            input=input_of(results.edges, results.graph, results.answers, results.sha256, results.capacities),
             graph=NamedGraphFacts(name=results.name, **results.graph.facts),
             tables=table_facts,
             proofs={proof.stage: proof for proof in proofs_of(results)},

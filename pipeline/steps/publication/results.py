@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kernels.registry import BY_NAME
 from pipeline.comparison.versions import of_step
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import ProofFacts
@@ -26,6 +27,7 @@ class Results:
     report: Folder | None = None
     derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
     of_graph: Sequence[Folder] = ()  # tables of the stored graph, which each checked itself against it
+    capacities: Folder | None = None  # the stored graph of stages that add parallel arcs, if that is another one
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
@@ -41,6 +43,10 @@ class Results:
     def indexes(self) -> list[Folder]:
         """The indexes of answers that have one."""
         return [index_of(answer) for answer in self.answers if "index" in answer.manifest.inputs]
+
+    def graph_of(self, answer: Folder) -> Folder:
+        """The stored graph from which an answer follows."""
+        return self.capacities if self.capacities and BY_NAME[answer.manifest.step].adds_parallel else self.graph
 
     @property
     def tabled(self) -> list[Folder]:
@@ -59,6 +65,7 @@ def steps_of(results: Results) -> list[Folder]:
     steps = [
         results.edges,
         results.graph,
+        results.capacities,
         *results.indexes,
         *results.hierarchies,
         *results.tabled,
@@ -72,13 +79,9 @@ def steps_of(results: Results) -> list[Folder]:
 
 def require_proofs(results: Results) -> None:
     """Raise ProofFailed unless the layout and each answer are proved, and all other tables were made from them."""
-    if not results.graph.facts.get("proof"):
-        raise ProofFailed(f"{results.graph.path}: no proof of its layout; nothing is published")
     proofs = [proof.manifest.inputs for proof in results.proofs if ProofFacts.of(proof).holds]
     proved = {(inputs["graph"], inputs["answer"]) for inputs in proofs}
-    for answer in results.answers:
-        if (results.graph.digest, answer.digest) not in proved:
-            raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
+    _require_answers(results, proved)
     for table in results.derived:
         made_from = table.manifest.inputs
         if (results.graph.digest, made_from["answer"]) not in proved or made_from["graph"] != results.graph.digest:
@@ -103,6 +106,16 @@ def require_proofs(results: Results) -> None:
     for name, table in results.published.items() if results.changes else ():
         if compared.get(f"new {name}") != of_step(table).digest:
             raise ProofFailed(f"{table.path}: is not the table whose change table would be published; nothing is published")
+
+
+def _require_answers(results: Results, proved: set[tuple[str, str]]) -> None:
+    """Raise ProofFailed for a layout without a proof, or an answer that is not among those that are `proved` for their graph."""
+    for graph in filter(None, (results.graph, results.capacities)):
+        if not graph.facts.get("proof"):
+            raise ProofFailed(f"{graph.path}: no proof of its layout; nothing is published")
+    for answer in results.answers:
+        if (results.graph_of(answer).digest, answer.digest) not in proved:
+            raise ProofFailed(f"{answer.path}: no proof of this answer holds; nothing is published")
 
 
 def proof_of(product: Folder) -> ProofFacts:

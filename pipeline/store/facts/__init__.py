@@ -55,6 +55,28 @@ class RejectFacts(Facts):
     read: int
 
 
+class CheckFacts(Facts):
+    """The rules that held for an answer or a stored graph, and the seconds that checking them took."""
+
+    rules: list[str]
+    seconds: float
+    solver: str | None = None  # absent; of an oracle: `cuGraph`, which solves on a GPU, or another, on the CPU
+
+
+class MergeFacts(Facts):
+    """What became of parallel rows by a rule, see `pipeline.steps.parallel`; self-loops are in none of the other counts."""
+
+    rule: str
+    order: str | None = None  # absent unless a column says which row is the first or last
+    rows: int
+    pairs: int  # different ends of rows, each of which is an arc or, of an undirected graph, an edge
+    repeated: int  # pairs that have several rows
+    most: int  # rows of one pair
+    self_loops: int  # rows
+    mirrored: bool  # whether each pair of an undirected graph has as many rows in one direction as in the other
+    proof: CheckFacts | None = None  # absent while it is being proved
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
@@ -87,6 +109,8 @@ class EdgeFacts(Facts):
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
+    order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
+    merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
 
     @property
     def referred(self) -> dict[Path, str]:
@@ -122,14 +146,6 @@ class DirectionFacts(Facts):
     groups: list[int]
 
 
-class CheckFacts(Facts):
-    """The rules that held for an answer or a stored graph, and the seconds that checking them took."""
-
-    rules: list[str]
-    seconds: float
-    solver: str | None = None  # absent; of an oracle: `cuGraph`, which solves on a GPU, or another, on the CPU
-
-
 class StateFacts(Facts):
     """The effect of changes on a graph, see `pipeline.changes`: a state after its source, or after the previous state."""
 
@@ -142,6 +158,13 @@ class StateFacts(Facts):
     updated: int
     vertices: int
     violations: dict[str, int]  # rows of that file that were counted instead of refused, by what was wrong
+
+
+class CountedFacts(Facts):
+    """How weights with decimals are counted: as integers in units of 10^-decimals, and the largest of them in units."""
+
+    decimals: int
+    largest: int
 
 
 class DeltaFacts(Facts):
@@ -174,6 +197,8 @@ class GraphFacts(Facts):
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
     measure: str | None = None  # absent unless the configuration states what the weights measure
+    counted: CountedFacts | None = None  # absent unless weights are float64 that kernels count as integers
+    merged: MergeFacts | None = None  # absent unless a rule merged parallel rows; the counts above are those of the source
     proof: CheckFacts | None = None  # absent while it is being proved
     state: StateFacts | None = None  # absent unless changes were applied
     delta: DeltaFacts | None = None  # absent unless the files are a base and changes

@@ -5,8 +5,10 @@ from typing import Any
 
 from pipeline.store.facts import (
     CheckFacts,
+    CountedFacts,
     DirectionCounts,
     GraphFacts,
+    MergeFacts,
     PathFacts,
     ProofFacts,
     QueryFacts,
@@ -56,6 +58,7 @@ class InputFacts(Facts):
     directed: bool
     directed_by: str
     weight: str | None
+    counted: CountedFacts | None = None  # absent unless weights with decimals are counted as integers
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
@@ -70,6 +73,9 @@ class InputFacts(Facts):
     self_loops_kept: bool
     parallel_arcs: int
     parallel_arcs_kept: bool
+    parallel: str | None = None  # absent, or the rule for parallel rows, if that is not `lightest`
+    merged: MergeFacts | None = None  # absent unless this rule merged rows
+    capacities: MergeFacts | None = None  # absent unless a stage added parallel rows, of which the graph has the lightest
     sources: list[int] | None  # of the stages that have sources; null if none of them ran
     source_names: list[str] | None = None  # if the source's ids are strings
     default_source: str | None  # why the only source was chosen; null if the sources were given

@@ -21,7 +21,9 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput, Damaged
 from pipeline.ingest import ingest
-from pipeline.steps.layout import lay_out
+from pipeline.steps.layout import PLAIN, lay_out
+from pipeline.steps.parallel import Parallels
+from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
 from pipeline.store import arrays
 from pipeline.store.arrays import save_array
@@ -36,17 +38,17 @@ from tests.graphs import NAMED_GRAPHS, EdgeList
 from tests.stored_graphs import validate
 
 LAYOUTS = [
-    LayoutConfig(order=order, window=8, shards=shards, self_loops=loops, parallel_arcs=parallel, symmetrise=symmetrise)
+    (LayoutConfig(order=order, window=8, shards=shards, self_loops=loops, symmetrise=symmetrise), parallel)
     for (order, shards), loops, parallel, symmetrise in product(
         [("degree", 1), ("windowed", 3), ("source", 7)], ["drop", "keep"], ["lightest", "keep"], [False, True]
     )
 ]
 
 
-def check(edges, layout: LayoutConfig, tmp_path) -> None:
-    expected = lay_out(edges, layout, Runtime(tmp_path / "cpu"))
+def check(edges, layout: LayoutConfig, tmp_path, parallel: Parallels = PLAIN) -> None:
+    expected = lay_out(edges, layout, Runtime(tmp_path / "cpu"), (), parallel)
     poison()
-    found = lay_out(edges, layout, Runtime(tmp_path / "gpu", "gpu"))
+    found = lay_out(edges, layout, Runtime(tmp_path / "gpu", "gpu"), (), parallel)
     assert not found.reused
     assert found.manifest.files == expected.manifest.files
     differing = {"backend": "gpu", "proof": found.facts["proof"]}
@@ -55,13 +57,15 @@ def check(edges, layout: LayoutConfig, tmp_path) -> None:
     validate(found)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: "-".join(map(str, layout.model_dump().values())))
-def test_every_option(layout, tmp_path):
+@pytest.mark.parametrize(
+    ("layout", "parallel"), LAYOUTS, ids=lambda of: of if isinstance(of, str) else "-".join(map(str, of.model_dump().values()))
+)
+def test_every_option(layout, parallel, tmp_path):
     edges = random_edges(1, 300, 2500, True, 2)
-    check(edge_folder(tmp_path / "none", edges), layout, tmp_path / "none")
+    check(edge_folder(tmp_path / "none", edges), layout, tmp_path / "none", Parallels(parallel))
     weighted = EdgeList("weighted", tuple((src, dst, (src + dst) % 11) for src, dst in edges.edges), edges.directed)
     for weight in ("int64", "float"):
-        check(edge_folder(tmp_path / weight, weighted, weight), layout, tmp_path / weight)
+        check(edge_folder(tmp_path / weight, weighted, weight), layout, tmp_path / weight, Parallels(parallel))
 
 
 @pytest.mark.parametrize("edges", NAMED_GRAPHS, ids=lambda edges: edges.name)
@@ -74,12 +78,12 @@ def test_named_graphs(edges: EdgeList, tmp_path):
 def test_a_heavier_parallel_arc_that_is_an_error(tmp_path):
     for name, weight in (("alike", 5), ("heavier", 7)):
         edges = edge_folder(tmp_path / name, EdgeList(name, ((1, 2, 5), (2, 3, 4), (2, 1, weight)), directed=False))
-        runtime, layout = Runtime(tmp_path / name, "gpu"), LayoutConfig(parallel_arcs="error")
+        asked = LayoutConfig(), Runtime(tmp_path / name, "gpu"), (), Parallels("error")
         if name == "alike":
-            assert lay_out(edges, layout, runtime).facts["parallel_arcs_dropped"] == 2
+            assert lay_out(edges, *asked).facts["parallel_arcs_dropped"] == 2
         else:
             with pytest.raises(BadInput, match="of weight 7 has a parallel one that is lighter"):
-                lay_out(edges, layout, runtime)
+                lay_out(edges, *asked)
 
 
 @pytest.mark.parametrize("declared", [0, 9])
@@ -217,3 +221,12 @@ def test_a_run_that_is_killed_while_a_graph_is_saved_leaves_nothing(file, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["edges"]
     graph = lay_out(edges, LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert graph.digest == lay_out(edges, LayoutConfig(), Runtime(tmp_path / "cpu")).digest
+
+
+@pytest.mark.parametrize("rule", ["sum", "last"])
+def test_merged_parallel_rows(rule, tmp_path):
+    random = random_edges(1, 40, 300, False, 2)
+    edges = edge_folder(tmp_path, EdgeList("weighted", tuple((*ends, sum(ends) % 11) for ends in random.edges), directed=False))
+    of = [merge_parallel(edges, rule, LayoutConfig(), Runtime(tmp_path / name, name)) for name in ("cpu", "gpu")]
+    assert of[0].manifest.files == of[1].manifest.files
+    check(edges, LayoutConfig(shards=2), tmp_path, Parallels(rule, of[1]))

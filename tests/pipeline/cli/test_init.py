@@ -250,3 +250,17 @@ def test_a_graph_whose_ids_are_strings_has_names(tmp_path, monkeypatch, capsys, 
     assert ("ids          text: `named = true`" in capsys.readouterr().out) is named
     published = run(load_run(Path("g.toml"), stages=("wcc",)))
     assert ("labels_name" in pq.read_schema(published.path / "wcc" / "part-00000.parquet").names) is named
+
+
+@pytest.mark.parametrize(("directed", "repeated"), [(True, 1), (False, 3)])
+@pytest.mark.parametrize("ids", ["123", "abc"])
+def test_parallel_rows_are_counted(directed, repeated, ids, tmp_path):
+    one, two, three = ids
+    rows = [(one, two), (two, one), (one, two), (two, two), (one, three), (three, one)]
+    (tmp_path / "g.csv").write_text("src,dst\n" + "".join(f"{src},{dst}\n" for src, dst in rows))
+    notes = look(GraphConfig(source=str(tmp_path / "g.csv"), directed=directed)).notes
+    assert notes == (
+        f"{repeated} of the first 6 edges have the ends of an earlier one; the lightest of such edges stays, unless --parallel "
+        "states another rule",
+    )
+    assert look(GraphConfig(source=str(tmp_path / "g.csv"), directed=directed, parallel="count")).notes == ()

@@ -153,7 +153,7 @@ def test_the_configuration_reads_as_it_was_guessed(tmp_path, monkeypatch, capsys
 
 
 def test_a_bad_row_is_said_and_hides_no_other(tmp_path):
-    found = seen(tmp_path, "who,whom\n1,2\n3,\n" + "5,6\n" * 10)
+    found = seen(tmp_path, "who,whom\n1,2\n3,\n" + "".join(f"5,{other}\n" for other in range(6, 16)))
     assert found.first == {"src": 1, "dst": 2}
     (note,) = found.notes
     assert "1 of the first 12 rows are bad: line 3: dst '' is not an integer" in note

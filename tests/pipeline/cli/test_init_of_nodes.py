@@ -32,9 +32,6 @@ def test_a_city_needs_no_edit(folder, capsys):
     init("edges.csv", "--nearest", "hospitals.csv")
     shown = capsys.readouterr().out
     assert "nodes.csv: taken for coordinates: it is beside the source" in shown
-    assert "vertex 'id', x 'lon', y 'lat' (guessed by their names)" in shown
-    columns = load_run(folder / "edges.toml").graph.node_columns
-    assert (columns.vertex, columns.x, columns.y) == ("id", "lon", "lat")
     assert files_of(folder / "edges.toml") == {
         "graph.source": ("edges.csv", 3), "graph.coordinates": ("nodes.csv", 4), "nearest.facilities": ("hospitals.csv", 2)
     }  # fmt: skip

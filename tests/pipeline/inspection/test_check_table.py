@@ -85,3 +85,16 @@ def test_places_pairs_zones_and_arrivals_say_what_their_columns_are(tmp_path):
     assert {key: file.rows for key, file in found.items()} == {key: count for key, (count, _) in expected.items()}
     assert all(words in found[key].how for key, (_, words) in expected.items())
     assert "'src_lon', 'src_lat', 'dst_lon', 'dst_lat'; weight 'trips'" in found["flows.pairs"].how
+
+
+def test_supply_may_be_a_column_of_the_places(tmp_path):
+    (tmp_path / "roads.csv").write_text("src,dst,weight\n1,2,5\n2,3,5\n")
+    (tmp_path / "nodes.csv").write_text("vertex,x,y,people\n1,8.1,53,5\n2,8.2,53,6\n3,8.3,53,\n")
+    (tmp_path / "hospitals.csv").write_text("id,lon,lat,beds\nH1,8.1,53,4\nH2,8.3,53,\n")
+    nodes = str(tmp_path / "nodes.csv")
+    asked = {"thresholds": [5], "sources": str(tmp_path / "hospitals.csv"), "supply": "beds", "demand": "people"}
+    graph = {"source": str(tmp_path / "roads.csv"), "nodes": nodes, "coordinates": nodes}
+    found = {file.key: file for file in files_of(tmp_path, graph, isochrones=asked)}
+    supply, demand = found["isochrones.supply"], found["isochrones.demand"]
+    assert supply.rows == 1 and supply.file == asked["sources"] and "'beds' of the places" in supply.how
+    assert demand.rows == 2 and demand.file == nodes and "1 vertex without" in demand.how

@@ -82,8 +82,8 @@ def test_parallel_arcs_and_self_loops_that_are_kept_have_rows_and_numbers(tmp_pa
     monkeypatch.setattr(tables, "ROWS_PER_GROUP", rows)
     monkeypatch.setattr(tables, "ROWS_PER_FILE", rows)
     edges = (*((2, 7, weight) for weight in (5, 1, 5, 9, 1)), (7, 2, 3), (4, 4, 8), (2, 9, 1), *drawn(2, 40, 5))
-    layout = {"parallel_arcs": "keep", "self_loops": "keep"}
-    first = published(tmp_path, EdgeList("multi", edges), layout=layout)
+    kept = {"layout": {"self_loops": "keep"}, "graph": {"parallel": "keep"}}
+    first = published(tmp_path, EdgeList("multi", edges), **kept)
     expected, seen = [], {}
     for src, dst, weight in sorted(edges):
         seen[src, dst] = seen.get((src, dst), -1) + 1
@@ -94,7 +94,7 @@ def test_parallel_arcs_and_self_loops_that_are_kept_have_rows_and_numbers(tmp_pa
 def test_runs_with_and_without_parallel_arcs_are_compared(tmp_path):
     edges, differ = ((2, 7, 5), (2, 7, 1), (7, 2, 3)), []
     for arcs, kept in ((edges, "keep"), ((*edges, (2, 7, 1)), "keep"), (edges, "lightest")):
-        asked = {"layout": {"parallel_arcs": kept}, "changes": {"tables": True}, "publish_as": "latest"}
+        asked = {"graph": {"parallel": kept}, "changes": {"tables": True}, "publish_as": "latest"}
         differ.append(published(tmp_path, EdgeList("multi", arcs), **asked))
     rows = tables.read(differ[1] / "arcs_changes").to_pylist()
     assert [(row["src"], row["dst"], row["parallel"], row["kind"]) for row in rows] == [(2, 7, 1, "changed"), (2, 7, 2, "added")]

@@ -18,6 +18,7 @@ from pipeline.errors import BadSource
 from pipeline.ingest import ingest
 from pipeline.run import run
 from pipeline.steps.layout import lay_out
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import HeldEdges, id_blocks
 from pipeline.store.facts import GraphFacts
@@ -52,9 +53,8 @@ def test_a_run_states_how_it_read_its_source(tmp_path, caplog, capsys):
         assert sentence in shown
         assert sentence.replace("'", "&#39;") in page
     assert "roads was read as: format: csv; columns src 'from'" in caplog.text
-    kept = {"self_loops": "keep", "parallel_arcs": "keep"}
-    asked = {"output": tmp_path / "out", "stages": ["bfs"], "backend": "cpu", "sources": [9], "layout": kept}
-    found = RunFacts.of(run(run_config("here", graph=graph | {"directed": False}, **asked))).input
+    asked = {"output": tmp_path / "out", "stages": ["bfs"], "backend": "cpu", "sources": [9], "layout": {"self_loops": "keep"}}
+    found = RunFacts.of(run(run_config("here", graph=graph | {"directed": False, "parallel": "keep"}, **asked))).input
     assert (found.directed, found.directed_by) == (False, "configuration")
     assert (found.self_loops, found.self_loops_kept, found.parallel_arcs, found.parallel_arcs_kept) == (1, True, 2, True)
     assert (found.sources, found.default_source) == ([9], None)
@@ -65,7 +65,7 @@ def test_kept_parallel_arcs_are_counted_for_any_number_of_ranks(shards, tmp_path
     edges = pa.table({"src": [1, 1, 1, 2, 4, 4, 5], "dst": [2, 2, 3, 3, 1, 1, 5]})
     pq.write_table(edges, tmp_path / "edges.parquet")
     read = ingest(GraphConfig(source=str(tmp_path / "edges.parquet")), tmp_path)
-    graph = lay_out(read, LayoutConfig(parallel_arcs="keep"), Runtime(tmp_path, "cpu", LocalThreads(shards)))
+    graph = lay_out(read, LayoutConfig(), Runtime(tmp_path, "cpu", LocalThreads(shards)), (), Parallels("keep"))
     assert GraphFacts.of(graph).parallel_arcs == 2
     assert GraphFacts.of(graph).parallel_arcs_dropped == 0
 

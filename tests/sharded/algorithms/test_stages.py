@@ -55,6 +55,7 @@ STORED = {
     "arcs-3": {"directed": True, "shards": 3},
     "edges-2": {"directed": False, "shards": 2},
     "edges-7": {"directed": False, "shards": 7},
+    "decimals-3": {"directed": True, "shards": 3, "weights": np.arange(45) % 7 / 10},
     "hubs-3": {"directed": True, "shards": 3, "skewed": True, "order": "windowed", "window": 32},
 }
 

@@ -49,6 +49,7 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         _tables(path, parquet, file, chosen, footer, rejects), chosen.weight, rows=metadata.num_rows,
         largest={role: footer.largest[name] for role, name in chosen.names.items() if name in footer.largest},
         columns=columns, rejects=rejects, named=chosen.ids == NAME, rereadable=small and as_used and chosen.ids != NAME,
+        order=chosen.order,
     )  # fmt: skip
     return as_arcs(with_times(edges, graph))
 

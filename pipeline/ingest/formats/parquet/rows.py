@@ -16,6 +16,7 @@ from pipeline.ingest.formats.format import ReadColumns
 from pipeline.ingest.formats.parquet.types import TEXT, is_id, is_text, plain, plain_type
 from pipeline.ingest.values.numbers import USUAL
 from pipeline.ingest.values.oneway import Meanings
+from pipeline.ingest.values.order import has_order
 from pipeline.ingest.values.rejects import HINT, Rejected, shortened
 from pipeline.ingest.values.speeds import Lengths, Speeds
 
@@ -33,6 +34,7 @@ class EdgeColumns:
     ids: pa.DataType
     weight: pa.DataType | None
     convert: Mapping[str, Convert]
+    order: pa.DataType | None = None
 
     def all(self, rows: pa.Table | pa.RecordBatch, first: int) -> tuple[pa.Table, list[Rejected]]:
         """Rows of the file, from number `first` on, as rows of the edge list. Raises BadInput for the first wrong value."""
@@ -84,7 +86,28 @@ def edge_columns(file: str, schema: pa.Schema, columns: ReadColumns, graph: Grap
         if pa.types.is_nested(kind) or pa.types.is_temporal(kind) or pa.types.is_binary(kind):
             raise BadInput(file, f"column {names[role]!r} is {kind}, not texts, numbers or booleans{_AS_ONE}")
         convert[role] = partial(_with_meanings, file, name=names[role], meanings=texts[role])
-    return EdgeColumns(names, ids, weight, convert)
+    order = _order_type(file, schema.field(names["order"])) if "order" in names else None
+    if order:
+        convert["order"] = partial(_ordered, file, name=names["order"], kind=order)
+    return EdgeColumns(names, ids, weight, convert, order)
+
+
+def _order_type(file: str, field: pa.Field) -> pa.DataType:
+    kind = plain_type(field.type)
+    if not has_order(kind):
+        raise BadInput(file, f"column {field.name!r} is {field.type}, not numbers, dates, times or texts{_AS_ONE}")
+    return kind
+
+
+def _ordered(file: str, column: pa.ChunkedArray, first: int, *, name: str, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column of order, which has neither nulls nor NaN."""
+    column = plain(column)
+    require_no_null(file, column, name, first)
+    if kind == NAME:
+        require_utf8(file, column, name, first)
+    elif pa.types.is_floating(kind) and (unordered := pc.is_nan(column)) and pc.any(unordered).as_py():
+        raise BadInput(file, f"row {first + pc.index(unordered, True).as_py()}: {name} is not a number")
+    return column.cast(kind)
 
 
 def _bytes(column: pa.ChunkedArray) -> pa.ChunkedArray:
