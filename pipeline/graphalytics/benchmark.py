@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.arrays import is_cupy
 from kernels.graph import Array, Graph
 from kernels.registry import BY_NAME
 from pipeline import strict_json
@@ -24,6 +25,7 @@ from pipeline.graphalytics.properties import SUFFIXES, GraphProperties, read_pro
 from pipeline.graphalytics.validation import EXACT, read_reference, why_invalid
 from pipeline.runtime.backend import Backend, Clock, fetch
 from pipeline.steps.stored_graph import stored_graph
+from pipeline.store.counting import decimals_of
 from pipeline.tables.forms import with_arrays
 
 log = logging.getLogger(__name__)
@@ -51,7 +53,7 @@ def benchmark(folder: Path, out: Path, options: GraphOptions, runs: int = 1) -> 
         graph = (runtime.cluster.open_graphs or OpenGraphs()).graph(stored.graph, runtime.backend)
         load = time.perf_counter() - started
         _require_counts(properties, graph)
-        prepared = _LoadedGraph(folder, out, properties, graph, runtime.backend)
+        prepared = _LoadedGraph(folder, out, properties, graph, decimals_of(stored.graph))
         given = properties.algorithms.items()
         outcomes = {name: [prepared.run(name, parameters) for _ in range(runs)] for name, parameters in given}
         results = {
@@ -80,8 +82,9 @@ def _require_counts(properties: GraphProperties, graph: Graph) -> None:
 class _LoadedGraph:
     """A graph in memory, on which algorithms run."""
 
-    def __init__(self, folder: Path, out: Path, properties: GraphProperties, graph: Graph, backend: Backend) -> None:
-        self._folder, self._out, self._properties, self._graph, self._backend = folder, out, properties, graph, backend
+    def __init__(self, folder: Path, out: Path, properties: GraphProperties, graph: Graph, decimals: int | None) -> None:
+        self._folder, self._out, self._properties, self._graph, self._decimals = folder, out, properties, graph, decimals
+        self._backend: Backend = "gpu" if is_cupy(graph) else "cpu"
         self._ids, self._rows_by_id = fetch(graph.ids), fetch(graph.rows_by_id)
 
     def run(self, name: str, parameters: dict[str, Any]) -> Outcome:
@@ -91,7 +94,7 @@ class _LoadedGraph:
         started, clock = time.perf_counter(), Clock(self._backend)
         with clock.timed():
             answer = algorithm.solve(solver, self._graph, parameters, source)
-        values = algorithm.values(self._ids, with_arrays(answer, fetch))[self._rows_by_id]
+        values = algorithm.values(self._ids, with_arrays(answer, fetch), self._decimals)[self._rows_by_id]
         file = self._out / f"{self._properties.name}-{name.upper()}"
         _write(file, self._ids[self._rows_by_id], values)
         outcome: Outcome = {"processing": clock.seconds, "makespan": round(time.perf_counter() - started, 6)}
