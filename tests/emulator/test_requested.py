@@ -41,6 +41,11 @@ def test_triangles_and_coefficients(name):
     of_triangles.check(GRAPHS[name]())
 
 
+@pytest.mark.parametrize("name", ["crowd", "arcs"])
+def test_triangles_over_ranks(name, monkeypatch):
+    of_triangles.check_over_ranks(GRAPHS[name](), 3, monkeypatch)
+
+
 def test_triangles_by_lists_without_bits(monkeypatch):
     of_triangles.check_without_bits(GRAPHS["crowd"](), monkeypatch)
 
