@@ -235,6 +235,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.answers:TriangleCounts",
         columns=(_VERTEX, Column("triangles", "int64", "triangles with a corner at the vertex")),
         by_default=False,
+        costs=Costs(cpu=(0.08, 0.5, 0.65), memory=(40.0, 85.0), stored=2.0),
     ),
     Algorithm(
         name="lcc",
@@ -254,6 +255,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("lcc", "float64", "numerator over denominator, rounded once; 0 where that is 0"),
         ),
         by_default=False,
+        costs=Costs(cpu=(0.06, 0.2, 0.7), memory=(40.0, 85.0), stored=10.0),
     ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}

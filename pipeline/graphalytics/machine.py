@@ -12,7 +12,7 @@ from pipeline.runtime.backend import Backend, gpu
 
 def machine(backend: Backend) -> dict[str, Any]:
     """Processor, cores that this process may use, memory in bytes, the GPU if it computes, and versions."""
-    stated: dict[str, Any] = {"processor": _processor(), "cores": cores(), "memory": _memory(), "system": platform.platform()}
+    stated: dict[str, Any] = {"processor": _processor(), "cpus": cores(), "memory": _memory(), "system": platform.platform()}
     if backend == "gpu":
         stated |= gpu()
     return stated | {"graphmill": version("graphmill"), "python": platform.python_version()}
