@@ -19,6 +19,7 @@ class CoordinateFacts(Facts):
     vertices: int
     unit: str
     source: SourceFacts
+    columns: dict[str, str] | None = None  # absent unless it is a table: the names of `vertex`, `x` and `y` in it
 
 
 class ReferenceFacts(Facts):
@@ -100,6 +101,7 @@ class EdgeFacts(Facts):
     text_bytes: int | None
     nodes: SourceFacts | None = None  # absent without a table of nodes
     node_rows: int | None = None  # absent without a table of nodes: its rows
+    node_ids: str | None = None  # absent without a table of nodes: its column of ids
     measure: str | None = None  # what the weights measure, if the configuration says it, otherwise absent; arcs without weights
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent
