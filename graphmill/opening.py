@@ -20,6 +20,7 @@ from pipeline.ingest.again import steadily
 from pipeline.runtime.backend import Backend, choose, fetch
 from pipeline.steps.stored_graph import StoredGraph, Tables, folder_of, graph_of_run, stored_graph
 from pipeline.store import manifest
+from pipeline.store.counting import stated_graph
 from pipeline.store.edges import FILES
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.names import VertexNames, open_names
@@ -181,7 +182,7 @@ def _open(target: str | list[str], options: GraphOptions, tables: Tables) -> Ope
 
 def _opened(stored: StoredGraph, backend: Backend, open_graphs: OpenGraphs | None = None) -> OpenedGraph:
     """Map the files, or copy them to the GPU. Files that are mapped stay readable after others have taken their place."""
-    opened = (open_graphs or OpenGraphs()).graph(stored.graph, backend)
+    opened = stated_graph(stored.graph, (open_graphs or OpenGraphs()).graph(stored.graph, backend))
     rejected = EdgeFacts.of(stored.edges).rejected
     return OpenedGraph(opened, open_names(stored.edges), rejected.rows if rejected else 0)
 

@@ -30,9 +30,10 @@ class Forest:
 
 @dataclass(frozen=True)
 class Components:
-    """Weak or strong components."""
+    """Weak or strong components, or communities."""
 
-    labels: Array  # index width [V]: for each row, the row of smallest external id in its component
+    # index width [V]: for each row, the row of smallest external id in its component; with `cdlp` the row whose label it has
+    labels: Array
 
 
 @dataclass(frozen=True)

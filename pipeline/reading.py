@@ -84,7 +84,7 @@ def graph_of(
 ) -> Folder:  # fmt: skip
     """The stored graph of an edge list, whose parallel rows are merged before, if a rule asks for it."""
     rule, merged = config.graph.parallel or LIGHTEST, None
-    if needs_merging(edges, rule):
+    if config.graph.parallel and needs_merging(edges, rule):
         merged = steps(STEP, merge_parallel, edges, rule, layout, runtime, config.graph.columns.order)
         warn_if_mirrored(merged)
     return steps("graph", lay_out, edges, layout, runtime, sources, Parallels(rule, merged))

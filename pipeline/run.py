@@ -18,6 +18,8 @@ from pipeline.reading import FromSource, Read
 from pipeline.report import draw
 from pipeline.runtime.backend import Backend, choose
 from pipeline.runtime.early import hide_pandas
+from pipeline.runtime.memory import limited_to
+from pipeline.runtime.memory_watch import watched
 from pipeline.signals import beside, foreseen
 from pipeline.steps.places.files import has_places
 from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
@@ -50,7 +52,7 @@ def run(config: RunConfig, call: Call | None = None, read: Read | None = None, t
     backend, read = choose(config.backend), read or FromSource()
     with showing() as shown:
         steps = Steps(shown, partial(expected_seconds, config, backend), call)
-        with foreseen(steps.outlook):
+        with foreseen(steps.outlook), limited_to(config.limits.bytes), watched(shown.names):
             return steadily((*config.files, *read.files), partial(_run, config, backend, read, target, steps))
 
 

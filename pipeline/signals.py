@@ -13,13 +13,14 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from queue import Empty, SimpleQueue
 from threading import current_thread, main_thread
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST_WAIT = 0.5  # seconds
 _STACK = 2**24  # bytes: at least what a main thread has; a thread's default may be less
-_events: SimpleQueue[int | Future[Any]] = SimpleQueue()  # signals, and work that has ended; a handler may interrupt its methods
+# Signals, work that has ended, and why work fails; a handler may interrupt its methods.
+_events: "SimpleQueue[int | Future[Any] | _Failure]" = SimpleQueue()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -39,6 +40,12 @@ class _AbandonableWork:
         self.abandoned = False
         self.cleanings: list[Callable[[], object]] = []
         self.outlook: Callable[[], str] = str
+        self.is_awaited = False  # by the main thread, in `apart`
+
+
+class _Failure(NamedTuple):
+    work: _AbandonableWork
+    error: BaseException
 
 
 _current: ContextVar[_AbandonableWork] = ContextVar("work", default=_AbandonableWork())  # noqa: B039  the default is never abandoned
@@ -63,10 +70,12 @@ def apart(work: Callable[[], T]) -> T:
     abandoned: its thread may still compute, but does nothing more that others see. Threads other than the main one call `work`.
 
     Raises Interrupted if a signal arrived after `listen`; log records are dropped from then on, because the process is to end.
+    Raises the error with which `failing` ends the work.
     """
     if current_thread() is not main_thread():
         return work()
     begun = _AbandonableWork()
+    begun.is_awaited = True
     try:
         outcome = _start(work, begun)
         outcome.add_done_callback(_events.put)
@@ -74,13 +83,21 @@ def apart(work: Callable[[], T]) -> T:
             if isinstance(event, int):
                 logging.disable()
                 raise Interrupted(event, begun.outlook())
+            if isinstance(event, _Failure) and event.work is begun:
+                raise event.error
     except BaseException:
         _abandon(begun)
         raise
     return outcome.result()
 
 
-def _next_event() -> int | Future[Any]:
+def failing() -> Callable[[BaseException], object] | None:
+    """A function that fails this work from any thread, as a signal ends it; None if the main thread does not wait for it."""
+    work = _current.get()
+    return (lambda error: _events.put(_Failure(work, error))) if work.is_awaited else None
+
+
+def _next_event() -> int | Future[Any] | _Failure:
     """A signal that arrives just before the main thread begins to wait does not wake it, so it wakes from time to time."""
     while True:
         with suppress(Empty):

@@ -14,8 +14,6 @@
 #include "communities/votes.cuh"
 
 #define AT_ONCE 16 // rows for which a block draws a number
-#define LABEL_BITS 57
-#define LARGEST_LABEL ((1ull << LABEL_BITS) - 1)
 
 struct Control {
     uint32_t barrier;
@@ -56,45 +54,6 @@ __device__ __forceinline__ Choice choose(const Arcs& arcs, int64_t row, const RO
         return best;
     }
     return count_votes(arcs, row, labels, table, team, own_votes);
-}
-
-/* Count the votes of the rows of a warp's lanes, of `number` arcs, at most 32; 0: not this one. All rows have as many
-   lanes as the longest one needs. `listed` has a place for each lane. */
-template <typename Decide>
-__device__ __forceinline__ void count_small(
-    const Side& out, const Side& into, const ROW* labels, int64_t mine, int number, ROW* listed, Decide decide) {
-    const int lane = threadIdx.x & 31;
-    const uint32_t wanted = __ballot_sync(FULL_WARP, number > 0);
-    if (wanted == 0) {
-        return;
-    }
-    if (number > 0) {
-        listed[__popc(wanted & ((1u << lane) - 1))] = (ROW)mine;
-    }
-    const int longest = __reduce_max_sync(FULL_WARP, number), count = __popc(wanted);
-    const int width = longest <= 4 ? 4 : longest <= 8 ? 8 : longest <= 16 ? 16 : 32;
-    const int member = lane & (width - 1);
-    const uint32_t team = (uint32_t)((1ull << width) - 1) << (lane - member);
-    __syncwarp();
-    for (int item = lane / width; item - lane / width < count; item += 32 / width) {
-        const int64_t row = listed[item < count ? item : 0];
-        const Arcs arcs(out, into, row);
-        const int64_t other = item < count && member < arcs.number ? arcs.neighbour(member) : row;
-        const ROW label = labels[other], own = labels[row];
-        const uint32_t same = __match_any_sync(FULL_WARP, other != row ? label : (ROW)-1) & team;
-        const uint32_t own_votes = __ballot_sync(FULL_WARP, other != row && label == own) & team;
-        // more votes are better, then the smaller label
-        uint64_t best = other != row && label != own ? ((uint64_t)__popc(same) << LABEL_BITS) + LARGEST_LABEL - label : 0;
-        for (int step = width >> 1; step > 0; step >>= 1) {
-            const uint64_t next = __shfl_xor_sync(FULL_WARP, best, step);
-            best = next > best ? next : best;
-        }
-        if (item < count && member == 0) {
-            const Choice choice = {(int64_t)(best >> LABEL_BITS), (int64_t)(LARGEST_LABEL - (best & LARGEST_LABEL))};
-            decide(row, choice, (int64_t)__popc(own_votes), arcs.number);
-        }
-    }
-    __syncwarp();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 4 : 3) propagate(const int64_t* out_offsets,

@@ -30,6 +30,7 @@ from pipeline.runtime.memory import free_memory
 from pipeline.signals import beside
 from pipeline.steps.parallel import LIGHTEST
 from pipeline.steps.runtime import Runtime
+from pipeline.store.counting import counting, places_in
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, in_turn, save_batch, save_new_vertices
 from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_history
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFacts, GraphFacts, StateFacts
@@ -220,4 +221,5 @@ def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:
     sides = {"out": graph.out} if graph.symmetric else {"out": graph.out, "into": graph.into}
     groups = {name: DirectionFacts(groups=[*groups_of(csr)]) for name, csr in sides.items()}
     weight = None if graph.out.weights is None else str(graph.out.weights.dtype)
-    return {"arcs": graph.num_arcs, "backend": backend, "stored_weight": weight, **groups}
+    count = counting([places_in(graph.out)], graph.num_arcs)
+    return {"arcs": graph.num_arcs, "backend": backend, "stored_weight": weight, "counted": count, **groups}

@@ -97,6 +97,7 @@ class RunOptions:
         reverse_weight: Column of the weights from `dst` to `src`; a negative or empty one closes that direction.
         speed: Column of speeds. `weight` then has lengths, and each row weighs its travel time, in whole milliseconds;
             `[graph.speed]` states the units, and the speed of rows without one.
+        profile: Who travels on the streets of an OpenStreetMap file: car, bicycle or foot.
         no_weight: Ignore weights, in any format: every arc weighs 1.
         no_header: The CSV or TSV file has no header line.
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.
@@ -154,6 +155,7 @@ class RunOptions:
     oneway: str | None = None
     reverse_weight: str | None = None
     speed: str | None = None
+    profile: str | None = None
     parallel: str | None = None
     order_by: str | None = None
     no_weight: Annotated[bool, Parameter(negative="")] = False
@@ -203,6 +205,7 @@ class RunOptions:
             "sha256": self.sha256, "columns": columns or None, "header": False if self.no_header else None,
             "delimiter": self.delimiter, "ids": self.ids, "nodes": self.nodes, "crs": self.crs, "encoding": self.encoding,
             "decimal": self.decimal, "thousands": self.thousands, "null": self.null, "parallel": self.parallel,
+            "osm": {"profile": self.profile} if self.profile else None,
         })  # fmt: skip
         stages = None if self.stages is None else [name.strip() for name in self.stages.split(",") if name.strip()]
         top = _given({

@@ -12,6 +12,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
+from pipeline.store.counting import counted_graph
 from pipeline.store.graph import open_graph
 from pipeline.store.index.arrays import StoredIndex, place_index
 from pipeline.store.manifest import Folder
@@ -34,14 +35,17 @@ class OpenGraphs:
         self.turn = Lock()  # held by the thread that computes on the GPU
 
     def graph(self, folder: Folder, backend: Backend) -> Graph:
-        """Open a whole graph, its arrays where the backend computes. Raises Damaged, or BadConfig if its folder is missing."""
-        return self._open(folder, backend, open_graph)
+        """Open a whole graph, its arrays where the backend computes, its weights as they are counted.
+
+        Raises Damaged, or BadConfig if its folder is missing.
+        """
+        return self._open(folder, backend, _open_counted)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
-        """Keep a whole graph that is already open."""
+        """Keep a whole graph that is already open, with weights as in its files."""
         with self._lock:
             self._whole.clear()
-            self._whole[folder.digest, backend] = graph
+            self._whole[folder.digest, backend] = counted_graph(folder, graph)
 
     def forget(self) -> None:
         """Close the whole graph or index: what used it last may have written into it."""
@@ -70,7 +74,7 @@ class OpenGraphs:
             self._keep(ranks_here - (dealt is None))  # before loading: both do not fit into the memory at the same time
         if dealt is None:
             dealing = dealing_of(graph, communicator.size)
-            dealt = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here), dealing)
+            dealt = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here, counted=True), dealing)
         with self._lock:
             self._shards[key] = dealt
             self._shards.move_to_end(key)
@@ -99,6 +103,10 @@ class OpenGraphs:
     def _keep(self, most: int) -> None:
         while len(self._shards) > most:
             self._shards.popitem(last=False)
+
+
+def _open_counted(folder: Folder, backend: Backend) -> Graph:
+    return counted_graph(folder, open_graph(folder, backend))
 
 
 def require_visible(path: Path) -> None:

@@ -14,11 +14,12 @@ from kernels.algorithm import Algorithm
 from kernels.answers import Certificate
 from kernels.distributed import Communicator, ShardAnswer
 from kernels.graph import OFFSET
+from pipeline.store.counting import decimals_of
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import DealtRows, DealtShard
 from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables import files as tables
-from pipeline.tables.answer_table import AnswerTable
+from pipeline.tables.answer_table import AnswerTable, in_units
 from pipeline.tables.batches import as_batch
 from pipeline.tables.forms import TableForm, form_of, with_arrays
 from pipeline.tables.over_ranks import ShardVertices, Spread, edge_positions, own_edges, own_rows
@@ -56,13 +57,14 @@ class ShardOfGraph:
             spread = Spread(self.communicator, positions)
         first, _ = tables.position_of(number, total, 0)
         for file, columns in spread.groups(form.columns(self._vertices, here), total, first):
-            yield file, as_batch(columns, schema)
+            yield file, as_batch(columns, schema, decimals_of(self._folder))
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
         form, groups = form_of(table.algorithm), table.row_groups(number, self.communicator)
         columns = own_rows(self._vertices, groups) if form.of_vertices else own_edges(self._vertices, groups)
-        return self._placed(form.answer(self._vertices, columns, table.source(number)))
+        named = in_units(dict(zip(table.schema.names, columns, strict=True)), table.algorithm, decimals_of(self._folder))
+        return self._placed(form.answer(self._vertices, [*named.values()], table.source(number)))
 
     def _placed(self, answer: Any) -> Any:
         """An answer with its arrays where the shard's are."""

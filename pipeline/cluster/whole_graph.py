@@ -15,10 +15,11 @@ from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.counting import decimals_of
 from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.answer_table import AnswerTable
+from pipeline.tables.answer_table import AnswerTable, in_units
 from pipeline.tables.forms import TableForm, form_of
 from pipeline.tables.row_lookup import VertexRows
 
@@ -54,17 +55,21 @@ class WholeGraph:
 
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
-        return in_files(form, self.graph, answer, schema, number)
+        return in_files(form, self.graph, answer, schema, number, decimals_of(self._folder))
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
-        return form_of(table.algorithm).read(self.graph, table.columns(number), table.source(number))
+        columns = in_units(table.columns(number), table.algorithm, decimals_of(self._folder))
+        return form_of(table.algorithm).read(self.graph, columns, table.source(number))
 
 
 def in_files(
-    form: TableForm, graph: VertexRows, answer: Any, schema: pa.Schema, number: int
+    form: TableForm, graph: VertexRows, answer: Any, schema: pa.Schema, number: int, decimals: int | None = None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """The rows of answer `number` of a table, divided into its files: each row group with the number of its file."""
+    """The rows of answer `number` of a table, divided into its files: each row group with the number of its file.
+
+    `decimals` as `pipeline.tables.batches.as_batch`.
+    """
     total = form.rows(graph, answer)
     first, _ = tables.position_of(number, total, 0)
     begins = range(0, max(total, 1), tables.ROWS_PER_GROUP)
@@ -72,6 +77,6 @@ def in_files(
 
     def batch(begin: int) -> tuple[int, pa.RecordBatch]:
         part = slice(begin, begin + tables.ROWS_PER_GROUP)
-        return first + begin // tables.ROWS_PER_FILE, form.batch(graph, answer, schema, part)
+        return first + begin // tables.ROWS_PER_FILE, form.batch(graph, answer, schema, part, decimals)
 
     return map_in_order(batch, begins, threads)

@@ -1,4 +1,4 @@
-"""The table `[cluster]` of a run's configuration."""
+"""The tables `[cluster]` and `[limits]` of a run's configuration."""
 
 import ipaddress
 import re
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from pipeline.config.model import Finite, Model, Natural, Positive
+from pipeline.config.model import AMOUNT, Finite, Model, Natural, Positive, bytes_of
 
 MOST = 2**16  # processes, threads or ranks
 _ADDRESS = re.compile(r"(?P<scheme>tls|tcp)://(?P<host>\[[0-9a-fA-F:]+\]|[^\s:/@\[\]]+):\d{1,5}")
@@ -26,7 +26,7 @@ class ClusterConfig(Model):
     # workers, several run on one worker. Without a scheduler, ranks are threads of this process, which use its GPUs in turn.
     shards: Annotated[Natural, Field(le=MOST)] = Field(default=0, examples=[8])
     # Memory limit of a local process, such as `4 GiB`; one that exceeds it is stopped. `auto`: its share of the memory.
-    memory: str = Field(default="auto", examples=["4 GiB"], pattern=r"^(auto|\d+(\.\d+)? ?([kMGT]i?)?B)$")
+    memory: str = Field(default="auto", examples=["4 GiB"], pattern=rf"^(auto|{AMOUNT})$")
     # Number of workers that one task, or one stage over ranks, may lose before the stage fails. For tasks, a scheduler at an
     # address applies its own limit.
     lost_workers: Natural = 3
@@ -68,3 +68,16 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+class LimitsConfig(Model):
+    """What a run may take of its machine."""
+
+    # Memory that the process of the run may take, such as `8 GiB`, beside that of local workers ([cluster] memory). Without this
+    # key it is what the machine, and the control groups of the process, have.
+    memory: str | None = Field(default=None, examples=["8 GiB"], pattern=f"^{AMOUNT}$")
+
+    @property
+    def bytes(self) -> int | None:
+        """The memory in bytes."""
+        return None if self.memory is None else bytes_of(self.memory)

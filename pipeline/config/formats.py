@@ -18,6 +18,7 @@ FORMATS = {
     "pajek": "labelled.pajek:FORMAT",
     "dimacs-edge": "dimacs:EDGE",
     "dimacs-max": "dimacs:MAX",
+    "osm": "osm:FORMAT",
     "csv": "delimited:CSV",
     "tsv": "delimited:TSV",
     "gra": "gra:FORMAT",

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_
 
 from pipeline.config.formats import FORMATS
 from pipeline.config.model import MIB, ColumnName, CrsName, Entries, Finite, Model, Positive, Switch, is_utf8, once
+from pipeline.config.roads import OsmConfig
 from pipeline.redaction import redacted
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ class GraphConfig(Model):
     partitions: Switch = True
     weight: MeasureConfig = MeasureConfig()  # name and unit of the weights
     speed: SpeedConfig = SpeedConfig()
+    osm: OsmConfig = OsmConfig()
     limits: Limits = Limits()
 
     @field_validator("sha256", mode="before")

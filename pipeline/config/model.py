@@ -28,7 +28,14 @@ from pipeline.redaction import redacted
 T = TypeVar("T")
 MIB = 2**20
 LARGEST = numerals.LARGEST
+AMOUNT = r"\d+(\.\d+)? ?([kMGT]i?)?B"  # of bytes: `4 GiB`
 LEVELS = 200  # of a folder that is made: Python makes each by a call within a call
+
+
+def bytes_of(amount: str) -> int:
+    """The bytes that a text of the pattern AMOUNT states: `1.5 GiB`."""
+    number, prefix = re.findall(r"([\d.]+) ?([kMGT]?i?)B", amount)[0]
+    return int(float(number) * (1024 if prefix.endswith("i") else 1000) ** " kMGT".index(prefix[:1] or " "))
 
 
 def as_exact_float(value: object) -> object:

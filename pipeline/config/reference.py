@@ -160,10 +160,15 @@ def _default(field: FieldInfo) -> str:
 def toml(value: Any) -> str:
     """A value as TOML: text, a number, a truth value, a list or a table."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {toml(one)}" for key, one in value.items()) + " }" if value else "{}"
+        return "{ " + ", ".join(f"{_bare(key)} = {toml(one)}" for key, one in value.items()) + " }" if value else "{}"
     if isinstance(value, bool | list | tuple | str):
         return json.dumps(value, ensure_ascii=False)
     return f"{value:_}" if isinstance(value, int) and value > 9999 else str(value)
+
+
+def _bare(key: str) -> str:
+    """A key as TOML, quoted where it must be."""
+    return key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key, ensure_ascii=False)
 
 
 def _type(part: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo, WithJso
 
 from kernels.registry import ALGORITHMS, BY_NAME
 from pipeline.config.changes import ChangesConfig
-from pipeline.config.cluster import ClusterConfig
+from pipeline.config.cluster import ClusterConfig, LimitsConfig
 from pipeline.config.custom import CustomConfig, each_once
 from pipeline.config.expect import ExpectConfig, RejectConfig
 from pipeline.config.graph import GraphConfig
@@ -152,6 +152,7 @@ class RunConfig(_TaskWithTables):
     expect: ExpectConfig = ExpectConfig()  # limits of a result that is published
     # Number of runs of this link that are kept; 0 keeps all. Each is kept for at least an hour after the next one was published.
     keep: Natural = Field(default=7, examples=[30])
+    limits: LimitsConfig = LimitsConfig()  # of memory
     cluster: ClusterConfig = ClusterConfig()  # which workers run the tasks of stages and proofs. The tables do not depend on it.
 
     _origin: Origin = PrivateAttr(default=Origin())

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from kernels.cdlp.parameters import ITERATIONS
 from kernels.closure.limit import LIMIT
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Seed, Switch, set_keys
@@ -77,3 +78,9 @@ class MaxFlowConfig(Model):
 
     PAIRS: ClassVar[tuple[str, ...]] = ("pairs",)
     pairs: File = Field(examples=["pairs.parquet"])  # a Parquet file of this machine with columns `src` and `dst`: the pairs
+
+
+class CdlpConfig(Model):
+    """Parameters of stage `cdlp`."""
+
+    iterations: Natural = Field(default=ITERATIONS, examples=[2])  # number of rounds; 0 leaves each vertex its own id

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.content import Content
-from pipeline.ingest.coordinates import write_coordinates, write_own
+from pipeline.ingest.coordinates import write_coordinates, write_own, write_streets
 from pipeline.ingest.declared import loops, with_vertices
 from pipeline.ingest.feed import SHOWN, Feed, find
 from pipeline.ingest.feed.contents import Contents
@@ -34,8 +34,8 @@ from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import CoordinateFacts, DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
-from pipeline.store.facts.sources import SourceFacts
+from pipeline.store.facts import DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
+from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
@@ -150,12 +150,14 @@ class _EdgeReader:
                 refers_to = self._reference(read)
                 written = self._store(read, None if refers_to else folder)
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
+                roads = write_streets(read, folder, graph.limits)
             else:
                 alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
                 names = collect(chain(self._watched(read), alone, _listed(read.edges)))
         if not read.edges.named:
             _check_declared(read.edges, read.content, self.graph.limits)
-            return self._facts(read, written, folder, refers_to=refers_to, placed=placed)
+            facts = self._facts(read, written, folder, refers_to=refers_to, placed=placed)
+            return facts.model_copy(update={"roads": roads}) if roads else facts
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
         first = read.content.digest
@@ -210,7 +212,7 @@ class _EdgeReader:
             source=source,
             text_bytes=read.text_bytes() if read.text_bytes else None,
         )
-        measure = graph.measure if edges.weight is not None else "arcs"
+        measure = (edges.measure or graph.measure) if edges.weight is not None else "arcs"
         own = None if placed is None else CoordinateFacts(vertices=placed, unit="degrees", source=source)
         if edges.directions:
             warn_of_one_way(self.source.url, edges.directions)

@@ -23,8 +23,10 @@ from pipeline.ingest.places.crs import to_degrees
 from pipeline.ingest.source import Stored
 from pipeline.ingest.writer import write
 from pipeline.store.facts import EdgeFacts
+from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.names import VertexNames
 from pipeline.tables.points import COORDINATES
+from pipeline.tables.streets import SCHEMA, STREETS
 
 _SCHEMA = pa.schema(
     [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
@@ -68,6 +70,17 @@ def write_own(read: Opened, folder: Path, limits: Limits) -> int | None:
     if len(again := np.flatnonzero(vertices[1:] == vertices[:-1])):
         raise BadInput(file, f"vertex {vertices[again[0]]} has coordinates twice")
     return rows
+
+
+def write_streets(read: Opened, folder: Path, limits: Limits) -> RoadFacts | None:
+    """Write what is known of streets, prove the edge list, and return its facts; None for a format without them."""
+    edges = read.edges
+    if edges.streets is None or edges.prove is None:
+        return None
+    with pq.ParquetWriter(folder / STREETS, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
+        for table in watched(edges.streets, read.content, limits):
+            writer.write_table(table)
+    return edges.prove(folder)
 
 
 def _few(file: str, tables: Iterator[pa.Table], limits: Limits) -> Iterator[pa.Table]:

@@ -34,8 +34,8 @@ def _usual(role: str, names: Sequence[str]) -> str:
     if role in names:
         return role
     folded = {name: name.lower().replace(" ", "_").replace("-", "_") for name in names}
-    found = ([name for name in names if folded[name] in usual] for usual in _USUAL[role])
-    surest = next((known for known in found if known), [])
+    likely = ([name for name in names if folded[name] in usual] for usual in _USUAL[role])
+    surest = next((some for some in likely if some), [])
     return surest[0] if len(surest) == 1 else role
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pipeline import progress
 from pipeline.config.graph import GraphConfig, Limits
-from pipeline.config.model import MIB
+from pipeline.config.model import MIB, set_keys
 from pipeline.errors import BadInput
 from pipeline.ingest.content import Content
 from pipeline.ingest.decompress import chunks, is_plain, saved
@@ -66,7 +66,8 @@ def opened(
         text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)
         entry = FORMATS[name]
-        assert not isinstance(entry, FileFormat)
+        if isinstance(entry, FileFormat):
+            raise BadInput(url, f"has the name of a file of format {name}, but does not begin like one")
         _require_options(url, name, graph, entry.options)
         with closing(ahead(text.chunks, AHEAD)) as text.chunks:  # decompressed while others are parsed
             edges = rejecting(url, name, entry.read(text, graph, weight), reject)
@@ -97,6 +98,7 @@ def _require_options(file: str, name: str, graph: GraphConfig, options: frozense
         "decimal": graph.decimal != ".",
         "thousands": graph.thousands is not None,
         "null": bool(graph.null),
+        "osm": bool(set_keys(graph.osm)),
     }
     for option, is_given in given.items():
         if is_given and option not in options:

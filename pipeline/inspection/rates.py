@@ -9,8 +9,8 @@ RATES: dict[str, dict[str, Rate]] = {
     "cpu": {
         "edges": (0.1, 0.0, 0.09),  # of a Parquet file that is read in place
         "copied": (0.15, 0.0, 0.35),  # of any other file
-        "merged": (0.1, 0.0, 0.6),  # parallel rows, for each million arcs
         "numbered": (0.1, 1.0, 1.6),  # besides, if ids are strings
+        "merged": (0.1, 0.0, 0.9),  # parallel rows
         "graph": (0.05, 0.05, 0.19),
         "report": (0.2, 0.05, 0.01),
         "search": (0.0, 0.3, 0.045),  # of one tree
@@ -39,6 +39,7 @@ RATES: dict[str, dict[str, Rate]] = {
 }
 GROWTH = 0.22  # a hierarchy's rate grows with this power of the vertices: a larger network needs more levels
 FLOATS = 3.0  # how many times as long a tree takes with floats, whose sums are rounded from the source outwards
+FLOATS_ONCE = 34.0  # seconds besides of a product with floats, per million vertices
 NAMES_OF_ARCS = 2.5  # seconds besides of table `arcs`, per million arcs, if ids are strings
 PRODUCT = 0.08  # seconds of a product before its first tree and after its last
 START = {"cpu": 1.15, "gpu": 0.8}  # seconds before the first step, of the compiled kernels, and after the last step

@@ -82,7 +82,8 @@ class Work:
             one = constant + of_vertex * self.vertices + of_arc * self.arcs
         if self.backend == "gpu":
             return trees.number * one
-        return self.slowness * (rates.PRODUCT + one * trees.number / min(self.cores, max(1, trees.number)))
+        once = rates.PRODUCT + (rates.FLOATS_ONCE * self.vertices if swept and self.floats else 0)
+        return self.slowness * (once + one * trees.number / min(self.cores, max(1, trees.number)))
 
 
 def seconds_of(work: Work, copied: bool, named: bool, merged: bool, trees: Mapping[str, TreesOfProduct]) -> dict[str, float]:

@@ -1,11 +1,12 @@
 """How large a graph is, before it is read: as its file states, or from the beginning of its text."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kernels.decimals import places_of
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
@@ -30,7 +31,7 @@ class GraphSizes:
     edges: int
     vertices: int
     weight: int  # bytes of a stored weight; 0 without weights
-    floats: bool  # whether weights are floats
+    floats: bool  # whether weights are floats that are not counted as integers, as far as the beginning of the file shows
     directed: bool
     named: bool  # whether ids are strings
     copied: bool  # whether a run stores the edge list, too
@@ -81,12 +82,13 @@ def _sizes(source: Source | Feed, reject: float, graph: GraphConfig, weight: pa.
             return _sized(graph, read, read.rows, read.declared_vertices, _STATED)
         if source.size is None:
             raise BadInput(source.url, "is remote and does not state how many edges it has")
-        ids, rows = _sample(read)
+        ids, rows, weights = _sample(read)
         edges = (read.rows if file is source else 0) or (rows if whole else int(rows * source.size / content.bytes))
         most = pc.max(ids).as_py() + 1 if len(ids) and pa.types.is_integer(ids.type) else 2 * edges
         vertices = read.declared_vertices or (len(ids) if whole else min(most, int(len(ids) / max(rows, 1) * edges)))
         stated = read.rows is not None and file is source
-        return _sized(graph, read, edges, vertices, _STATED if stated else _COUNTED if whole else _ESTIMATED)
+        origin = _STATED if stated else _COUNTED if whole else _ESTIMATED
+        return replace(_sized(graph, read, edges, vertices, origin), floats=is_rounded(weights))
 
 
 def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:
@@ -97,8 +99,15 @@ def _of_binary(graph: GraphConfig, read: EdgeList, size: int) -> GraphSizes:
     return _sized(graph, read, edges, vertices, _ESTIMATED if read.rows is None else _STATED)
 
 
-def _sample(read: EdgeList) -> tuple[pa.Array, int]:
-    """The ids in the first block of a text, each once, and its edges."""
+def is_rounded(weights: pa.ChunkedArray | None) -> bool:
+    """Whether sums of these weights are rounded: they are floats with too many decimals to be counted."""
+    if weights is None or not pa.types.is_floating(weights.type):
+        return False
+    return weights.type != pa.float64() or places_of(weights.drop_null().to_numpy()) is None
+
+
+def _sample(read: EdgeList) -> tuple[pa.Array, int, pa.ChunkedArray | None]:
+    """The ids in the first block of a text, each once, its edges, and their weights."""
     tables: list[pa.Table] = []
     try:
         tables.extend(read.tables)
@@ -106,7 +115,8 @@ def _sample(read: EdgeList) -> tuple[pa.Array, int]:
         if not tables:
             raise
     edges = pa.concat_tables(tables)
-    return pc.unique(pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges["src"].type)), len(edges)
+    ids = pc.unique(pa.chunked_array([*edges["src"].chunks, *edges["dst"].chunks], edges["src"].type))
+    return ids, len(edges), edges["weight"] if "weight" in edges.column_names else None
 
 
 def _sized(graph: GraphConfig, read: EdgeList, edges: int, vertices: int, origin: str) -> GraphSizes:

@@ -87,6 +87,10 @@ class Shown:
             self._running.remove(running)
             CURRENT.reset(token)
 
+    def names(self) -> str:
+        """The names of the running steps, for people."""
+        return " and ".join(running.progress.name for running in list(self._running))
+
     def log(self, ended: Event) -> None:
         """Log a line for each step at regular intervals, until `ended` is set."""
         while not ended.wait(LOG_EVERY / 5):

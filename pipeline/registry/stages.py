@@ -53,6 +53,7 @@ _ADDED = {
     "betweenness": Stage(configuration="pipeline.config.stages:BetweennessConfig"),
     "closure": Stage(configuration="pipeline.config.stages:ClosureConfig"),
     "max_flow": Stage(configuration="pipeline.config.stages:MaxFlowConfig"),
+    "cdlp": Stage(configuration="pipeline.config.stages:CdlpConfig"),
 }
 STAGES = {name: _ADDED.get(name, Stage()) for name in BY_NAME}
 DERIVED = {table.name: table for stage in STAGES.values() for table in stage.tables}

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.cpu.parallel import over_items
+from kernels.decimals import units_of
 from kernels.graph import Array
 
 Result = TypeVar("Result")
@@ -67,9 +68,15 @@ def lower_median(parts: Sequence[Array], histogram: tuple[Array, Array, float]) 
     return median
 
 
-def exact_sum(column: pa.ChunkedArray) -> int | float:
-    """Sum of a column without nulls; that of integers does not overflow, that of floats is a float64, maybe infinite."""
+def exact_sum(column: pa.ChunkedArray, decimals: int | None = None) -> int | float:
+    """Sum of a column without nulls; that of integers does not overflow, that of floats is a float64, maybe infinite.
+
+    That of floats that are counted in units of 10^-`decimals` is rounded once.
+    """
     parts = [chunk.to_numpy() for chunk in column.chunks]
+    if decimals is not None:
+        units: int = sum(of_parts(lambda part: int(units_of(part, decimals).sum()), parts))
+        return units / int(10**decimals)
     if not pa.types.is_integer(column.type):
         with np.errstate(over="ignore"):
             return float(sum(of_parts(lambda part: float(part.sum(dtype=np.float64)), parts)))

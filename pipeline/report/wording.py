@@ -8,9 +8,11 @@ import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
+from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.facts.run import InputFacts
 from pipeline.units import size
 
+FLOATS = "double", "float"  # Arrow types
 _ROLES = "src", "dst", "weight", "oneway", "reverse_weight", "speed", "order"  # of the columns of a source
 _BRACKETS = set("()[]{}")
 
@@ -83,7 +85,7 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     said = {
         "Format": f"{facts.format}{member}{f'; columns {names}{ignored}' if columns else ''}",
         "Direction": _opened(rows) if (rows := facts.directions) else f"{kind}, an edge is {each} ({by[facts.directed_by]})",
-        "Weights": (weight and f"{weight}, in {facts.measure}" if facts.measure else weight) or "none; every arc weighs 1",
+        "Weights": _weighed(facts, f"{weight}, in {facts.measure}" if facts.measure else weight),
         "Self-loops": _handled(facts.self_loops, facts.self_loops_kept, "dropped"),
         "Parallel arcs": _handled(facts.parallel_arcs, facts.parallel_arcs_kept, _parallel(facts)),
     }
@@ -93,6 +95,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         said["Capacities"] = f"sums of parallel rows, for stage max_flow; {_merged(facts.capacities)}"
     if times := facts.travel_times:
         said["Weights"] = f"{facts.weight}, in {facts.measure}, {_timed(times, columns)}"
+    if facts.roads:
+        said |= _of_roads(facts.roads)
     if facts.stated:
         said["The file states"] = ", ".join(f"{name} {figure:,}" for name, figure in facts.stated.items())
     if facts.rejected:
@@ -112,6 +116,14 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     return said
 
 
+def _weighed(facts: InputFacts, weights: str | None) -> str:
+    if weights is None:
+        return "none; every arc weighs 1"
+    if facts.counted:
+        return f"{weights}; counted in units of {10.0**-facts.counted.decimals:.{facts.counted.decimals}f}, so sums are exact"
+    return f"{weights}; not counted in units, so sums are rounded" if facts.weight in FLOATS else weights
+
+
 def _opened(rows: DirectionCounts) -> str:
     counts = f"{rows.both:,} in both directions, {rows.forward:,} forward only, {rows.reverse:,} in reverse only"
     return f"directed, as the rows of the file say: {counts}, {rows.closed:,} closed"
@@ -124,6 +136,27 @@ def _timed(times: TravelTimeFacts, columns: Mapping[str, str]) -> str:
         rows = counted(times.rows, "row")
         absent = f"; {times.by_default:,} of {rows} state no speed, and have {times.default:g} {times.speed_unit}"
     return f"{quotient}, rounded {times.rounding}{absent}"
+
+
+def _of_roads(roads: RoadFacts) -> dict[str, str]:
+    """Which ways are streets, which are not and why, and what else was left out."""
+    left = ", ".join(
+        f"{reason} {count:,}" for reason, count in sorted(roads.ways_left.items(), key=lambda one: (-one[1], one[0]))
+    )
+    counts = {
+        "chain that ends where it begins": roads.loops, "missing node": roads.missing_nodes, "barrier": roads.barriers,
+        "way cut there": roads.cut_ways, "node twice in a row": roads.repeated_nodes,
+        "duplicate node": roads.duplicate_nodes, "duplicate way": roads.duplicate_ways,
+    }  # fmt: skip
+    chains = f"{counted(roads.chains, 'chain')} between crossings and ends"
+    more = [f"{name}: {count:,}" for name, count in counts.items() if count]
+    said = {
+        "Streets": f"{counted(roads.ways, 'way')} for profile {roads.profile}: {'; '.join([chains, *more])}",
+        "Other ways": f"{sum(roads.ways_left.values()):,}{f': {left}' if left else ''}",
+    }
+    if roads.islands:
+        said["Islands"] = f"{roads.islands:,} left out, with {counted(roads.island_vertices, 'vertex', 'vertices')}"
+    return said
 
 
 def _parallel(facts: InputFacts) -> str:

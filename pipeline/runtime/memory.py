@@ -3,8 +3,11 @@
 import ctypes
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -14,7 +17,7 @@ from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
 from pipeline.units import size
 
-MEMINFO = Path("/proc/meminfo")
+MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 CGROUPS = Path("/sys/fs/cgroup")
 # For versions 2 and 1: the limit, the usage, and the entry of `memory.stat` with the page cache that can be reclaimed.
 _NAMES = (
@@ -22,7 +25,7 @@ _NAMES = (
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_KEY = 8  # bytes
+_KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
 
 
@@ -35,10 +38,41 @@ def require_memory(what: str, needed: int, backend: Backend) -> None:
 
 
 def free_memory(backend: Backend = "cpu") -> int:
-    """Free bytes: of the machine and within its control groups, or on the current GPU."""
+    """Free bytes: of the machine, within its control groups and the limit of the run, or on the current GPU."""
     if backend == "gpu":
         return free_bytes()
-    return min([_free_on_the_machine(), *(free for folder in _control_groups() if (free := _free_in(folder)) is not None)])
+    of_run = [most - private_memory() for most in _LIMITS]
+    return max(0, min([machine()[1], *of_run, *(group.left for group in control_groups())]))
+
+
+_LIMITS: list[int] = []  # bytes that this process may take, of the runs in it that state some
+
+
+@contextmanager
+def limited_to(count: int | None) -> Iterator[None]:
+    """In the block this process may take `count` bytes; None sets no limit."""
+    if count is None:
+        yield
+        return
+    _LIMITS.append(count)
+    try:
+        yield
+    finally:
+        _LIMITS.remove(count)
+
+
+def limit_of_run() -> int | None:
+    """The bytes that this process may take by the limits of its runs; None without one."""
+    return min(_LIMITS, default=None)
+
+
+def private_memory() -> int:
+    """Bytes of this process that are neither page cache nor shared with others."""
+    try:
+        lines = STATUS.read_text(encoding="ascii").splitlines()
+        return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(("RssAnon", "RssShmem")))
+    except OSError:  # no Linux
+        return 0
 
 
 def return_unused() -> None:
@@ -48,16 +82,27 @@ def return_unused() -> None:
         trim(0)
 
 
-def _free_on_the_machine() -> int:
+def machine() -> tuple[int, int]:
+    """Bytes of memory that the machine has, and that are free or can be made free."""
     try:
         lines = dict(line.split(":", 1) for line in MEMINFO.read_text(encoding="ascii").splitlines())
-        return int(lines["MemAvailable"].split()[0]) * 1024
+        total, available = (int(lines[name].split()[0]) * 1024 for name in ("MemTotal", "MemAvailable"))
+        return total, available
     except (OSError, KeyError, ValueError):  # no Linux
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return total, total
 
 
-def _control_groups() -> list[Path]:
-    """The control groups of this process, and their parents."""
+class LimitedGroup(NamedTuple):
+    """A control group with a limit of memory, of which this process is."""
+
+    folder: Path
+    bytes: int
+    left: int  # bytes, including page cache that the kernel gives up
+
+
+def control_groups() -> list[LimitedGroup]:
+    """The control groups of this process and their parents, of those with a limit."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -68,18 +113,18 @@ def _control_groups() -> list[Path]:
         if controllers in ("", "memory"):
             group = Path(path.lstrip("/"))
             groups += [CGROUPS / controllers / inner for inner in (group, *group.parents)]
-    return groups
+    return [*filter(None, map(_group, groups))]
 
 
-def _free_in(folder: Path) -> int | None:
-    """Bytes left below the limit of a control group; None if it has no limit."""
+def _group(folder: Path) -> LimitedGroup | None:
+    """A control group; None if it has no limit."""
     for limit, usage, idle in _NAMES:
         try:
-            left = int((folder / limit).read_text()) - int((folder / usage).read_text())
+            most, taken = int((folder / limit).read_text()), int((folder / usage).read_text())
             stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
         except (OSError, ValueError):  # not there, or "max"
             continue
-        return left + int(stat.get(idle, 0))
+        return LimitedGroup(folder, most, most - taken + int(stat.get(idle, 0)))
     return None
 
 
@@ -105,9 +150,13 @@ class Shape:
         """Bytes of the edge list in memory."""
         return self.edges * (self.weight + (16 if backend == "cpu" or self.vertices >= 2**31 else 8))
 
-    def keys(self) -> int:
-        """Bytes of the keys by which the layout sorts the arcs, while it has the edge list in memory."""
-        return self.arcs * _KEY
+    def sorting(self, backend: Backend) -> int:
+        """Bytes that the layout takes at least beside the edge list, to number the vertices and to sort the arcs into rows."""
+        if backend == "gpu":
+            return self.arcs * _KEY
+        index = self._arc - self.weight
+        positions, tails = 2 * index * self.edges, index * self.arcs
+        return positions + tails + (1 if self.symmetric else 2) * self.arcs * self._arc
 
     def disk(self) -> int:
         """Bytes of the stored graph."""
@@ -131,7 +180,7 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
         held: Whether the edge list is in memory already.
         share: How much of the figures is certain, if the numbers of edges and vertices are estimates.
     """
-    memory = shape.keys() + (0 if held else shape.columns(backend))
+    memory = shape.sorting(backend) + (0 if held else shape.columns(backend))
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
         ("disk", shape.disk() * _STORED, free_disk(folder), f"at {folder}"),

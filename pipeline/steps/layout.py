@@ -28,10 +28,11 @@ from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space
 from pipeline.steps.layout_proof import DifferentWeights, prove_layout
-from pipeline.steps.parallel import Parallels, both_ways
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
+from pipeline.store.counting import DecimalPlaces, counting, places_in
 from pipeline.store.edges import Columns, read_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
@@ -63,6 +64,7 @@ def lay_out(
         * `out`, and `in` unless symmetric: `groups` (rows from 1024 arcs, from 32, below; under `degree` and `windowed` the
           out-rows are in this order)
         * `shards`: `rows` (first, and the one after the last), and for each direction `arcs`
+        * `counted`: `decimals`, and the `largest` weight in that unit, if weights are counted in it (`pipeline.store.counting`)
         * `backend`, and `proof`: the rules that were proved, and seconds
 
     Raises:
@@ -131,6 +133,7 @@ class StoredShard:
     rows: list[int]
     directions: dict[str, WrittenDirection]
     parallel_arcs: int = 0  # that are kept
+    places: DecimalPlaces | None = None  # of the weights of the out-arcs; None where they have none
 
     @property
     def facts(self) -> ShardFacts:
@@ -174,15 +177,17 @@ def store_part(
         for number in part.parts:
             if kept is None:
                 background.finish()  # the next shard needs the memory
-            rows, directions, kept_parallel = part.rows(number), {}, 0
+            rows, directions, kept_parallel, places = part.rows(number), {}, 0, None
             for name in part.directions:
                 arcs = part.take(number, name)
                 directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if kept is not None:
                     kept[name] = arcs
+                if name == "out":
+                    places = places_in(arcs)
                 if name == "out" and rules.keep_parallel:
                     kept_parallel = parallel_arcs(arcs)
-            stored.append(StoredShard([rows.start, rows.stop], directions, kept_parallel))
+            stored.append(StoredShard([rows.start, rows.stop], directions, kept_parallel, places))
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read
@@ -224,7 +229,7 @@ def rules_of(edges: Folder, layout: LayoutConfig, parallel: str = PLAIN.rule) ->
     first, declared = EdgeFacts.of(edges).first_id, EdgeFacts.of(edges).declared_vertices or 0
     return ArcRules(
         range(0) if first is None else range(first, first + declared),
-        both=both_ways(edges, layout),
+        both=layout.symmetrise or not EdgeFacts.of(edges).directed,
         keep_self_loops=layout.self_loops == "keep",
         keep_parallel=parallel == "keep",
         alike=parallel == "error",
@@ -242,6 +247,8 @@ def _facts_of(edges: Folder, rules: ArcRules, stored: list[StoredShard], self_lo
     optional: dict[str, Any] = {name: _summary([shard.directions[name] for shard in stored]) for name in names}
     if (read := EdgeFacts.of(edges)).weight and read.measure:
         optional["measure"] = read.measure
+    if count := counting([shard.places for shard in stored], arcs):
+        optional["counted"] = count
     return GraphFacts(
         vertices=stored[-1].rows[1],
         arcs=arcs,

@@ -18,6 +18,7 @@ from kernels.graph import OFFSET, Array, Csr
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.store.arrays import ArrayFile
+from pipeline.store.counting import counted_rows, decimals_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import arcs_before, open_rows
 from pipeline.store.manifest import Folder
@@ -72,13 +73,18 @@ def of_blocks(column: Array, blocks: Sequence[range]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def load_shard(graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu", ranks_here: int = 1) -> Shard:
+def load_shard(
+    graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu", ranks_here: int = 1, *, counted: bool = False
+) -> Shard:
     """Read the shard of a rank: no more than its own rows, and `rows_by_id` block by block. Raises Damaged as `open_graph`.
 
-    `ranks_here` ranks of the graph share this process, and its GPU.
+    `ranks_here` ranks of the graph share this process, and its GPU. `counted`: weights are in the unit in which they are counted.
     """
     blocks = dealing.blocks(rank)
     out, into = open_rows(graph, blocks)
+    if counted and decimals_of(graph) is not None:
+        symmetric, out = into is out, [counted_rows(graph, rows) for rows in out]
+        into = out if symmetric else [counted_rows(graph, rows) for rows in into]
     ids = of_blocks(open_vertices(graph)[0], blocks)
     memory = _memory_of(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
     stored = StoredRows(ids, rows_by_id_in_blocks(graph), out, into, GraphFacts.of(graph).directed)

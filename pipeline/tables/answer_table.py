@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from kernels.algorithm import Algorithm
 from kernels.cpu.parallel import cores
+from kernels.decimals import units_of
 from kernels.distributed.communicator import Communicator
 from kernels.graph import Array
 from kernels.registry import BY_NAME
@@ -22,6 +23,7 @@ from pipeline.store.facts import StageFacts, facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.batches import as_arrays
+from pipeline.tables.definitions import MEASURED
 from pipeline.tables.forms import form_of
 
 Result = TypeVar("Result")
@@ -91,6 +93,22 @@ class AnswerTable:
             if within >= opened.num_row_groups or opened.metadata.row_group(within).num_rows != len(due):
                 raise ProofFailed(f"{self.paths[file]}: row group {within} does not have the {len(due)} rows that are due")
             return due, opened.read_row_group(within)
+
+
+def in_units(columns: dict[str, Array], algorithm: Algorithm, decimals: int | None) -> dict[str, Array]:
+    """Columns of a table with its weights and distances in units of 10^-`decimals`, if they are counted in them.
+
+    Raises ProofFailed for a value that is no multiple of a unit.
+    """
+    if decimals is None:
+        return columns
+    for column in algorithm.columns:
+        if column.type in MEASURED:
+            try:
+                columns[column.name] = units_of(columns[column.name], decimals)
+            except ValueError as error:
+                raise ProofFailed(f"{algorithm.name}: {column.name}: {error}") from None
+    return columns
 
 
 def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.cpu.parallel import over_items
+from kernels.decimals import in_decimals
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import fetch
@@ -16,15 +17,20 @@ from pipeline.tables.files import ROWS_PER_GROUP
 NO_ID = -1  # in a column of external ids, or of distances: null
 
 
-def as_batch(columns: Sequence[Array], schema: pa.Schema) -> pa.RecordBatch:
-    """Columns as the rows of a table; in a nullable column a negative value becomes a null."""
+def as_batch(columns: Sequence[Array], schema: pa.Schema, decimals: int | None = None) -> pa.RecordBatch:
+    """Columns as the rows of a table; in a nullable column a negative value becomes a null.
+
+    If weights are counted in units of 10^-`decimals`, so are columns of integers that are floats in the table.
+    """
     arrays = []
     for field, column in zip(schema, map(fetch, columns), strict=True):
         if isinstance(column, pa.Array):  # lists
             arrays.append(column.cast(field.type))
             continue
-        mask = column < 0 if field.nullable else None
-        arrays.append(pa.array(column.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
+        in_units = pa.types.is_floating(field.type) and column.dtype.kind == "i"
+        values = column if decimals is None or not in_units else in_decimals(column, decimals)
+        mask = values < 0 if field.nullable else None
+        arrays.append(pa.array(values.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -78,13 +78,15 @@ class TableForm:
         """Number of rows of the table of a whole answer."""
         return len(getattr(answer, self.listed[0])) if self.listed else graph.num_vertices
 
-    def batch(self, graph: VertexRows, answer: Any, schema: pa.Schema, part: slice) -> pa.RecordBatch:
-        """Some of the rows of the table of a whole answer, which is sorted."""
+    def batch(
+        self, graph: VertexRows, answer: Any, schema: pa.Schema, part: slice, decimals: int | None = None
+    ) -> pa.RecordBatch:
+        """Some of the rows of the table of a whole answer, which is sorted; `decimals` as `as_batch`."""
         if self.listed:
             some = {name: getattr(answer, name)[part] for name in self.listed}
-            return as_batch(self.columns(AllVertices(graph), replace(answer, **some)), schema)
+            return as_batch(self.columns(AllVertices(graph), replace(answer, **some)), schema, decimals)
         rows = graph.rows_by_id[part]
-        return as_batch(self.columns(AllVertices(graph, rows=rows), _of_rows(answer, rows)), schema)
+        return as_batch(self.columns(AllVertices(graph, rows=rows), _of_rows(answer, rows)), schema, decimals)
 
     def read(self, graph: Graph, columns: dict[str, Array], source: int | None = None) -> Any:
         """The whole answer that a table holds, as `answer`. `columns`, by name and as `as_arrays`, is emptied."""

@@ -59,9 +59,11 @@ def points(x: Array, y: Array, known: Array | None = None) -> pa.Array:
 
 
 def as_text(geometry: bytes) -> str:
-    """A geometry that a table has in WKB, for readers: a point or a line as WKT, several lines or areas by their number."""
+    """A geometry that a table has in WKB, for readers: points and lines of two as WKT, others by the number of their parts."""
     if geometry[1] == 1:
         return f"POINT ({_as_text(geometry[5:])})"
+    if geometry[1] == 2 and (points := unpack_from("<I", geometry, 5)[0]) > 2:
+        return f"LINESTRING of {points:,}"
     if geometry[1] == 2:
         return f"LINESTRING ({_as_text(geometry[9:25])}, {_as_text(geometry[25:])})"
     return f"{'MULTILINESTRING' if geometry[1] == 5 else 'MULTIPOLYGON'} of {unpack_from('<I', geometry, 5)[0]:,}"

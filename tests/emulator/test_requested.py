@@ -22,6 +22,7 @@ from kernels.graph import Graph
 from pipeline.config.loading import run_config
 from pipeline.run import run
 from tests.emulator.test_kernels import crowd, roads
+from tests.gpu.requested import test_cdlp, test_cores
 from tests.gpu.requested.test_custom import (  # noqa: F401
     test_a_program_that_differs_is_refused_unless_its_certificate_holds,
     test_an_error_of_an_operator_that_nobody_waited_for_names_its_line,
@@ -120,6 +121,24 @@ def test_communities(make):
     assert certify_communities(on_device, found) == certify_communities(graph, expected)
 
 
+@pytest.mark.parametrize("make", [roads, crowd])
+def test_core_numbers(make):
+    graph = make()
+    test_cores.check(graph)
+    test_cores.check_over_shards(graph, [graph.num_vertices // 3])
+
+
+@pytest.mark.parametrize("make", [roads, crowd])
+def test_labels_of_cdlp(make):
+    graph = make()
+    test_cdlp.check(graph)
+    test_cdlp.check_over_shards(graph, [graph.num_vertices // 3], 3)
+
+
+def test_labels_of_cdlp_in_rows_that_blocks_count():
+    test_cdlp.check(hubs(), 3)
+
+
 def test_copies_of_a_graph_derive_again_where_they_are():
     graph = roads(5)
     graph.positions  # noqa: B018  (derived from the original)
@@ -133,7 +152,10 @@ def test_tables_of_a_run(arcs, tmp_path):
     (tmp_path / "arcs.csv").write_text(f"src,dst,weight\n{arcs}")
     src, dst = np.array([(1, 4), (1, 7), (2, 4)] if arcs else [], np.int64).reshape(-1, 2).T
     pairs = write_pairs(tmp_path / "pairs.parquet", src, dst)
-    asked = {"stages": ["mst", "betweenness", "communities", "closure", "max_flow"], "max_flow": {"pairs": pairs}}
+    asked = {
+        "stages": ["mst", "betweenness", "communities", "closure", "cores", "cdlp", "max_flow"],
+        "max_flow": {"pairs": pairs},
+    }
     source = {"source": str(tmp_path / "arcs.csv"), "ids": "integer"}
     runs = [run(run_config("test", graph=source, output=tmp_path / on, backend=on, **asked)) for on in ("cpu", "gpu")]
     assert differing(*(each.path for each in runs)) == []

@@ -32,8 +32,8 @@ def test_no_mutated_input_is_a_fault(inputs, tmp_path):
 
 
 def test_inputs_that_were_faults_once(tmp_path):
-    """A flag of gzip, null counts that cancel out, zeros between zstd frames, an encoding that is not defined."""
-    assert judged_afresh([30155148, 30172452, 30190515, 30398376], tmp_path)[1] == {}
+    """A flag of gzip, null counts that cancel out, zeros between zstd frames, an unknown encoding, a mark in METIS."""
+    assert judged_afresh([30155148, 30172452, 30190515, 30398376, 502750], tmp_path)[1] == {}
 
 
 FAULTS = {

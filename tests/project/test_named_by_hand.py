@@ -18,6 +18,7 @@ OTHER_MEANINGS = {
     ("flows", "flows"): "the package of Prefect's flows, and its command",
     ("flows", "reachability"): "the name of a deployed flow",
     ("pipeline.cli.init", "nearest"): "the option that names facilities",
+    ("pipeline.cli.init", "isochrones"): "the option with times in which these are reached",
     ("pipeline.report.findings", "trees"): "the trees of a spanning forest, in a figure of the report",
 }
 

@@ -51,15 +51,15 @@ def look_beside(graph: GraphConfig, placed: bool) -> Beside:
 
     Keys that `graph` states are not guessed. Coordinates are proposed unless the source has some (`placed`).
     """
-    found = dict[str, Beside]()
+    proposals = dict[str, Beside]()
     for key, file in _likely(graph, placed):
         with suppress(BadInput):
-            found[file] = _seen(graph.model_copy(update={key: file}), file)
-    if len(found) == 1:
-        return next(iter(found.values()))
+            proposals[file] = _seen(graph.model_copy(update={key: file}), file)
+    if len(proposals) == 1:
+        return next(iter(proposals.values()))
     seen = _seen(graph)
-    if found:
-        seen.shown["coordinates"] = f"none: {' and '.join(found)} have some; --coordinates names one of them"
+    if proposals:
+        seen.shown["coordinates"] = f"none: {' and '.join(proposals)} have some; --coordinates names one of them"
     return seen
 
 
@@ -120,7 +120,7 @@ def _difference(one: _Looked, other: _Looked) -> str | None:
 
 
 def _look(file: str, graph: GraphConfig) -> _Looked | None:
-    """The first rows of a table; None if it is no table with a header, or cannot be read in place."""
+    """The first rows of a table; None if it is not a table with a header, or cannot be read in place."""
     how = graph.node_columns
     with stored(locate(file)) as content:
         stream = chunks(content, graph.limits)

@@ -146,6 +146,7 @@ def _show(file: str, seen: "Seen") -> None:
         rows["edges"] = f"from {columns.src} to {columns.dst}{f' (guessed: {guessed})' if guessed else ''}"
         why = {role: f" (guessed: {reason})" for role, reason in seen.reasons.items()}
         weight = f"{columns.weight}{why.get('weight', '')}"
+        weight += f"; {seen.sums}" if seen.sums else ""
         numbers = ", ".join(name for name, kind in seen.unused.items() if kind in ("integer", "number"))
         such = f", such as {numbers}" if numbers else ""
         rows["weights"] = weight if columns.weight else f"none: every arc weighs 1; --weight COLUMN reads one{such}"
@@ -160,7 +161,14 @@ def _show(file: str, seen: "Seen") -> None:
     rows["ids"] = "text: `named = true` adds their names to every table" if seen.named else "integers"
     rows |= seen.beside.shown
     rows |= {f"note {number}": note for number, note in enumerate(seen.notes, 1)}
-    rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or "there is none"
+    if seen.format == "osm":
+        rows["profile"] = (
+            f'{graph.osm.profile}; weights are travel times in milliseconds, or with `weight = "distance"` millimetres'
+        )
+        unread = "is known when all is read: graphmill check"
+    else:
+        unread = "there is none"
+    rows["first edge"] = ", ".join(f"{name} {value}" for name, value in seen.first.items()) or unread
     print(quoted(file))
     for what, text in rows.items():
         print(f"  {what:<12} {quoted(text)}")

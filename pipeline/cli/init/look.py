@@ -8,12 +8,14 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kernels.decimals import places_of
 from pipeline.cli.init import columns
 from pipeline.cli.init.beside import OF_LDBC, Beside, look_beside
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
 from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
+from pipeline.config.roads import OsmConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks, is_plain
 from pipeline.ingest.feed import Feed, find
@@ -25,6 +27,8 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
 from pipeline.ingest.values.encodings import as_utf8
+from pipeline.ingest.writer import edges_schema
+from pipeline.report.wording import counted
 
 _ROWS = 2**17  # at most, in which parallel ones are counted
 
@@ -48,6 +52,7 @@ class Seen:
     keys: list[str]  # of the first file's partition
     beside: Beside  # what the tables of nodes and coordinates show
     notes: tuple[str, ...] = ()  # what was found and not used, and why
+    sums: str = ""  # what becomes of sums of the first weights, if these are floats
 
     @property
     def unused(self) -> dict[str, str]:
@@ -82,7 +87,15 @@ def look(graph: GraphConfig) -> Seen:
     if name == "snap" and graph.columns.weight is None and OF_LDBC.search(source.name) and _has_numbers(text.head):
         graph = graph.model_copy(update={"columns": graph.columns.model_copy(update={"weight": "3"})})
         notes += ("weights are the numbers in column 3, as in LDBC's files of edges (guessed)",)
-    edges, rows = in_the_right_way(graph, whole.url, partial(_first, whole))
+    if name == "osm":  # its first edge is known when all of it was read
+        graph, why = _with_profile(graph)
+        edges, rows = (
+            EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(())),
+            edges_schema(None).empty_table(),
+        )
+        notes = (*notes, *why)
+    else:
+        edges, rows = in_the_right_way(graph, whole.url, partial(_first, whole))
     first: dict[str, object] = rows.slice(0, 1).to_pylist()[0] if len(rows) else {}
     if edges.rejects and (bad := edges.rejects.rows):
         how = f"{edges.rejects.place(bad[0])}: {bad[0].reason}; [reject] limit leaves such rows out"
@@ -98,7 +111,16 @@ def look(graph: GraphConfig) -> Seen:
     return Seen(
         beside.graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
         len(feed.parts) if feed else 1, keys, beside, notes,
+        _sums_of(rows["weight"] if "weight" in rows.column_names else None),
     )  # fmt: skip
+
+
+def _with_profile(graph: GraphConfig) -> tuple[GraphConfig, tuple[str, ...]]:
+    """The configuration with a profile, and how to choose another one."""
+    if graph.osm.profile:
+        return graph, ()
+    note = "the profile is taken for car; --profile bicycle and --profile foot are others"
+    return graph.model_copy(update={"osm": OsmConfig(profile="car")}), (note,)
 
 
 def _has_numbers(head: bytes) -> bool:
@@ -162,3 +184,12 @@ def _repeated(rows: pa.Table, directed: bool) -> int:
         ascends = pc.less(src, dst)
         src, dst = pc.if_else(ascends, src, dst), pc.if_else(ascends, dst, src)
     return len(rows) - len(pa.table({"src": src, "dst": dst}).group_by(["src", "dst"]).aggregate([]))
+
+
+def _sums_of(weights: pa.ChunkedArray | None) -> str:
+    if weights is None or not pa.types.is_floating(weights.type):
+        return ""
+    places = places_of(weights.drop_null().to_numpy()) if weights.type == pa.float64() else None
+    if places is None:
+        return "not counted in units, so sums are rounded"
+    return f"{counted(places, 'decimal')} in the first rows, counted in units, so sums are exact"

@@ -74,9 +74,12 @@ def _of_graph(graph: GraphConfig) -> Iterator[tuple[str, str]]:
     elif graph.columns.reverse_weight:
         reason = "graph.columns.speed makes the weights of both directions from lengths; leave one of both out"
         yield "graph.columns.reverse_weight", reason
-    if graph.columns.weight is False:
+    if graph.osm.profile or graph.columns.weight is False:
+        reason = "weights are ignored (columns.weight is false); read them, or leave the key out"
+        if graph.osm.profile:
+            reason = "arcs weigh milliseconds or millimetres, as graph.osm.weight says; leave the key out"
         for name in set_keys(graph.weight):
-            yield f"graph.weight.{name}", "weights are ignored (columns.weight is false); read them, or leave the key out"
+            yield f"graph.weight.{name}", reason
 
 
 def _of_parallel(graph: GraphConfig) -> Iterator[tuple[str, str]]:

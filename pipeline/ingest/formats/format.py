@@ -16,6 +16,7 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.values.oneway import Directions, arcs_of
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.ingest.values.travel_times import SpeedCounts, times_of
+from pipeline.store.facts.roads import RoadFacts
 from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,11 @@ class EdgeList:
     # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of
     # longitude and latitude. Iterated after `tables`. Raises BadInput.
     coordinates: Iterator[pa.Table] | None = None
+    # Of a road network, what is known of its streets as `pipeline.tables.streets` describes it, iterated after `coordinates`;
+    # and `prove(folder)`, which checks the stored edge list against the source, and returns the facts. It raises ProofFailed.
+    streets: Iterator[pa.Table] | None = None
+    prove: Callable[[Path], RoadFacts] | None = None
+    measure: str | None = None  # what the weights measure, if the format says it
 
 
 def as_arcs(edges: EdgeList) -> EdgeList:
@@ -148,8 +154,8 @@ class TextFormat:
     suffixes: tuple[str, ...] = ()  # without the dot. They decide only if no format's `matches` does.
     # Whether a file that begins like this has the format; None if that cannot be detected.
     matches: Callable[[Head], bool] | None = None
-    # Of "columns", "header", "delimiter", "ids", "encoding", "decimal", "thousands" and "null" of a graph's configuration, those
-    # that apply.
+    # Of "columns", "header", "delimiter", "ids", "encoding", "decimal", "thousands", "null" and "osm" of a graph's configuration,
+    # those that apply.
     options: frozenset[str] = frozenset()
     in_parts: bool = False  # whether a graph may be in several files: none has a header that declares its vertices
 

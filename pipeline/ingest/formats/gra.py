@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
-from pipeline.config.sources import BOM
 from pipeline.ingest.fields import Fault, small_integer
 from pipeline.ingest.formats.format import EdgeList, Head, TextFormat
 from pipeline.ingest.formats.rows import Declared, check_count, too_many
@@ -50,13 +49,7 @@ def _read(data: bytes, vertices: int) -> tuple[pa.Table, int] | None:
     if not data:
         return pa.table({"src": pa.array([], pa.int64()), "dst": pa.array([], pa.int64())}), 0
     lines = data.count(b"\n")
-    if (
-        data.startswith(BOM)
-        or b"-" in data
-        or b"x" in data
-        or b"X" in data
-        or not lines == data.count(b"#\n") == data.count(b"#") == data.count(b":")
-    ):
+    if b"-" in data or b"x" in data or b"X" in data or not lines == data.count(b"#\n") == data.count(b"#") == data.count(b":"):
         return None
     column = data.translate(_TO_LINES).replace(b"#", b"\n%d" % _END).replace(b":", b"\n%d\n" % _COLON)
     if has_leading_zero(column):

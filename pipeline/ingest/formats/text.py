@@ -160,6 +160,8 @@ def count_of(data: bytes, pattern: bytes) -> int:
 
 def integers_of(lines: bytes) -> npt.NDArray[np.int64] | None:
     """The integers int64 [n] of lines with one each, blank ones between them; None if a line has something else."""
+    if lines.startswith(BOM):  # which Arrow skips
+        return None
     try:
         column = csv.read_csv(
             pa.BufferReader(lines),

@@ -19,6 +19,7 @@ from pipeline.report.reaching import Reaching, reaching
 from pipeline.report.results import Result
 from pipeline.report.wording import counted, number
 from pipeline.steps.publication.facts import measure_of
+from pipeline.store.counting import decimals_of
 from pipeline.store.facts import facts_of_answer
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames, open_names
@@ -39,6 +40,7 @@ class ReportedGraph:
     Attributes:
         drawn_at: Where the maps show the vertices: at their coordinates or, if a small graph has none, on a plane.
         measure: The quantity and the unit of weights.
+        decimals: Of the unit in which weights are counted; None if they are not.
     """
 
     vertices: reading.VertexColumns
@@ -46,6 +48,7 @@ class ReportedGraph:
     drawn_at: reading.Coordinates | None
     names: VertexNames | None
     measure: str | None
+    decimals: int | None = None
 
     @classmethod
     def of(cls, edges: Folder, graph: Folder) -> "ReportedGraph":
@@ -53,7 +56,7 @@ class ReportedGraph:
         vertices, coordinates = reading.vertices(graph), reading.coordinates(edges)
         has_some = coordinates is not None and len(coordinates.ids)
         drawn_at = coordinates if has_some else reading.made_coordinates(graph, vertices.ids)
-        return cls(vertices, coordinates, drawn_at, open_names(edges), measure_of(edges, graph))
+        return cls(vertices, coordinates, drawn_at, open_names(edges), measure_of(edges, graph), decimals_of(graph))
 
     @property
     def unit(self) -> str:
@@ -159,7 +162,7 @@ class StageReader:
 
     def _forest(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
         table = tables.read(answer.path, columns=["src", "dst", "weight"])
-        trees, total = len(self._graph.vertices.ids) - table.num_rows, exact_sum(table["weight"])
+        trees, total = len(self._graph.vertices.ids) - table.num_rows, exact_sum(table["weight"], self._graph.decimals)
         of_table.result.figures = {
             f"{algorithm.name}: {what}": value for what, value in (("total weight", total), ("trees", trees))
         }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from kernels.arrays import frozen
 from kernels.graph import Csr, Graph
 from pipeline.cluster.protocol import TaskContext
+from pipeline.store.counting import stated_graph
 from pipeline.store.manifest import Folder
 
 
@@ -14,9 +15,10 @@ from pipeline.store.manifest import Folder
 def lent(graph: Folder, context: TaskContext) -> Iterator[Graph]:
     """A stored graph, while no other task of this process uses its GPU; what operators derive from it lives as long as this.
 
-    On a CPU its arrays are read-only. Those on a GPU never are; there the graph is opened again for whoever needs it next.
+    Its weights are those of the source. On a CPU its arrays are read-only. Those on a GPU never are; there the graph is opened
+    again for whoever needs it next.
     """
-    held = context.whole_graph(graph).graph
+    held = stated_graph(graph, context.whole_graph(graph).graph)
     try:
         with context.turn():
             yield replace(held) if context.backend == "gpu" else _read_only(held)

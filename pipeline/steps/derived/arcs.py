@@ -4,12 +4,13 @@ The stored arcs of a vertex ascend by their heads' ids, so the vertices in the o
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kernels.cpu.parallel import cores, running_sums
 from kernels.graph import Array
@@ -29,6 +30,7 @@ from pipeline.tables.lines import lines
 from pipeline.tables.names import with_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
+from pipeline.tables.streets import COLUMNS, STREETS, Streets, read_streets
 
 STEP = "arcs"  # and the table
 _BYTES_PER_FILE = 1 << 29  # of memory that one takes while it is written and read back, with lines and names
@@ -102,7 +104,10 @@ class _ArcRows:
         coordinates, self._names = sorted_coordinates(edges), open_names(edges)
         self._places = None if coordinates is None else _placed(coordinates, self._ids)
         self._parallel = facts.parallel_arcs_dropped < facts.parallel_arcs
+        streets = read_streets(edges) if STREETS in edges.manifest.files else None
+        self._streets = None if streets is None else Streets(streets, facts.weight is not None)
         without = (set() if self._parallel else {NUMBER}) | ({GEOMETRY} if coordinates is None else set())
+        without |= {*COLUMNS} if streets is None else set()
         self._plain = tables.schema(STEP, facts.weight, measure=facts.measure, without=without)
         self.schema = with_names(self._plain.empty_table(), ["src", "dst"], self._names).schema if self._names else self._plain
 
@@ -132,6 +137,8 @@ class _ArcRows:
         if self._places:
             x, y, known = self._places
             columns[GEOMETRY] = lines(np.stack([x[tails], y[tails], x[heads], y[heads]], axis=1), known[tails] & known[heads])
+        if self._streets:
+            columns |= _of_streets(self._streets, columns, weights)
         rows = pa.table([columns[name] for name in self._plain.names], schema=self._plain)
         rows = with_names(rows, ["src", "dst"], self._names) if self._names else rows
         return rows.combine_chunks().to_batches()[0]
@@ -148,6 +155,15 @@ class _ArcRows:
             shard.out.indices[offset : offset + places[0]] == heads[0]
         )
         return numbers
+
+
+def _of_streets(streets: Streets, columns: Mapping[str, pa.Array], weights: Array) -> dict[str, pa.Array]:
+    """What is known of the streets of arcs, and their lines in the place of straight ones."""
+    number = columns[NUMBER].to_numpy() if NUMBER in columns else None
+    street, against = streets.find(columns["src"].to_numpy(), columns["dst"].to_numpy(), weights, number)
+    on_street = street >= 0
+    drawn = streets.lines(street[on_street], against[on_street])
+    return streets.columns(street) | {GEOMETRY: pc.replace_with_mask(columns[GEOMETRY], pa.array(on_street), drawn)}
 
 
 def _placed(coordinates: pa.Table, ids: Array) -> tuple[Array, Array, Array]:

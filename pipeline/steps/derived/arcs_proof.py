@@ -19,6 +19,7 @@ from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
+from pipeline.steps.derived.streets_proof import RULE, StreetsProof
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import OpenedShard
@@ -30,6 +31,7 @@ from pipeline.tables.lines import ends_of
 from pipeline.tables.names import require_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
+from pipeline.tables.streets import STREETS, read_streets
 
 _ORDER = "its rows ascend by src and dst, each pair once, or parallel arcs by weight and numbered from 0"
 _ARCS = "its rows are the in-arcs of the stored graph, reversed: as many, with the same fingerprint of 128 bits"
@@ -57,12 +59,20 @@ class ArcsProof:
         self._ids = open_vertices(graph)[0]
         self._names, self._coordinates = open_names(edges), sorted_coordinates(edges)
         self._weight = dtype_of(schema.field("weight").type)
+        streets = read_streets(edges) if STREETS in edges.manifest.files else None
+        self._streets = None if streets is None else StreetsProof(streets, GraphFacts.of(graph).weight is not None)
         self._keys = np.random.default_rng().integers(1 << 64, size=(2, 3), dtype=np.uint64)
 
     @property
     def rules(self) -> list[str]:
         """The rules that are checked."""
-        return [_ORDER, _ARCS, *([] if self._coordinates is None else [_LINES]), *([_NAMES] if self._names else [])]
+        return [
+            _ORDER,
+            _ARCS,
+            *([] if self._coordinates is None else [_LINES]),
+            *([_NAMES] if self._names else []),
+            *([RULE] if self._streets else []),
+        ]
 
     def read(self, path: Path) -> FileRead:
         """Read a file, and check its rows. Raises ProofFailed."""
@@ -75,7 +85,11 @@ class ArcsProof:
             rows = file.read(use_threads=False).combine_chunks()
         if not _ascend(rows):
             raise ProofFailed(f"arcs: {path.name}: its rows do not ascend by src and dst")
-        self._require_lines(path.name, rows)
+        if self._streets:
+            self._streets.require(path.name, rows)
+            self._require_lines(path.name, rows.filter(rows["way"].is_null()))
+        else:
+            self._require_lines(path.name, rows)
         if self._names:
             require_names(f"arcs: {path.name}", rows, ["src", "dst"], self._names)
         sums = self._sums(*(rows[name].to_numpy() for name in ("src", "dst", "weight")))

@@ -20,6 +20,7 @@ from pipeline.steps.pairs import batches, blocks
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import save_array
 from pipeline.store.code import Code
+from pipeline.store.counting import decimals_of
 from pipeline.store.facts import GraphFacts, StageFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
@@ -94,5 +95,5 @@ def _solve(graph: Folder, algorithm: Algorithm, name: str, context: TaskContext,
         facts = GraphFacts.of(graph)
         columns = FLOWS.columns(AllVertices(vertices), flows)
     columns[0] = columns[0] + first
-    batch = as_batch(columns, tables.schema(algorithm.table_name, facts.weight, measure=facts.measure))
+    batch = as_batch(columns, tables.schema(algorithm.table_name, facts.weight, measure=facts.measure), decimals_of(graph))
     return batch, [on_host(getattr(flows, name)) for name in FLOWS.beside[1:]], clock.seconds

@@ -12,7 +12,6 @@ proof.py    the merged edges are those of the rows
 from dataclasses import dataclass
 
 from kernels.layout.parallel import CODES
-from pipeline.config.layout import LayoutConfig
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
@@ -26,11 +25,6 @@ class Parallels:
     rule: str = LIGHTEST
     merged: Folder | None = None
     step: str = "graph"  # that lays the edges out
-
-
-def both_ways(edges: Folder, layout: LayoutConfig) -> bool:
-    """Whether a row is an arc and its reverse, so that rows of reversed ends are parallel."""
-    return layout.symmetrise or not EdgeFacts.of(edges).directed
 
 
 def merges(rule: str | None, weighted: bool) -> bool:

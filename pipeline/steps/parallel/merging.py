@@ -14,7 +14,7 @@ from pipeline import progress
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.writer import edges_schema, store
-from pipeline.steps.parallel import STEP, both_ways
+from pipeline.steps.parallel import STEP
 from pipeline.steps.parallel.blocks import RangeRows, rows_of_ranges
 from pipeline.steps.parallel.proof import prove_merging
 from pipeline.steps.runtime import Runtime
@@ -43,7 +43,7 @@ def merge_parallel(edges: Folder, rule: str, layout: LayoutConfig, runtime: Runt
         Changed: The source to which the edge list refers is not the file that was ingested.
         ProofFailed: The edges are not those of the rows. Nothing is written.
     """
-    both = both_ways(edges, layout)
+    both = layout.symmetrise or not EdgeFacts.of(edges).directed  # rows of reversed ends are parallel
 
     def write(folder: Path) -> dict[str, Any]:
         runtime.held_edges.take(edges)  # their memory is needed, and these may be on a GPU

@@ -20,6 +20,7 @@ from pipeline.steps.products.sweeping import Sweeps
 from pipeline.steps.products.tabulating import write_rows
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
+from pipeline.store.counting import decimals_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.tables import files as tables
@@ -34,7 +35,7 @@ class _Closeness:
 
     def rows_of(self, graph: Graph, ids: Array, trees: Trees) -> Iterator[pa.RecordBatch]:
         try:
-            measured = measure(trees.distances)
+            measured = measure(trees.distances, decimals_of(self.sweeps.graph))
         except OverflowError as error:
             raise BadInput(self.sweeps.graph.path, f"{STEP}: {error}") from error
         others = (measured.reached - 1).astype(np.float64)
@@ -68,7 +69,8 @@ def tabulate_closeness(edges: Folder, graph: Folder, config: ClosenessConfig, ru
     facts = GraphFacts.of(graph)
     sources = read_vertices(config.sources, edges, graph, runtime) if config.sources else None
     places = {"vertex": places_at(config.sources, edges, graph, runtime)}
-    product = at_places(STEP, _Closeness(Sweeps(graph, sources), tables.schema(STEP, facts.weight, 0, facts.measure)), places)
+    schema = tables.schema(STEP, facts.weight, 0, facts.measure)
+    product = at_places(STEP, _Closeness(Sweeps(graph, sources, counted=True), schema), places)
 
     def write(folder: Path) -> dict[str, Any]:
         swept, table = write_rows(folder, product, tables.keys(STEP, product.schema.names), runtime)

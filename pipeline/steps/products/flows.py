@@ -60,7 +60,7 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
     """
     require_flows(edges, graph, config, runtime)
     trips = read_trips(config, graph)
-    sweeps = Sweeps(graph, trips.sources if trips else None)
+    sweeps = Sweeps(graph, trips.sources if trips else None, counted=True)
 
     def write(folder: Path) -> dict[str, Any]:
         tasks, total = sweeps.tasks(max(256, -(-sweeps.count // _TASKS))), Swept()

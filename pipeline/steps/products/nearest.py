@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from kernels.decimals import in_decimals
 from kernels.gpu.loader import to_host
 from kernels.graph import ID, Array, distance_dtype
 from kernels.reductions import Nearest
@@ -22,6 +23,7 @@ from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
+from pipeline.store.counting import decimals_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside, new_attempt
@@ -45,7 +47,7 @@ def tabulate_nearest(edges: Folder, graph: Folder, config: NearestConfig, runtim
 
     Raises as `read_vertices` and `tabulate_closeness`.
     """
-    sweeps = Sweeps(graph, read_vertices(config.facilities, edges, graph, runtime), config.direction == "to")
+    sweeps = Sweeps(graph, read_vertices(config.facilities, edges, graph, runtime), config.direction == "to", counted=True)
     places = places_at(config.facilities, edges, graph, runtime)
     most = min(config.count, sweeps.count)
 
@@ -83,8 +85,9 @@ def _find(sweeps: Sweeps, most: int, attempts: Path, context: TaskContext, part:
     for ids, trees in sweeps.batches(context, part):
         nearest.add(trees.distances, bring(np.ascontiguousarray(ids), context.backend))
         progress.advance(len(ids))
-    attempt = new_attempt(attempts).with_suffix(".npy")
-    np.save(attempt, np.stack([to_host(nearest.distance).view(np.int64), to_host(nearest.facility)]))
+    attempt, decimals = new_attempt(attempts).with_suffix(".npy"), decimals_of(sweeps.graph)
+    distance = nearest.distance if decimals is None else in_decimals(nearest.distance, decimals)
+    np.save(attempt, np.stack([to_host(distance).view(np.int64), to_host(nearest.facility)]))
     return attempt, sweeps.swept
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernels.answers import Hierarchy
 from kernels.certificate.rules import Broken
+from kernels.decimals import in_decimals
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.hierarchy import nearness
@@ -22,6 +23,7 @@ from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarg
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
+from pipeline.store.counting import decimals_of
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder, read
@@ -72,6 +74,7 @@ class Sweeps:
     towards: bool = False  # whether paths lead to the sources, instead of from them
     targets: Array | None = None  # int64 [T]: external ids; trees then have distances [k, T] to these only, and no predecessors
     every: bool = True  # whether every tree is proved; otherwise the way to `targets` alone may be swept
+    counted: bool = False  # whether distances stay in the unit in which weights are counted; otherwise they are as in tables
     hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
     swept: Swept = field(default_factory=Swept, compare=False)  # of the task that holds this copy
 
@@ -162,12 +165,16 @@ class Sweeps:
                 last = first + len(batch.sources)
                 self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds
-                yield ids[first - part.start : last - part.start], batch
+                yield ids[first - part.start : last - part.start], self._as_in_tables(batch)
                 first = last
         except Broken as broken:
             raise ProofFailed(str(broken)) from broken
         except OverflowError as error:
             raise BadInput(self.graph.path, str(error)) from error
+
+    def _as_in_tables(self, batch: Trees) -> Trees:
+        decimals = None if self.counted else decimals_of(self.graph)
+        return batch if decimals is None else replace(batch, distances=in_decimals(batch.distances, decimals))
 
     def _trees(
         self, graph: Graph, hierarchy: Hierarchy | None, rows: Array, predecessors: bool, heads: Array | None

@@ -53,7 +53,7 @@ def tabulate_trees(
     Otherwise as `tabulate_closeness`.
     """
     (sources,) = vertices
-    sweeps, count = Sweeps(graph, sources), GraphFacts.of(graph).vertices
+    sweeps, count = Sweeps(graph, sources, counted=True), GraphFacts.of(graph).vertices
 
     def write(folder: Path) -> dict[str, Any]:
         require_disk(folder, sweeps, _rows, _schema(graph), tables.keys(TABLE), runtime)

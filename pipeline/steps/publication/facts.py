@@ -131,9 +131,9 @@ def input_of(
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
-    copied = ("directions", "travel_times", "rejected", "stated")
+    copied = ("directions", "travel_times", "roads", "rejected", "stated")
     optional: dict[str, Any] = {name: fact for name in copied if (fact := getattr(read, name))}
-    optional |= _node_rows(edges, graph)
+    optional |= _node_rows(edges, graph) | ({"counted": stored.counted} if stored.counted else {})
     if (rule := graph.manifest.parameters.get("parallel", LIGHTEST)) != LIGHTEST:
         optional["parallel"] = rule
     merged = {"merged": stored.merged, "capacities": GraphFacts.of(capacities).merged if capacities else None}

@@ -9,17 +9,9 @@ from typing import Any
 from pydantic import Field
 
 from pipeline.store.facts.base import Facts
-from pipeline.store.facts.sources import SourceFacts
+from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder
-
-
-class CoordinateFacts(Facts):
-    """Coordinates of vertices: how many vertices have them, their unit and their file."""
-
-    vertices: int
-    unit: str
-    source: SourceFacts
-    columns: dict[str, str] | None = None  # absent unless it is a table: the names of `vertex`, `x` and `y` in it
 
 
 class ReferenceFacts(Facts):
@@ -108,6 +100,7 @@ class EdgeFacts(Facts):
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
+    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
@@ -162,6 +155,13 @@ class StateFacts(Facts):
     violations: dict[str, int]  # rows of that file that were counted instead of refused, by what was wrong
 
 
+class CountedFacts(Facts):
+    """How weights with decimals are counted: as integers in units of 10^-decimals, and the largest of them in units."""
+
+    decimals: int
+    largest: int
+
+
 class DeltaFacts(Facts):
     """The files of a stored graph that is a base and changes, see `pipeline.store.deltas`."""
 
@@ -192,6 +192,7 @@ class GraphFacts(Facts):
     into: DirectionFacts | None = Field(None, alias="in")  # absent
     backend: str
     measure: str | None = None  # absent unless the configuration states what the weights measure
+    counted: CountedFacts | None = None  # absent unless weights are float64 that kernels count as integers
     merged: MergeFacts | None = None  # absent unless a rule merged parallel rows; the counts above are those of the source
     proof: CheckFacts | None = None  # absent while it is being proved
     state: StateFacts | None = None  # absent unless changes were applied

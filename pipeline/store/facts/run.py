@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.store.facts import (
     CheckFacts,
+    CountedFacts,
     DirectionCounts,
     GraphFacts,
     MergeFacts,
@@ -16,6 +17,7 @@ from pipeline.store.facts import (
 )
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.changes import ChangesFacts
+from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.facts.sources import SourceFacts
 
 
@@ -57,9 +59,11 @@ class InputFacts(Facts):
     directed: bool
     directed_by: str
     weight: str | None
+    counted: CountedFacts | None = None  # absent unless weights with decimals are counted as integers
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
+    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     # node_rows, unmatched_node_rows: absent without a table of nodes: its rows, and how many of them have the id of no vertex.

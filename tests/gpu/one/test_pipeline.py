@@ -97,7 +97,9 @@ def test_named_graphs(edges, tmp_path):
     same_on_both(csv_of(edges, tmp_path), tmp_path, (edges.ids[0],))
 
 
-@pytest.mark.parametrize("weights", [np.arange(9), np.array([2**40, 3]), np.array([0, 0.1, 0.25])], ids=str)
+@pytest.mark.parametrize(
+    "weights", [np.arange(9), np.array([2**40, 3]), np.array([0, 0.1, 0.25]), np.array([0.1, 2**0.5])], ids=str
+)
 @pytest.mark.parametrize("directed", [False, True])
 def test_random_graphs(weights, directed, tmp_path):
     edges = weighted(random_edges(6, 3000, 9000, directed, 2), weights)

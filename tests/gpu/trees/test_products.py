@@ -27,10 +27,10 @@ from pipeline.steps.runtime import Runtime
 from tests.pipeline.products.conftest import write_network
 
 
-@pytest.mark.parametrize("worth", [1, 1000], ids=["swept", "searched"])
-def test_every_product(tmp_path, monkeypatch, worth):
+@pytest.mark.parametrize(("worth", "unit"), [(1, 1), (1000, 1), (1, 10)], ids=["swept", "searched", "decimals"])
+def test_every_product(tmp_path, monkeypatch, worth, unit):
     monkeypatch.setattr(sweeping, "WORTH", worth)
-    config = write_network(tmp_path)
+    config = write_network(tmp_path, unit)
     pq.write_table(
         pa.table({"src": [0, 0, 6, 48], "dst": [48, 48, 42, 61], "trips": [0.5, 2.25, 1e-9, 3.0]}), tmp_path / "trips.parquet"
     )

@@ -16,6 +16,7 @@ TOKENS = [
     b'"', b'""', b'"\n', b",", b"\t", b" ", b"\v", b"\f", b"\r", b"\r\n", b"\n", b"\n\n\n", b"\0", b"#", b"%", b":", b"c", b"c ",
     b"p ", b"a ", b"p sp 3 3\n", b"# Nodes: 1 Edges: 1\n", b"# Undirected\n",
     b"# Nodes: 2\n", b"# Edges: 3\n", b"% sym unweighted\n", b"% asym posweighted\n", b"% bip positive\n",
+    b"p edge 3 3\n", b"p max 3 3\n", b"n 1 s\n", b"n 2 7\n", b"e 1 2\n", b"%%MatrixMarket matrix array real general\n",
     b"% 3 3 3\n", b"% x\n", b"3 2\n", b"9 9 4\n", b"0", b"+", b"-", b"_", b"\xe9", b"\xc3\xa9", b"\xe4\xf6\xfc", b"\xef\xbc\x91",
     b"\xef\xbb\xbf", b"\xff", b"\x85", b"\xa0", b"\x1c", b"'", b"\\",
     b" " * 300, b"\n" * 300, b"# x\n" * 50,

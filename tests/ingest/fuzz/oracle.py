@@ -265,9 +265,11 @@ def _edge_rows(lines: list[str], mark: str, most: int, declared: int | None, aut
 
 def _matrix(lines: list[str]) -> Graph:
     banner = [word.decode("latin-1") for word in lines[0].encode("latin-1").lower().split()]
-    if len(banner) != 5 or banner[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
+    if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"] or banner[2] not in {"coordinate", "array"}:
         raise Refused("no banner")
     kind, symmetry = banner[3:]
+    if banner[2] == "array":
+        return _array(lines[1:], kind, symmetry)
     if kind not in {"pattern", "integer", "real"} or symmetry not in {"general", "symmetric"}:
         raise Refused("not supported")
     (header,), rows = _split(lines[1:], "%", 1)
@@ -281,6 +283,75 @@ def _matrix(lines: list[str]) -> Graph:
     if kind == "integer":
         return Graph([(*row[:2], _integer(row[2], 0, MOST)) for row in found], "int64", **declared)
     return Graph([(*row[:2], _float(row[2])) for row in found], "double", **declared)
+
+
+def _array(lines: list[str], kind: str, symmetry: str) -> Graph:
+    if kind not in {"integer", "real"} or symmetry not in {"general", "symmetric"}:
+        raise Refused("not supported")
+    (header,), rows = _split(lines, "%", 1)
+    height, width = _header(header, [], 2)
+    if height != width or any(len(row) != 1 for row in rows):
+        raise Refused("not square, or no values")
+    directed = symmetry == "general"
+    places = [(row, column) for column in range(1, height + 1) for row in range(1 if directed else column, height + 1)]
+    read_value = partial(_integer, low=0, high=MOST) if kind == "integer" else _float
+    values = [read_value(row[0]) for row in _counted(rows, len(places))]
+    found = [(*place, value) for place, value in zip(places, values, strict=True) if value]
+    return Graph(found, "int64" if kind == "integer" else "double", directed, height)
+
+
+def _metis(lines: list[str]) -> Graph:
+    start = next(
+        (place for place, line in enumerate(lines) if line.strip(BLANKS) and not line.strip(BLANKS).startswith("%")), None
+    )
+    words = _words(lines[start]) if start is not None else []
+    if not 2 <= len(words) <= 4 or (len(words) > 2 and not re.fullmatch("[01]{1,3}", words[2])):
+        raise Refused("no header")
+    form = words[2].rjust(3, "0") if len(words) > 2 else "000"
+    vertices, edges, constraints = (_integer(word, 0, MOST) for word in (*words[:2], words[3] if words[3:] else "1"))
+    before, step = (form[0] == "1") + (form[1] == "1") * constraints, 1 + (form[2] == "1")
+    kept = [line for line in lines[start + 1 :] if not line.lstrip(BLANKS).startswith("%")]
+    lists = [_words(line) for line in (kept[:-1] if kept and not lines[-1] else kept)]
+    if len(lists) < vertices or any(lists[vertices:]):
+        raise Refused("too few or too many lines")
+    sides: tuple[list, list] = ([], [])
+    for vertex, figures in enumerate(lists[:vertices], 1):
+        numbers = [_id(figure, 0, MOST) for figure in figures]
+        near = numbers[before:]
+        if len(numbers) < before or len(near) % step or vertex in near[::step]:
+            raise Refused("not the figures of a vertex")
+        for place in range(0, len(near), step):
+            other = _id(str(near[place]), 1, vertices)
+            sides[vertex > other].append((min(vertex, other), max(vertex, other), *near[place + 1 : place + step]))
+    if sorted(sides[0]) != sorted(sides[1]):
+        raise Refused("an edge on one line only")
+    return Graph(_counted(sides[0], edges), "int64" if step > 1 else None, False, vertices)
+
+
+def _of_vertices(rows: list[list[str]], vertices: int, value: str) -> tuple[list[list[str]], list[tuple[int, str]]]:
+    """The lines of edges, and what lines `n ID VALUE` before them say."""
+    behind = next((place for place, row in enumerate(rows) if row[0] != "n"), len(rows))
+    if any(len(row) != 3 or not re.fullmatch(value, row[2]) for row in rows[:behind]):
+        raise Refused("not a value of a vertex")
+    return rows[behind:], [(_id(row[1], 1, vertices), row[2]) for row in rows[:behind]]
+
+
+def _dimacs_edge(lines: list[str]) -> Graph:
+    (header,), rows = _split(lines, "c", 1)
+    vertices, edges = _header(header, ["p", "col" if header.split()[:2] == ["p", "col"] else "edge"], 2)
+    rows, _ = _of_vertices(rows, vertices, r"-?[0-9]+([.][0-9]+)?")
+    if any(row[0] != "e" for row in rows):
+        raise Refused("not an edge")
+    return Graph(_counted(_plain_rows([row[1:] for row in rows], 2, 1, vertices), edges), directed=False, vertices=vertices)
+
+
+def _dimacs_max(lines: list[str]) -> Graph:
+    (header,), rows = _split(lines, "c", 1)
+    vertices, arcs = _header(header, ["p", "max"], 2)
+    rows, said = _of_vertices(rows, vertices, "[st]")
+    if len({one for one, _ in said}) < len(said) or len({what for _, what in said}) < len(said):
+        raise Refused("two sources, two sinks, or one vertex for both")
+    return _weighted(_counted(_arc_rows(rows, 1, vertices), arcs), vertices=vertices)
 
 
 def _pace(lines: list[str]) -> Graph:
@@ -367,7 +438,7 @@ def _delimited(delimiter: str):
 
 _READERS = {
     "dimacs": _dimacs, "arcs": _arcs, "edges": _edges, "matrix-market": _matrix, "gra": _gra, "pace": _pace,
-    "csv": _delimited(","), "tsv": _delimited("\t"),
+    "csv": _delimited(","), "tsv": _delimited("\t"), "metis": _metis, "dimacs-edge": _dimacs_edge, "dimacs-max": _dimacs_max,
 }  # fmt: skip
 
 

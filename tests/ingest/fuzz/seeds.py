@@ -15,7 +15,21 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-TEXT = ("dimacs", "arcs", "edges", "snap", "konect", "matrix-market", "gra", "pace", "csv", "tsv")
+TEXT = (
+    "dimacs",
+    "arcs",
+    "edges",
+    "snap",
+    "konect",
+    "matrix-market",
+    "gra",
+    "pace",
+    "csv",
+    "tsv",
+    "metis",
+    "dimacs-edge",
+    "dimacs-max",
+)
 FORMATS = (*TEXT, "parquet")
 PACKED = {"gzip": gzip.compress, "xz": partial(lzma.compress, preset=0), "zstd": zstd.compress}
 
@@ -26,7 +40,7 @@ def text(form: str, rng: random.Random) -> bytes:
     low = 0 if form in {"snap", "konect", "csv", "tsv", "gra", "arcs", "edges"} else 1
     edges = [(rng.randrange(low, low + vertices), rng.randrange(low, low + vertices)) for _ in range(count)]
     weight = rng.choice([lambda: rng.randint(0, 99), lambda: rng.choice([0.5, 1e300, 5e-324, 7.0, rng.random()])])
-    weighted = form in {"dimacs", "arcs", "edges"} or rng.random() < 0.5
+    weighted = form in {"dimacs", "arcs", "edges", "dimacs-max"} or rng.random() < 0.5
     rows = [[*edge, weight()] if weighted else [*edge] for edge in edges]
     return "".join(f"{line}\n" for line in _WRITERS[form](vertices, edges, rows, rng)).encode()
 
@@ -60,12 +74,50 @@ def _konect(vertices, edges, rows, rng):
 
 
 def _matrix(vertices, edges, rows, rng):
+    if rng.random() < 0.3:
+        yield from _array(vertices, rng)
+        return
     kind = rng.choice(["real", "integer"]) if rows and len(rows[0]) == 3 else "pattern"
     if kind == "integer":
         rows = [[*edge, 3] for edge in edges]
     yield f"%%MatrixMarket matrix coordinate {kind} {rng.choice(['general', 'symmetric'])}"
     yield f"{vertices} {vertices} {len(rows)}"
     yield from (" ".join(map(str, row)) for row in rows)
+
+
+def _metis(vertices, edges, rows, rng):
+    form = rng.choice([[], ["0"], ["1"], ["10"], ["111", "2"], ["11"]])
+    digits = form[0].rjust(3, "0") if form else "000"
+    ends = [(min(edge), max(edge), rng.randint(0, 99)) for edge in edges if edge[0] != edge[1]]
+    yield from rng.choice([["% comment"], []])
+    yield " ".join(map(str, [vertices, len(ends), *form]))
+    before = (digits[0] == "1") + (digits[1] == "1") * (int(form[1]) if len(form) > 1 else 1)
+    for vertex in range(1, vertices + 1):
+        near = [(sum(end[:2]) - vertex, end[2]) for end in ends if vertex in end[:2]]
+        words = [word for neighbour in near for word in neighbour[: 1 + (digits[2] == "1")]]
+        yield " ".join(map(str, [*(rng.randint(0, 9) for _ in range(before)), *words]))
+
+
+def _dimacs_edge(vertices, edges, rows, rng):
+    yield from rng.choice([["c a comment"], []])
+    yield f"p {rng.choice(['edge', 'col'])} {vertices} {len(edges)}"
+    yield from rng.choice([[], [f"n {vertices} 7", "n 1 -2.5"]])
+    yield from (f"e {src} {dst}" for src, dst in edges)
+
+
+def _dimacs_max(vertices, edges, rows, rng):
+    yield f"p max {vertices} {len(rows)}"
+    yield from rng.choice([[], ["n 1 s", "c between", f"n {vertices} t"] if vertices > 1 else []])
+    yield from _arcs(vertices, edges, rows, rng)
+
+
+def _array(vertices, rng):
+    symmetry, whole = rng.choice(["general", "symmetric"]), rng.random() < 0.5
+    vertices = min(vertices, 6)
+    yield f"%%MatrixMarket matrix array {'integer' if whole else 'real'} {symmetry}"
+    yield f"{vertices} {vertices}"
+    for _ in range(vertices * (vertices if symmetry == "general" else vertices + 1) // (1 if symmetry == "general" else 2)):
+        yield str(rng.choice([0, 0, rng.randint(1, 99)]) if whole else rng.choice([0.0, 0.5, 7, rng.random()]))
 
 
 def _gra(vertices, edges, rows, rng):
@@ -95,7 +147,8 @@ def _delimited(delimiter):
 
 _WRITERS = {
     "dimacs": _dimacs, "arcs": _arcs, "edges": _edges, "snap": _snap, "konect": _konect, "matrix-market": _matrix, "gra": _gra,
-    "pace": _pace, "csv": _delimited(","), "tsv": _delimited("\t"),
+    "pace": _pace, "csv": _delimited(","), "tsv": _delimited("\t"), "metis": _metis,
+    "dimacs-edge": _dimacs_edge, "dimacs-max": _dimacs_max,
 }  # fmt: skip
 
 

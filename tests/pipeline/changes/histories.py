@@ -27,7 +27,7 @@ from pipeline.progress.shown import Call
 from pipeline.run import run
 
 # Whose tables have one right value.
-STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability", "betweenness", "communities", "closure")
+STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability", "betweenness", "communities", "closure", "cores", "cdlp")
 
 
 @dataclass

@@ -93,3 +93,10 @@ def test_a_list_of_vertices_declares_them(tmp_path):
     (tmp_path / "g.v").write_text("1\n2\n3\n9\n")
     config = init(tmp_path, "--nodes", tmp_path / "g.v", "--format", "snap", "--weight", "3")
     assert config.graph.node_columns.declare and check(config).vertices == 4
+
+
+def test_ids_may_have_another_name_in_each_table(tmp_path):
+    """Reading finds both; one key could not state them."""
+    files = graph_of(tmp_path, streets=STREETS, coordinates="id,lon,lat\n1,8,49\n2,8,50\n", nodes="vertex,people\n1,5\n")
+    config = init(tmp_path, "--coordinates", files["coordinates"], "--nodes", files["nodes"])
+    assert config.graph.node_columns.vertex is None and check(config).vertices == 2

@@ -20,7 +20,6 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, TooLarge
 from pipeline.ingest import decompress
-from pipeline.inspection import rates
 from pipeline.inspection.estimate import estimate, expected_seconds, require_fit
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.products import TreesOfProduct, are_swept, trees_of
@@ -138,7 +137,7 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
     with pytest.raises(TooLarge, match=r"of disk, and 100\.0 kB are free at .*out"):
         run(config)
     assert [path.name for path in tmp_path.iterdir()] == ["graph.parquet"]
-    free(monkeypatch, memory=700_000)
+    free(monkeypatch, memory=1_000_000)
     require_fit(config, "cpu")
     free(monkeypatch, disk=1_000)  # what does not exist is reported by reading it
     require_fit(run_config("test", graph={"source": str(tmp_path / "absent.csv")}, output=tmp_path, stages=["wcc"]), "cpu")
@@ -149,7 +148,7 @@ def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_p
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
     with pytest.raises(
-        TooLarge, match=r"a graph of 20,000 edges takes at least 160\.0 kB more of memory, and 100\.0 kB are free"
+        TooLarge, match=r"a graph of 20,000 edges takes at least 560\.0 kB more of memory, and 100\.0 kB are free"
     ):
         run(config)
     assert not (tmp_path / "out" / "steps" / "graph").exists()
@@ -189,7 +188,7 @@ def test_products_take_trees_from_their_sources(graph, tmp_path):
 
 
 def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp_path, monkeypatch):
-    """Decimals take longer than integers, flows longer than closeness, and cores share the trees of all products."""
+    """Floats take longer than integers, flows longer than closeness, and cores share the trees of all products."""
     found = {}
     for kind in ("int64", "float64", "float32"):
         vertices = np.arange(200_000)
@@ -207,7 +206,7 @@ def test_seconds_of_products_depend_on_the_product_the_weights_and_the_cores(tmp
         assert found["int64", 4][product] < found["int64", 2][product] < found["float64", 2][product]
     assert found["float32", 2] == found["float64", 2]
     assert found["int64", 2]["flows"] == pytest.approx(2 * found["int64", 4]["flows"], rel=0.01)
-    assert found["float64", 2]["flows"] == pytest.approx(rates.FLOATS * found["int64", 2]["flows"], rel=0.01)
+    assert found["float64", 2]["flows"] > 2 * found["int64", 2]["flows"]
     assert found["int64", 2]["flows"] > found["int64", 2]["closeness"]
 
 

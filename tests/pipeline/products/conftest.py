@@ -32,9 +32,9 @@ def network() -> nx.DiGraph:
     return found
 
 
-def write_network(folder: Path) -> GraphConfig:
-    """Its files: edges, coordinates, and people and jobs of the crossings."""
-    arcs = [(src, dst, data["weight"]) for src, dst, data in network().edges(data=True)]
+def write_network(folder: Path, unit: int = 1) -> GraphConfig:
+    """Its files: edges, whose weights are in such a `unit`, coordinates, and people and jobs of the crossings."""
+    arcs = [(src, dst, data["weight"] if unit == 1 else data["weight"] / unit) for src, dst, data in network().edges(data=True)]
     pq.write_table(
         pa.table(dict(zip(("src", "dst", "weight"), map(list, zip(*arcs, strict=True)), strict=True))), folder / "e.parquet"
     )

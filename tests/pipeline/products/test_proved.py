@@ -38,7 +38,7 @@ def test_the_report_counts_all_tables_and_names_those_without_a_proof(published)
 def asked(tmp_path):
     (tmp_path / "g.csv").write_text("src,dst,weight\n1,2,5\n2,3,1\n3,1,4\n3,4,1\n")
     pq.write_table(pa.table({"src": [1, 2], "dst": [4, 1]}), tmp_path / "pairs.parquet")
-    stages = ["bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "communities", "closure", "max_flow"]
+    stages = [*BY_NAME]
     return run_config(
         "test", graph={"source": str(tmp_path / "g.csv")}, output=tmp_path / "out", stages=stages, oracle=True, backend="cpu",
         max_flow={"pairs": str(tmp_path / "pairs.parquet")},

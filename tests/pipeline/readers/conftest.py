@@ -12,6 +12,7 @@ from pipeline.run import run
 SIDE = 6
 STAGES = [
     "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "communities", "closure", "max_flow",
+    "cores", "cdlp",
 ]  # fmt: skip
 
 

@@ -66,3 +66,20 @@ def test_shards_are_refused_before_work(stage, tmp_path):
     with pytest.raises(BadConfig, match=f"shards is 2, but stage {stage} runs on one rank only"):
         run_config("test", graph={"source": "g"}, output=tmp_path, stages=[stage], cluster={"shards": 2})
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("shards", [0, 2])
+def test_cores_and_labels_of_some_rounds(graph, tmp_path, shards):
+    asked = {"graph": graph(EDGES), "output": tmp_path / "out", "stages": ["cores", "cdlp"], "oracle": True}
+    asked |= {"cluster": {"shards": shards}} if shards else {}
+    published = run(run_config("test", **asked, cdlp={"iterations": 1})).path
+    plain: nx.Graph[int] = nx.Graph()
+    plain.add_weighted_edges_from(EDGES)
+    assert {row["vertex"]: row["core"] for row in tables.read(published / "cores").to_pylist()} == nx.core_number(plain)
+    labels = {row["vertex"]: row["labels"] for row in tables.read(published / "cdlp").to_pylist()}
+    assert labels == {vertex: min(plain[vertex]) for vertex in plain}
+    facts = json.loads((published / "manifest.json").read_text())["facts"]
+    assert facts["configuration"]["values"]["cdlp"]["iterations"] == 1
+    assert "labels are those of 1 rounds" in facts["proofs"]["cdlp"]["rules"][1] and facts["proofs"]["cores"]["oracle"]
+    report = (published / "report.html").read_text()
+    assert "has the highest core" in report and "Label propagation (CDLP)" in report

@@ -11,10 +11,10 @@ import pytest
 from kernels.distributed.shard import Shard
 from kernels.graph import NO_ROW
 from kernels.reachability.certificate.sharded import RULES
+from kernels.registry import ALGORITHMS
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.config.run import STAGES
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
@@ -32,7 +32,7 @@ from tests.sharded.shards import split
 
 pytestmark = pytest.mark.sampled
 
-SHARDED = STAGES
+SHARDED = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.sharded_solver)
 OF_ROWS = RULES[-1]  # of reachability over ranks; one worker makes the table again from the index, and compares
 
 
@@ -55,6 +55,7 @@ STORED = {
     "arcs-3": {"directed": True, "shards": 3},
     "edges-2": {"directed": False, "shards": 2},
     "edges-7": {"directed": False, "shards": 7},
+    "decimals-3": {"directed": True, "shards": 3, "weights": np.arange(45) % 7 / 10},
     "hubs-3": {"directed": True, "shards": 3, "skewed": True, "order": "windowed", "window": 32},
 }
 

@@ -1,0 +1,135 @@
+"""Measure how fast an OpenStreetMap file becomes a road network: `python -m benchmarks.runs.osm --help`.
+
+Writes a synthetic extract, of which one way in five is a street and the others are buildings, and prints the megabytes of PBF per
+second of step `edges`, on the clock and of all cores together, and the peak of memory for each byte of the file.
+"""
+
+import argparse
+import os
+import resource
+import struct
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kernels.graph import Array
+from pipeline.config.graph import GraphConfig
+from pipeline.config.roads import OsmConfig
+from pipeline.ingest import ingest
+
+SEED = 38
+PER_BLOCK, PER_WAY = 8000, 10
+CLASSES = ("residential", "service", "track", "footway", "primary", "secondary", "tertiary", "unclassified", "path")
+STRINGS = ("", "highway", "building", "yes", "name", "surface", "asphalt", "maxspeed", "50", *CLASSES)
+
+
+def varints(values: Array) -> bytes:
+    """Unsigned numbers as varints."""
+    values = np.ascontiguousarray(values, np.uint64)
+    lengths = np.maximum(1, -(-np.frexp(values.astype(np.float64))[1] // 7))
+    ends = np.cumsum(lengths)
+    place = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+    groups = (np.repeat(values, lengths) >> (7 * place).astype(np.uint64)).astype(np.uint8) & 127
+    groups[place < np.repeat(lengths, lengths) - 1] |= 128
+    return groups.tobytes()
+
+
+def one(value: int) -> bytes:
+    """A single unsigned number as a varint: arrays would take longer."""
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
+def zigzag(values: Array) -> bytes:
+    """Differences of signed numbers, as PBF has them."""
+    steps = np.diff(values, prepend=0).astype(np.int64)
+    return varints((steps << 1) ^ (steps >> 63))
+
+
+def field(number: int, content: bytes | int) -> bytes:
+    """A field of a protocol buffer."""
+    if isinstance(content, int):
+        return one(number << 3) + one(content)
+    return one(number << 3 | 2) + one(len(content)) + content
+
+
+def blob(kind: bytes, data: bytes) -> bytes:
+    """A blob that is compressed by zlib."""
+    content = field(2, len(data)) + field(3, zlib.compress(data))
+    header = field(1, kind) + field(3, len(content))
+    return struct.pack(">I", len(header)) + header + content
+
+
+def extract(nodes: int) -> Iterator[bytes]:
+    """The blobs of an extract with this many nodes."""
+    random = np.random.default_rng(SEED)
+    yield blob(b"OSMHeader", field(4, b"OsmSchema-V0.6") + field(4, b"DenseNodes"))
+    for first in range(0, nodes, PER_BLOCK):
+        ids = 3 * np.arange(first, min(first + PER_BLOCK, nodes)) + 1
+        begins = np.repeat(random.integers(460_000_000, 500_000_000, (2, -(-len(ids) // PER_WAY))), PER_WAY, axis=1)[
+            :, : len(ids)
+        ]
+        lat, lon = begins + random.integers(-3000, 3000, (2, len(ids))).cumsum(axis=1) % 100_000
+        info = field(1, varints(np.ones(len(ids)))) + b"".join(
+            field(number, zigzag(random.integers(0, most, len(ids))))
+            for number, most in ((2, 10**8), (3, 10**5), (4, 10**4), (5, 10))
+        )
+        dense = field(1, zigzag(ids)) + field(5, info) + field(8, zigzag(lat)) + field(9, zigzag(lon))
+        yield blob(b"OSMData", field(1, field(1, b"")) + field(2, field(2, dense)))
+    ways = nodes // PER_WAY - 1
+    for first in range(0, ways, PER_BLOCK):
+        count = min(PER_BLOCK, ways - first)
+        names = [f"Street {number}".encode() for number in range(first, first + count)]
+        strings = b"".join(field(1, text) for text in (*map(str.encode, STRINGS), *names))
+        yield blob(b"OSMData", field(1, strings) + field(2, b"".join(_ways(first, count, random))))
+
+
+def _ways(first: int, count: int, random: np.random.Generator) -> Iterator[bytes]:
+    classes = (len(STRINGS) - 1 - random.integers(0, len(CLASSES), count)).tolist()
+    reach = random.integers(1, 6, count).tolist()  # a street ends where an earlier one begins
+    for number in range(count):
+        begin, is_street = 3 * PER_WAY * (first + number) + 1, number % 5 == 0
+        end = max(1, begin - 3 * 5 * PER_WAY * reach[number]) if is_street else begin
+        last = end - begin - 3 * (PER_WAY - 1)
+        steps = [begin, *[3] * (PER_WAY - 1), last]
+        refs = b"".join(one(2 * step if step >= 0 else -2 * step - 1) for step in steps)
+        keys, values = ((1, 4, 5, 7), (classes[number], len(STRINGS) + number, 6, 8)) if is_street else ((2,), (3,))
+        tags = field(2, b"".join(map(one, keys))) + field(3, b"".join(map(one, values)))
+        yield field(3, field(1, first + number + 1) + tags + field(8, refs))
+
+
+def measure(path: Path, folder: Path) -> str:
+    """A line of what reading a file takes."""
+    used, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    edges = ingest(GraphConfig(source=str(path), osm=OsmConfig(profile="car")), folder)
+    after, seconds, size = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - started, path.stat().st_size
+    processor = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    peak = (after.ru_maxrss - used.ru_maxrss) * 1024 / size
+    rates = f"{size / 1e6 / seconds:.1f} MB/s, {size / 1e6 / processor:.1f} MB per second of a core"
+    return f"{size / 1e6:.0f} MB, {edges.facts['edges']:,} arcs: {rates}, {peak:.1f} bytes of memory for each of the file"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what the options ask for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.runs.osm", description=__doc__)
+    parser.add_argument("--nodes", type=int, default=50_000_000, help="of the extract (default: 50 million)")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as name:
+        for nodes in (10_000, options.nodes):  # the first compiles, and imports what the second uses
+            path = Path(name) / f"{nodes}.osm.pbf"
+            with path.open("wb") as file:
+                file.writelines(extract(nodes))
+            line = measure(path, Path(name) / str(nodes))
+        print(f"{line}, {len(os.sched_getaffinity(0))} cores")
+
+
+if __name__ == "__main__":
+    main()

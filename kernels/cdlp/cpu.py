@@ -1,0 +1,92 @@
+"""Label propagation on all cores. A label is the position of a row, so that labels compare like external ids.
+
+A row is looked at again only if a neighbour's label has changed in the last round.
+"""
+
+import numpy as np
+
+from kernels.answers import Components
+from kernels.arrays import frozen
+from kernels.cpu.compiled import njit
+from kernels.cpu.parallel import over_items, ranges_of_rows
+from kernels.cpu.spare import Spare
+from kernels.graph import Array, Csr, Graph
+
+Arcs = tuple[Array, Array]  # offsets and indices
+
+
+def solve(graph: Graph, iterations: int) -> Components:
+    """Answer `kernels.cdlp.cdlp` on NumPy arrays."""
+    sides = sides_of(graph.out, graph.into)
+    labels, waits = graph.positions, np.ones(graph.num_vertices, np.bool_)
+    for _ in range(iterations):
+        after = propagated(sides, labels, waits)
+        waits = _woken(sides, labels, after)
+        if not waits.any():
+            break  # no label has changed, nor will later rounds change one
+        labels = after
+    return Components(graph.rows_by_id[labels])
+
+
+def sides_of(out: Csr, into: Csr) -> tuple[Arcs, Arcs]:
+    """Arcs that count: in-arcs only where they are not the out-arcs."""
+    none = frozen(np.zeros_like(out.offsets)), frozen(out.indices[:0])
+    of_out, of_into = ((frozen(csr.offsets), frozen(csr.indices)) for csr in (out, into))
+    return of_out, none if into is out else of_into
+
+
+def propagated(sides: tuple[Arcs, Arcs], labels: Array, waits: Array) -> Array:
+    """The labels of the first `len(waits)` rows after a round.
+
+    Args:
+        sides: Out-arcs and in-arcs.
+        labels (index width): Of all rows that arcs lead to; less than their number.
+        waits (bool [n]): Whether a row may get another label.
+    """
+    after, counts = labels[: len(waits)].copy(), Spare(lambda: np.zeros(len(labels), np.int32))
+
+    def of_range(part: tuple[int, int]) -> None:
+        own = counts.take()
+        _count(*sides, labels, waits, after, own, part)
+        counts.release(own)
+
+    over_items(ranges_of_rows(sides[0][0][: len(waits) + 1]), of_range)
+    return after
+
+
+def _woken(sides: tuple[Arcs, Arcs], labels: Array, after: Array) -> Array:
+    """Whether a neighbour of each row got another label: bool [V]."""
+    waits = np.zeros(len(labels), np.bool_)
+    over_items(ranges_of_rows(sides[0][0]), lambda part: _wake(*sides, labels, after, waits, part))
+    return waits
+
+
+@njit(cache=True, nogil=True)
+def _count(out: Arcs, into: Arcs, labels: Array, waits: Array, after: Array, counts: Array, part: tuple[int, int]) -> None:
+    """Set what the rows of a range get; `counts` has zeros before and after."""
+    for row in range(*part):
+        if not waits[row]:
+            continue
+        best, most = labels[row], 0
+        for offsets, indices in (out, into):
+            for arc in range(offsets[row], offsets[row + 1]):
+                if indices[arc] != row:
+                    label = labels[indices[arc]]
+                    counts[label] += 1
+                    # the last of the best label's votes is counted against all others that have as many
+                    if counts[label] > most or (counts[label] == most and label < best):
+                        best, most = label, counts[label]
+        for offsets, indices in (out, into):
+            for arc in range(offsets[row], offsets[row + 1]):
+                counts[labels[indices[arc]]] = 0
+        after[row] = best
+
+
+@njit(cache=True, nogil=True)
+def _wake(out: Arcs, into: Arcs, labels: Array, after: Array, waits: Array, part: tuple[int, int]) -> None:
+    """Let the neighbours of a range's rows wait whose labels have changed."""
+    for row in range(*part):
+        if after[row] != labels[row]:
+            for offsets, indices in (out, into):
+                for arc in range(offsets[row], offsets[row + 1]):
+                    waits[indices[arc]] = True

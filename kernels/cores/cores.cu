@@ -1,0 +1,87 @@
+/* Core numbers on one GPU: rows are removed by their numbers of neighbours left, all in one cooperative launch.
+
+   Method: at level k the rows with k neighbours left are queued, among those that no level has removed so far; these are
+   listed again, without the queued ones, at each level. Each row in the queue takes one neighbour from each of its neighbours
+   that have more than k, and queues those that have k then, which phase after phase empties the queue. What a row has left
+   when it is queued is its core number. If no row is queued, the next level is the least number that a listed row has.
+   Source: Batagelj, Zaversnik, An O(m) Algorithm for Cores Decomposition of Networks, arXiv cs/0310049, 2003; by levels:
+   Kabir, Madduri, Parallel k-core Decomposition on Multicore Platforms, IPDPSW 2017.
+
+   Encoding: `left` may for a moment be less than a row's core number, when two rows take the last neighbour; the second one
+   gives it back before the phase ends. */
+#include "cores/phases.cuh"
+
+__device__ __forceinline__ int32_t add_to(int32_t* place, int32_t value) { return atomicAdd(place, value); }
+
+__device__ __forceinline__ int64_t add_to(int64_t* place, int64_t value) {
+    return (int64_t)atomicAdd((unsigned long long*)place, (unsigned long long)value);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 4)
+remove_by_levels(const int64_t* offsets, const ROW* neighbours, int64_t num_rows, ROW* left, ROW* queue, ROW* listed,
+    ROW* other_listed, Control* control) {
+    Phases phases(control);
+    const int lane = threadIdx.x & 31;
+    const int64_t first_warp = global_thread() / 32, num_warps = num_threads() / 32;
+    int64_t level = 0, head = 0, number = num_rows; // of the listed rows
+    for (bool all = true; number > 0; all = false) {
+        for (int64_t base = first_warp * 32; base < number; base += num_warps * 32) {
+            const int64_t item = base + lane;
+            const ROW row = item >= number ? 0 : all ? (ROW)item : listed[item];
+            const int64_t its_left = item < number ? left[row] : -1;
+            const uint64_t queued = append_of_warp(&phases.current()->queued, its_left == level);
+            if (its_left == level) {
+                queue[head + queued] = row;
+            }
+            const uint64_t kept = append_of_warp(&phases.current()->kept, its_left > level);
+            if (its_left > level) {
+                other_listed[kept] = row;
+            }
+            int64_t least = its_left > level ? its_left : MOST;
+            for (int step = 16; step > 0; step >>= 1) {
+                const int64_t of_other = __shfl_xor_sync(FULL_WARP, least, step);
+                least = of_other < least ? of_other : least;
+            }
+            if (lane == 0 && least < *(volatile int64_t*)&phases.current()->least) {
+                atomicMin((long long*)&phases.current()->least, (long long)least);
+            }
+        }
+        const Phase scanned = phases.end();
+        ROW* swapped = listed;
+        listed = other_listed;
+        other_listed = swapped;
+        number = scanned.kept;
+        int64_t tail = head + scanned.queued;
+        if (tail == head) {
+            level = scanned.least;
+            continue;
+        }
+        while (head < tail) {
+            for (int64_t item = head + first_warp; item < tail; item += num_warps) {
+                const ROW row = queue[item];
+                const int64_t end = offsets[row + 1];
+                for (int64_t base = offsets[row]; base < end; base += 32) {
+                    ROW other = 0;
+                    bool adds = false;
+                    if (base + lane < end) {
+                        other = neighbours[base + lane];
+                        if (*(volatile ROW*)&left[other] > level) {
+                            const int64_t before = add_to(&left[other], (ROW)-1);
+                            adds = before == level + 1;
+                            if (before <= level) {
+                                add_to(&left[other], (ROW)1);
+                            }
+                        }
+                    }
+                    const uint64_t place = append_of_warp(&phases.current()->queued, adds);
+                    if (adds) {
+                        queue[tail + place] = other;
+                    }
+                }
+            }
+            head = tail;
+            tail += phases.end().queued;
+        }
+        level++;
+    }
+}

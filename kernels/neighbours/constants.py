@@ -1,0 +1,3 @@
+"""Integers that Python and CUDA share."""
+
+THREADS = 256  # of a block

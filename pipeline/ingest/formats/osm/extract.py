@@ -1,0 +1,195 @@
+"""What a profile takes of an OpenStreetMap file: streets and the places of their nodes, from PBF and from XML alike."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from kernels.cpu.compiled import njit
+from kernels.graph import Array
+from pipeline.errors import BadInput
+from pipeline.ingest.formats.osm.elements import ENTRY, NAME, TAG, place_of
+from pipeline.ingest.roads.profile import Profile, Street
+
+Tags = Sequence[tuple[bytes, bytes]]
+
+
+class Reader(Protocol):
+    """A file that is read twice: first its ways, then the nodes that they need."""
+
+    def ways(self, into: "StreetWays") -> None:
+        """Add all ways."""
+
+    def nodes(self, into: "StreetNodes") -> None:
+        """Add all nodes that are wanted."""
+
+
+class StreetWays:
+    """The streets of a file, while they are added.
+
+    Attributes:
+        kinds: What keys are for, see `elements`.
+        streets: What is known of a street by its tags, its name aside.
+        left: How many ways were left out, by the reason.
+    """
+
+    def __init__(self, file: str, profile: Profile) -> None:
+        self.kinds = dict.fromkeys(map(str.encode, profile.keys), TAG) | dict.fromkeys([b"highway", b"route"], ENTRY)
+        self.kinds[b"name"] = NAME
+        self.streets: list[Street] = []
+        self.left: Counter[str] = Counter()
+        self.names: list[str] = []
+        self._file, self._profile = file, profile
+        self._verdicts: dict[tuple[tuple[bytes, bytes], ...], int | str] = {}
+        self._numbers: dict[bytes, int] = {}
+        self._parts: list[tuple[Array, ...]] = []
+
+    def verdict(self, tags: Tags) -> int | str:
+        """The number of a street with these tags among `streets`, or why a way with them is none."""
+        key = tuple(sorted(tags))
+        known = self._verdicts.get(key)
+        if known is None:
+            judged = self._profile.judge({name.decode(errors="replace"): text.decode(errors="replace") for name, text in key})
+            if isinstance(judged, Street):
+                self.streets.append(judged)
+            known = self._verdicts[key] = len(self.streets) - 1 if isinstance(judged, Street) else judged
+        return known
+
+    def name(self, text: bytes) -> int:
+        """The number of a name among `names`. Raises BadInput if it is no text."""
+        number = self._numbers.setdefault(text, len(self.names))
+        if number == len(self.names):
+            try:
+                self.names.append(text.decode())
+            except UnicodeDecodeError:
+                raise BadInput(self._file, f"the name {text[:80]!r} of a way is not UTF-8") from None
+        return number
+
+    def add(self, ids: Array, streets: Array, names: Array, lengths: Array, refs: Array) -> None:
+        """Add ways.
+
+        Args:
+            ids (int64 [n]): Of the ways.
+            streets (int32 [n]): Number of each in `streets`.
+            names (int32 [n]): Number of each one's name, or -1.
+            lengths (int32 [n]): Number of each one's nodes.
+            refs (int64 [sum of lengths]): Ids of the nodes.
+        """
+        if len(refs) and refs.min() < 0:
+            raise BadInput(
+                self._file, f"has a node with the id {refs.min()}, as editors number what was not uploaded; ids are at least 0"
+            )
+        self._parts.append((ids, streets, names, lengths, refs))
+
+    def columns(self) -> tuple[Array, ...]:
+        """All that was added, as the arguments of `add`; they are given away, so that a second copy takes no memory."""
+        none = (np.empty(0, np.int64), *(np.empty(0, np.int32) for _ in range(3)), np.empty(0, np.int64))
+        parts, self._parts = [none, *self._parts], []
+        columns = [list(column) for column in zip(*parts, strict=True)]
+        del parts
+        return tuple(np.concatenate(columns.pop(0)) for _ in range(5))
+
+
+class StreetNodes:
+    """The places of the nodes of streets, while they are added.
+
+    Attributes:
+        ids (int64 [M]): Of all nodes that are wanted, ascending.
+        units (int32 [M, 2]): Longitude and latitude, in the seventh decimal of a degree.
+        known (bool [M]): Which nodes the file has.
+        closed (bool [M]): Which nodes are barriers.
+        repeated: How many nodes came again; the first counts.
+    """
+
+    def __init__(self, ids: Array, profile: Profile) -> None:
+        self.ids, self.units = ids, np.zeros((len(ids), 2), np.int32)
+        self.known, self.closed = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
+        self.repeated = 0
+        self.kinds = dict.fromkeys(map(str.encode, profile.keys_of_nodes), TAG)
+        self._profile, self._verdicts = profile, dict[tuple[tuple[bytes, bytes], ...], bool]()
+
+    def closes(self, tags: Tags) -> bool:
+        """Whether a node with these tags is a barrier."""
+        key = tuple(sorted(tags))
+        if key not in self._verdicts:
+            words = {name.decode(errors="replace"): text.decode(errors="replace") for name, text in key}
+            self._verdicts[key] = self._profile.closes(words)
+        return self._verdicts[key]
+
+    def add(self, places: Array, units: Array, closed: Array) -> None:
+        """Add nodes: their places in `ids`, int64 [n], longitudes and latitudes, int32 [n, 2], and whether each is closed."""
+        self.repeated += _first_of_each(places, units, closed, self.units, self.known, self.closed)
+
+
+@njit(cache=True, nogil=True)
+def _first_of_each(places: Array, units: Array, closed: Array, all_units: Array, known: Array, all_closed: Array) -> int:
+    repeated = 0
+    for node, place in enumerate(places):
+        if known[place]:
+            repeated += 1
+        else:
+            known[place], all_closed[place] = True, closed[node]
+            all_units[place, 0], all_units[place, 1] = units[node, 0], units[node, 1]
+    return repeated
+
+
+@dataclass(frozen=True)
+class Extract:
+    """The streets of a file.
+
+    Attributes:
+        ways (int64 [W]): Their ids.
+        street (int32 [W]): Number of each in `streets`.
+        name (int32 [W]): Number of each one's name in `names`, or -1.
+        ends (int64 [W]): Where the nodes of each end in `at`.
+        at (int32 or int64 [R]): Places of their nodes among `nodes`, in the order of the file.
+        left: How many ways were left out, by the reason.
+        repeated: How many ways came again; the first counts.
+    """
+
+    ways: Array
+    street: Array
+    name: Array
+    ends: Array
+    at: Array
+    nodes: StreetNodes
+    streets: list[Street]
+    names: list[str]
+    left: Counter[str]
+    repeated: int
+
+
+def extract(file: str, reader: Reader, profile: Profile) -> Extract:
+    """Read the streets of a file, and the places of their nodes."""
+    ways = StreetWays(file, profile)
+    reader.ways(ways)
+    columns = ways.columns()
+    repeated = len(columns[0]) - len(first := np.unique(columns[0], return_index=True)[1])
+    if repeated:
+        columns = _only(columns, np.isin(np.arange(len(columns[0])), first))
+    ids, streets, names, lengths, refs = columns
+    del columns
+    distinct = np.sort(refs)
+    distinct = distinct[np.flatnonzero(np.diff(distinct, prepend=-1))]
+    at = np.empty(len(refs), np.int32 if len(distinct) < 2**31 else np.int64)
+    _places_of(distinct, refs, at)
+    del refs
+    nodes = StreetNodes(distinct, profile)
+    reader.nodes(nodes)
+    ends = np.cumsum(lengths, dtype=np.int64)
+    return Extract(ids, streets, names, ends, at, nodes, ways.streets, ways.names, ways.left, repeated)
+
+
+def _only(columns: tuple[Array, ...], kept: Array) -> tuple[Array, ...]:
+    """The columns of the ways that are kept, as `StreetWays.columns` returns them."""
+    return (*(column[kept] for column in columns[:4]), columns[4][np.repeat(kept, columns[3])])
+
+
+@njit(cache=True, nogil=True)
+def _places_of(ids: Array, refs: Array, at: Array) -> None:
+    near = np.int64(0)
+    for number, ref in enumerate(refs):  # those of a way are near each other
+        near = place_of(ids, ref, near)
+        at[number] = near

@@ -1,0 +1,95 @@
+"""Ends a run that is about to take all memory, with a message, before the kernel ends it without one.
+
+Page cache counts as free, because the kernel gives it up. So a stored graph that is mapped into memory does not end a run.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import NamedTuple
+
+from pipeline.errors import TooLarge
+from pipeline.runtime.memory import control_groups, limit_of_run, machine, private_memory
+from pipeline.signals import failing
+from pipeline.units import size
+
+_FASTEST = 4e9  # bytes per second that a run may take
+_SHORTEST, _LONGEST = 0.002, 0.25  # seconds between two looks
+_MARGIN = 1 / 16  # of a limit: what a run takes until it is seen, and needs to end itself
+_LEAST_MARGIN, _LARGEST_MARGIN = 24 * 2**20, 2**28  # bytes
+# Entries of `memory.stat` that the kernel cannot give up, of versions 2 and 1 of control groups.
+_KEPT = (
+    ("anon", "shmem", "slab_unreclaimable", "kernel_stack", "pagetables"),
+    ("total_rss", "total_shmem"),
+)
+
+
+class MemoryLimit(NamedTuple):
+    """A limit of memory that holds for this process."""
+
+    bytes: int
+    where: str  # what has the limit, for people
+    taken: Callable[[], int]  # bytes below the limit that the kernel cannot give up
+
+    @property
+    def left(self) -> int:
+        """Bytes until the run is ended."""
+        margin = min(max(int(self.bytes * _MARGIN), _LEAST_MARGIN), _LARGEST_MARGIN)
+        return self.bytes - margin - self.taken()
+
+
+@contextmanager
+def watched(steps: Callable[[], str]) -> Iterator[None]:
+    """Fail the work of `pipeline.signals.apart` with TooLarge when memory runs short in the block; other work is not watched.
+
+    Args:
+        steps: Names the steps that are running, for the message.
+    """
+    fail = failing()
+    if fail is None:
+        yield
+        return
+    ended = Event()
+    thread = Thread(target=_watch, args=(limits(), steps, fail, ended), name="memory", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def limits() -> list[MemoryLimit]:
+    """The limits that hold: of the machine, of control groups, and of the run itself."""
+    of_groups = [_of_group(group.bytes, group.folder) for group in control_groups()]
+    total, available = machine()
+    of_machine = MemoryLimit(total, "this machine has", lambda: total - machine()[1]) if available else None
+    of_run = limit_of_run()
+    own = MemoryLimit(of_run, "`[limits] memory` allows", private_memory) if of_run else None
+    return [limit for limit in (*of_groups, of_machine, own) if limit]
+
+
+def _of_group(bytes_: int, folder: Path) -> MemoryLimit:
+    def taken() -> int:
+        stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return max(sum(int(stat.get(name, 0)) for name in names) for names in _KEPT)
+
+    return MemoryLimit(bytes_, f"control group {folder.name} allows", taken)
+
+
+def _watch(of: list[MemoryLimit], steps: Callable[[], str], fail: Callable[[BaseException], object], ended: Event) -> None:
+    pause = _SHORTEST
+    while not ended.wait(pause):
+        left = {limit: limit.left for limit in of}
+        nearest = min(of, key=left.__getitem__)
+        if left[nearest] <= 0:
+            fail(TooLarge(_message(steps(), nearest)))
+            return
+        pause = min(max(left[nearest] / _FASTEST, _SHORTEST), _LONGEST)
+
+
+def _message(steps: str, limit: MemoryLimit) -> str:
+    return (
+        f"{steps or 'the run'} would take more memory than the {size(limit.bytes)} that {limit.where}; "
+        "give the run more, leave stages out, or divide the graph over workers ([cluster] shards)"
+    )

@@ -1,0 +1,108 @@
+"""What is known of the arcs of a road network: the file that the step `edges` writes beside its edges, and how arcs find it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline.errors import Damaged
+from pipeline.store.digests import digest_of_file
+from pipeline.store.manifest import Folder
+from pipeline.tables.lines import polylines
+
+STREETS = "streets.parquet"
+# A row is a chain between two crossings. `forward` and `backward`: weights from `src` to `dst` and back, null where it is closed;
+# `length`: millimetres; `points`: longitudes and latitudes by turns, from `src` to `dst`, in the seventh decimal of a degree.
+SCHEMA = pa.schema([
+    pa.field("src", pa.int64(), False), pa.field("dst", pa.int64(), False), pa.field("forward", pa.int64()),
+    pa.field("backward", pa.int64()), pa.field("way", pa.int64(), False), pa.field("class", pa.string(), False),
+    pa.field("name", pa.string()), pa.field("length", pa.int64(), False), pa.field("points", pa.list_(pa.int32()), False),
+])  # fmt: skip
+COLUMNS = ("way", "class", "name", "length")  # of table `arcs` that only a road network has
+UNITS = 10_000_000  # of coordinates in a degree
+_PER_METRE = 1000
+
+
+def read_streets(edges: Folder) -> pa.Table:
+    """The streets of an edge list, whose manifest lists STREETS. Raises Damaged if the file differs from the manifest."""
+    path = edges.path / STREETS
+    if path.is_symlink() or not path.is_file():
+        raise Damaged(f"{path}: {'is not a file' if path.is_symlink() or path.exists() else 'missing'}")
+    if digest_of_file(path) != edges.manifest.files[STREETS].blake3:
+        raise Damaged(f"{path}: its BLAKE3 digest differs from its manifest's")
+    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        return file.read().combine_chunks()
+
+
+@dataclass(frozen=True)
+class Streets:
+    """The streets of a graph, by their arcs; `weighted` is whether the graph has their weights."""
+
+    table: pa.Table
+    weighted: bool
+
+    @cached_property
+    def _arcs(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The ids of vertices; of arcs, by source, target and weight: the code of their ends, weight, street, and sense."""
+        weights = [self.table[name].fill_null(-1).to_numpy() for name in ("forward", "backward")]
+        open_ = [np.flatnonzero(weight >= 0) for weight in weights]
+        street = np.concatenate(open_)
+        against = np.repeat(np.array([False, True]), [len(rows) for rows in open_])
+        weight = np.concatenate([one[rows] for one, rows in zip(weights, open_, strict=True)])
+        src, dst = (self.table[name].to_numpy()[street] for name in ("src", "dst"))
+        ids = np.unique(np.concatenate([src, dst]))
+        ends = np.searchsorted(ids, np.where(against, dst, src)) * len(ids) + np.searchsorted(ids, np.where(against, src, dst))
+        order = np.lexsort((against, street, weight, ends))
+        return ids, ends[order], weight[order], street[order], against[order]
+
+    def find(self, src: Array, dst: Array, weight: Array, number: Array | None) -> tuple[Array, Array]:
+        """The streets of arcs, int64 [n], or -1; and whether each arc leads against its street, bool [n].
+
+        Args:
+            src, dst: int64 [n], external ids.
+            weight: Of the arcs; it is ignored if the graph does not have those of its streets.
+            number: Of each arc among all parallel ones, if the graph has these.
+        """
+        ids, ends, weights, street, against = self._arcs
+        if not len(ends):
+            return np.full(len(src), -1), np.zeros(len(src), np.bool_)
+        places = [np.minimum(np.searchsorted(ids, end), len(ids) - 1) for end in (src, dst)]
+        known = (ids[places[0]] == src) & (ids[places[1]] == dst)
+        code = places[0] * len(ids) + places[1]
+        low, high = (np.searchsorted(ends, code, side=side) for side in ("left", "right"))
+        begin, end = low, high
+        if self.weighted:
+            while (wide := low < high).any():  # the first that is as heavy
+                middle = (low + high) // 2
+                lighter = wide & (weights[np.minimum(middle, len(ends) - 1)] < weight)
+                low, high = np.where(lighter, middle + 1, low), np.where(wide & ~lighter, middle, high)
+        place = low if number is None else begin + number
+        place, known = np.minimum(place, len(ends) - 1), known & (place < end)
+        if self.weighted:
+            known &= weights[place] == weight
+        return np.where(known, street[place], -1), known & against[place]
+
+    def columns(self, street: Array) -> dict[str, pa.Array]:
+        """The columns COLUMNS of arcs on these streets, null where there is none."""
+        taken = self.table.select(COLUMNS).take(pa.array(street, mask=street < 0)).combine_chunks()
+        columns = {name: taken[name].chunk(0) if taken[name].num_chunks else pa.array([], taken[name].type) for name in COLUMNS}
+        length = columns["length"]
+        columns["length"] = pa.array(
+            length.fill_null(0).to_numpy() / _PER_METRE, mask=~length.is_valid().to_numpy(zero_copy_only=False)
+        )
+        return columns
+
+    def lines(self, street: Array, against: Array) -> pa.Array:
+        """The lines of arcs on these streets as WKB."""
+        points = self.table["points"].combine_chunks()
+        offsets = points.offsets.to_numpy().astype(np.int64) // 2
+        units = points.values.to_numpy().reshape(-1, 2)
+        counts = offsets[street + 1] - offsets[street]
+        ends = np.cumsum(counts)
+        step = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+        backward = np.repeat(against, counts)
+        place = np.repeat(offsets[street], counts) + np.where(backward, np.repeat(counts, counts) - 1 - step, step)
+        return polylines(units[place] / UNITS, counts)

@@ -1,0 +1,1 @@
+"""OpenStreetMap files: PBF and XML, as pyosmium writes them."""

@@ -1,0 +1,130 @@
+"""A run that takes too much memory ends with a message, and not by the kernel's hand."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.config.loading import run_config
+from pipeline.errors import BadConfig, TooLarge
+from pipeline.runtime import memory, memory_watch
+from pipeline.signals import apart
+from tests.project.test_layout import ROOT
+
+MIB = 2**20
+GROUPS = Path("/sys/fs/cgroup/memory")  # of version 1; only root may make some, and few containers let it
+EDGES = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A graph with many vertices for its edges."""
+    ends = np.random.default_rng(1).integers(0, EDGES, (2, EDGES))
+    path = tmp_path_factory.mktemp("wide") / "wide.parquet"
+    pq.write_table(pa.table({"src": ends[0], "dst": ends[1], "weight": ends.sum(axis=0) % 100}), path)
+    return path
+
+
+def ended(wide, tmp_path, *options, before=lambda: None):
+    """The exit code and the last line of a run."""
+    command = [sys.executable, "-m", "pipeline.cli", "run", wide, "--out", tmp_path / "out", "--backend", "cpu", *options]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, preexec_fn=before, check=False)
+    return done.returncode, done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("limit", ["250 MB", "400 MB"])
+def test_a_run_does_not_exceed_its_own_limit(wide, tmp_path, limit):
+    (tmp_path / "run.toml").write_text(
+        f'output = "out"\nstages = ["mst", "sssp"]\nbackend = "cpu"\n[graph]\nsource = "{wide}"\n[limits]\nmemory = "{limit}"\n'
+    )
+    command = [sys.executable, "-m", "pipeline.cli", "run", tmp_path / "run.toml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert (
+        "of memory, and" in done.stderr
+        or f"would take more memory than the {limit[:3]}.0 MB that `[limits] memory`" in done.stderr
+    )
+    assert not (tmp_path / "out" / "latest").exists()
+
+
+@contextmanager
+def control_group(limit):
+    """A control group of which the next process may be."""
+    mine = next(line.split(":")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line)
+    group = GROUPS / mine.lstrip("/") / f"graphmill-{os.getpid()}-{time.monotonic_ns()}"
+    try:
+        group.mkdir()
+        (group / "memory.limit_in_bytes").write_text(str(limit))
+    except (OSError, StopIteration):
+        pytest.skip("needs control groups of version 1, and the right to make one")
+    try:
+        yield group
+    finally:
+        for _ in range(100):
+            try:
+                group.rmdir()
+                break
+            except OSError:  # its last process is still ending
+                time.sleep(0.1)
+
+
+@pytest.mark.parametrize("limit", [180, 300, 450])
+def test_a_control_group_with_too_little_memory_is_named(wide, tmp_path, limit):
+    if not GROUPS.exists():
+        pytest.skip("needs control groups of version 1")
+    with control_group(limit * MIB) as group:
+        join = lambda: (group / "cgroup.procs").write_text(str(os.getpid()))  # noqa: E731
+        code, line = ended(wide, tmp_path, "--stages", "mst,sssp", before=join)
+    assert code == 1
+    assert "of memory, and" in line or f"control group {group.name} allows" in line, line
+
+
+def test_a_limit_is_that_of_the_process(monkeypatch):
+    before = memory.free_memory()
+    with memory.limited_to(memory.private_memory() + 64 * MIB):
+        assert 0 < memory.free_memory() <= 64 * MIB < before
+        (own,) = (limit for limit in memory_watch.limits() if "[limits]" in limit.where)
+        left = own.left
+        taken = np.ones(16 * MIB, np.int8)
+        assert own.left < left - 8 * MIB
+        del taken
+    assert memory.limit_of_run() is None
+
+
+def test_the_nearest_limit_ends_the_work_that_the_main_thread_awaits(monkeypatch):
+    sizes = iter([0, 10 * MIB, 2**40])
+    near = memory_watch.MemoryLimit(2**30, "this test allows", lambda: next(sizes, 2**40))
+    far = memory_watch.MemoryLimit(2**50, "nobody has", lambda: 0)
+    monkeypatch.setattr(memory_watch, "limits", lambda: [far, near])
+    never = threading.Event()
+
+    def work():
+        with memory_watch.watched(lambda: "bfs and mst"):
+            never.wait()
+
+    with pytest.raises(TooLarge, match=r"bfs and mst would take more memory than the 1\.1 GB that this test allows"):
+        apart(work)
+    never.set()
+    assert apart(lambda: 1) == 1  # what failed once fails no other work
+
+
+def test_work_that_nobody_awaits_is_not_watched(monkeypatch):
+    monkeypatch.setattr(memory_watch, "limits", lambda: pytest.fail("is watched"))
+    with memory_watch.watched(str):
+        pass
+
+
+@pytest.mark.parametrize(("amount", "count"), [("8 GiB", 8 * 2**30), ("1.5 MB", 1_500_000), ("100B", 100), ("2kB", 2000)])
+def test_amounts_of_memory(amount, count, tmp_path):
+    graph = {"source": "roads.csv"}
+    assert run_config("test", graph=graph, output=tmp_path, limits={"memory": amount}).limits.bytes == count
+    with pytest.raises(BadConfig, match=r"limits\.memory"):
+        run_config("test", graph=graph, output=tmp_path, limits={"memory": "much"})
