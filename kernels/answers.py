@@ -161,6 +161,22 @@ class Betweenness:
 
 
 @dataclass(frozen=True)
+class TriangleCounts:
+    """Triangles at all rows."""
+
+    triangles: Array  # int64 [V]: how many the row is a corner of
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Local clustering coefficients of all rows."""
+
+    numerator: Array  # int64 [V]: arcs from a neighbour of the row to another
+    denominator: Array  # int64 [V]: ordered pairs of its neighbours
+    lcc: Array  # float64 [V]: their quotient, rounded once; 0 without pairs
+
+
+@dataclass(frozen=True)
 class Closure:
     """The transitive closure: P pairs of rows, ascending by the external ids of both."""
 

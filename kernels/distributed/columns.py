@@ -1,4 +1,4 @@
-"""Columns of values: several in one exchange, distinct values, and minima by index."""
+"""Columns of values: several in one exchange, distinct values, and minima and sums by index."""
 
 from collections.abc import Sequence
 
@@ -51,3 +51,13 @@ def lower_at(values: Array, places: Array, proposed: Array) -> None:
     # The bits of values that are not negative have the values' order. CuPy has no minimum of int64.
     word = np.dtype(f"u{values.itemsize}")
     cupy.minimum.at(values.view(word), places, proposed.view(word))
+
+
+def add_at(values: Array, places: Array, added: Array) -> None:
+    """Add to `values[p]` what is added for index p, of int64."""
+    if not is_cupy_array(values):
+        np.add.at(values, places, added)
+        return
+    import cupy
+
+    cupy.add.at(values.view(np.uint64), places, added.view(np.uint64))

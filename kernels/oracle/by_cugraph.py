@@ -13,11 +13,12 @@ import cupy
 import numpy as np
 import pylibcugraph
 
-from kernels.answers import Components, Forest, Paths, Scores
+from kernels.answers import Components, Forest, Paths, Scores, TriangleCounts
 from kernels.certificate.rules import Broken, require_source
 from kernels.gpu.loader import to_host
 from kernels.graph import UNREACHED, Array, Graph
 from kernels.oracle.compare import DOUBLES, compares, require_classes, require_distances, require_scores
+from kernels.oracle.triangles_by_scipy import require_counts
 from kernels.pagerank.certificate import DAMPING, FARTHEST
 
 CUGRAPH = "cuGraph"
@@ -95,6 +96,13 @@ def pagerank(graph: Graph, scores: Scores) -> None:
         _handle(), _arcs(graph, ones, transposed=True), None, None, None, None, DAMPING, 1e-30, STEPS, False, False
     )
     require_scores(graph, scores, _by_row(vertices, solved), CUGRAPH)
+
+
+@compares("numbers of triangles are those of pylibcugraph.triangle_count")
+def triangles(graph: Graph, answer: TriangleCounts) -> None:
+    """Compare numbers of triangles."""
+    vertices, counts = pylibcugraph.triangle_count(_handle(), _both_ways(graph, *_edges(graph)), None, False)
+    require_counts(graph, "triangles", answer.triangles, _by_row(vertices, counts), CUGRAPH)
 
 
 @cache

@@ -117,10 +117,10 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
             return read_columns(path, parquet, names, limits), columns
     stream = chain([head], stream)
     text = b"".join(as_utf8(file, stream, columns.encoding) if columns.encoding else stream)
-    parse = csv.ParseOptions(delimiter=columns.delimiter or delimiter_of(file))
+    parse = csv.ParseOptions(delimiter=columns.delimiter or (" " if is_list(file) else delimiter_of(file)))
     try:
         with reading(file):
-            listed = [columns.vertex or VERTEX] if is_list(file) else None
+            listed = _listed(text, parse, columns) if is_list(file) else None
             columns = columns_of(file, listed or _header(text, parse), columns, wanted)
             options = csv.ConvertOptions(
                 column_types={columns.vertex: pa.string()},
@@ -139,6 +139,11 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
         _require_utf8(file, text)
     table = _numeric(table, columns)
     return table.select(_names(file, table.schema, columns, wanted)), columns
+
+
+def _listed(text: bytes, parse: csv.ParseOptions, columns: NodeColumns) -> list[str]:
+    """Names of the columns of a file without a header: those behind the ids are properties."""
+    return [columns.vertex or VERTEX, *(f"property_{number}" for number in range(1, len(_header(text, parse))))]
 
 
 def _header(text: bytes, parse: csv.ParseOptions) -> list[str]:

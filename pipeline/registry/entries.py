@@ -109,3 +109,7 @@ class Stage(_Entry):
 
     configuration: str = ""  # the class of the configuration's table of the stage's name, a `Model`. Empty: it has no keys
     tables: tuple[DerivedTable, ...] = ()  # made from its answer
+    # For a table of values: the columns whose highest values a report lists, all if none is named; and `summary(table)`, which
+    # returns what else it says, a text and figures by name. Empty: nothing.
+    ranked: tuple[str, ...] = ()
+    summary: str = ""

@@ -54,6 +54,8 @@ _ADDED = {
     "closure": Stage(configuration="pipeline.config.stages:ClosureConfig"),
     "max_flow": Stage(configuration="pipeline.config.stages:MaxFlowConfig"),
     "cdlp": Stage(configuration="pipeline.config.stages:CdlpConfig"),
+    "triangles": Stage(summary="pipeline.report.findings.summaries:triangles"),
+    "lcc": Stage(ranked=("lcc",), summary="pipeline.report.findings.summaries:lcc"),
 }
 STAGES = {name: _ADDED.get(name, Stage()) for name in BY_NAME}
 DERIVED = {table.name: table for stage in STAGES.values() for table in stage.tables}

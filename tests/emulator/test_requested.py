@@ -21,8 +21,10 @@ from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 from pipeline.config.loading import run_config
 from pipeline.run import run
+from tests.cpu.requested.test_triangles import GRAPHS
 from tests.emulator.test_kernels import crowd, roads
 from tests.gpu.requested import test_cdlp, test_cores
+from tests.gpu.requested import test_triangles as of_triangles
 from tests.gpu.requested.test_custom import (  # noqa: F401
     test_a_program_that_differs_is_refused_unless_its_certificate_holds,
     test_an_error_of_an_operator_that_nobody_waited_for_names_its_line,
@@ -33,6 +35,20 @@ from tests.gpu.requested.test_custom import (  # noqa: F401
 from tests.graphs import EdgeList, graph_of
 from tests.pipeline.changes.histories import differing
 from tests.pipeline.reach.inputs import write_pairs
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_triangles_and_coefficients(name):
+    of_triangles.check(GRAPHS[name]())
+
+
+@pytest.mark.parametrize("name", ["crowd", "arcs"])
+def test_triangles_over_ranks(name, monkeypatch):
+    of_triangles.check_over_ranks(GRAPHS[name](), 3, monkeypatch)
+
+
+def test_triangles_by_lists_without_bits(monkeypatch):
+    of_triangles.check_without_bits(GRAPHS["crowd"](), monkeypatch)
 
 
 def tail() -> Graph:

@@ -47,7 +47,7 @@ LAYERS = (
     {"steps"},
     {"report"},
     {"run", "reading", "inspection"},
-    {"changes"},
+    {"changes", "graphalytics"},
     {"cli"},
 )
 MOST_FILES, MOST_LINES, MOST_COLUMNS, MOST_ARGUMENTS = 15, 300, 130, 6

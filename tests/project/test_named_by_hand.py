@@ -20,6 +20,10 @@ OTHER_MEANINGS = {
     ("pipeline.cli.init", "nearest"): "the option that names facilities",
     ("pipeline.cli.init", "isochrones"): "the option with times in which these are reached",
     ("pipeline.report.findings", "trees"): "the trees of a spanning forest, in a figure of the report",
+    **{
+        ("pipeline.graphalytics", name): "an algorithm of the benchmark Graphalytics, or the stage that answers it"
+        for name in ("bfs", "pagerank", "wcc", "cdlp", "lcc", "sssp")
+    },
 }
 
 

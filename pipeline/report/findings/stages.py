@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from kernels.algorithm import Algorithm, Form
 from kernels.registry import BY_NAME
+from pipeline.registry.stages import STAGES
 from pipeline.report import reading, results
 from pipeline.report.aggregates import exact_sum, of_parts
 from pipeline.report.charts import Chart
@@ -196,8 +197,12 @@ class StageReader:
         table = tables.read(answer.path)
         if not table.num_rows:
             return "no value: the graph has no vertex"
-        sentences = []
-        for name in table.schema.names[1:]:
+        stage, sentences = STAGES[algorithm.name], []
+        if stage.summary:
+            text, figures = stage.resolve("summary")(table)
+            sentences.append(text)
+            of_table.result.figures |= {f"{algorithm.name}: {what}": value for what, value in figures.items()}
+        for name in stage.ranked or table.schema.names[1:]:
             batches = table.select(["vertex", name]).to_batches()
             first = results.highest(batches, name, results.MOST)
             vertex, highest = first["vertex"][0].as_py(), first[name][0].as_py()

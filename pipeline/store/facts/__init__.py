@@ -181,8 +181,7 @@ class GraphFacts(Facts):
     symmetric: bool
     weight: str | None
     stored_weight: str | None
-    # self_loops, parallel_arcs: how many were found; of the arcs of one pair all but one are parallel. They are dropped or kept.
-    self_loops: int
+    self_loops: int  # this and `parallel_arcs`: in the source; of the arcs of one pair all but one are parallel
     self_loops_dropped: int
     arcs_added: int
     parallel_arcs: int

@@ -12,7 +12,7 @@ from pipeline.run import run
 SIDE = 6
 STAGES = [
     "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "communities", "closure", "max_flow",
-    "cores", "cdlp",
+    "cores", "cdlp", "triangles", "lcc",
 ]  # fmt: skip
 
 

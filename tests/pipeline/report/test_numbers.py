@@ -17,7 +17,7 @@ from tests.pipeline.runs.commands import graphmill
 
 STAGES = [
     "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "communities", "closure", "max_flow",
-    "cores", "cdlp",
+    "cores", "cdlp", "triangles", "lcc",
 ]  # fmt: skip
 LEAST, MOST = 5e-324, 1.7976931348623157e308
 COUNT = 6
