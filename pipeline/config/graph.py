@@ -178,7 +178,8 @@ class SpeedConfig(Model):
 class NodeColumns(Model):
     """Columns of the files that `nodes` and `coordinates` name."""
 
-    # The ids of the vertices; by default `vertex`, or else the only one of `id`, `node_id` and `osmid`.
+    # The ids of the vertices; by default `vertex`, or else the only one of `id`, `node_id` and `osmid`, or else of `vertex_id`,
+    # `nodeid`, `osm_id`, `node`, `junction`, `crossing`, `person` and `user`, the last four also with `_id`.
     vertex: ColumnName | None = Field(default=None, examples=["person"])
     # Degrees, east, or what `crs` below `[graph]` states; by default `x`, or else the only one of `lon`, `lng`, `long` and
     # `longitude`.

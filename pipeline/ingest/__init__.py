@@ -34,8 +34,8 @@ from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import CoordinateFacts, DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
-from pipeline.store.facts.sources import SourceFacts
+from pipeline.store.facts import DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
+from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
@@ -95,13 +95,13 @@ def ingest(
         names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in beside:
             with _checked(beside["coordinates"], expected.get("coordinates")) as content:
-                vertices = write_coordinates(graph, content, folder, names, facts)
+                vertices, named = write_coordinates(graph, content, folder, names, facts)
             read = _source_facts(content, sums)
-            facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read)
+            facts_of_files["coordinates"] = CoordinateFacts(vertices=vertices, unit="degrees", source=read, columns=named)
         if "nodes" in beside:
             with _checked(beside["nodes"], expected.get("nodes")) as content:
                 table, rows, columns = read_nodes(content, graph.limits, names, graph.node_columns)
-                facts_of_files["node_rows"] = rows
+                facts_of_files |= {"node_rows": rows, "node_ids": columns.vertex}
                 if graph.nodes == graph.coordinates:
                     table = table.drop_columns([str(columns.x), str(columns.y)])
                 write_nodes(content.source.url, table, folder / NODES)

@@ -16,6 +16,7 @@ from pipeline.ingest.formats.detect import by_name
 from pipeline.ingest.formats.format import HEAD, TABLES
 from pipeline.ingest.formats.parquet import begins_parquet
 from pipeline.ingest.formats.text import Text
+from pipeline.ingest.node_columns import names_of
 from pipeline.ingest.nodes import read_nodes
 from pipeline.ingest.opening import Opened, watched
 from pipeline.ingest.places.crs import to_degrees
@@ -32,13 +33,18 @@ _SCHEMA = pa.schema(
 )
 
 
-def write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: VertexNames | None, facts: EdgeFacts) -> int:
-    """Write the coordinates that a file has, and return how many vertices have some. Raises BadInput for another file."""
+def write_coordinates(
+    graph: GraphConfig, content: Stored, folder: Path, names: VertexNames | None, facts: EdgeFacts
+) -> tuple[int, dict[str, str] | None]:
+    """Write the coordinates that a file has, and return how many vertices have some, and the columns of a table.
+
+    Raises BadInput for another file.
+    """
     url = content.source.url
     if is_table(url, content.peek(HEAD)):
-        table = coordinates_of(content, graph, names)
+        table, columns = coordinates_of(content, graph, names)
         write(folder / COORDINATES, _SCHEMA, iter([table]))
-        return len(table)
+        return len(table), columns
     if graph.crs:
         raise BadConfig(f"graph.crs: has no effect: {url} is DIMACS, which has degrees; leave the key out")
     if names is not None:
@@ -48,7 +54,7 @@ def write_coordinates(graph: GraphConfig, content: Stored, folder: Path, names: 
     _require_each_once(url, folder, vertices)
     if facts.first_id is not None and facts.declared_vertices != vertices:
         raise BadInput(url, f"declares {vertices} vertices, but {facts.source.path} declares {facts.declared_vertices}")
-    return vertices
+    return vertices, None
 
 
 def write_own(read: Opened, folder: Path, limits: Limits) -> int | None:
@@ -92,28 +98,29 @@ def is_table(file: str, head: bytes) -> bool:
     return begins_parquet(head, file) or by_name(file) in TABLES
 
 
-def coordinates_of(content: Stored, graph: GraphConfig, names: VertexNames | None) -> pa.Table:
-    """Columns `vertex`, `x` and `y` of a table, degrees. Rows without coordinates are left out.
+def coordinates_of(content: Stored, graph: GraphConfig, names: VertexNames | None) -> tuple[pa.Table, dict[str, str]]:
+    """Columns `vertex`, `x` and `y` of a table, degrees, and what they are called. Rows without coordinates are left out.
 
     Raises BadInput as `read_nodes`, and for what is not a number of degrees; otherwise as `to_degrees`.
     """
     file = content.source.url
     table, _, columns = read_nodes(content, graph.limits, names, graph.node_columns, ("x", "y"))
-    x, y = str(columns.x), str(columns.y)
+    named = names_of(columns, ("x", "y"))
+    x, y = named["x"], named["y"]
     if not graph.crs:
         _require_degrees(file, table, x, y)
     axes = {axis: table[name].cast(pa.float64()) for axis, name in zip("xy", (x, y), strict=True)}
     placed = pa.table({"vertex": table["vertex"], **axes}).drop_null()
     if not graph.crs:
-        return placed
+        return placed, named
 
     def what(row: int) -> str:
         vertex = placed["vertex"][row].as_py()
-        return f"{columns.vertex} {names.text(vertex) if names else vertex}"
+        return f"{named['vertex']} {names.text(vertex) if names else vertex}"
 
     points = np.stack([placed[axis].to_numpy() for axis in "xy"], axis=1)
     degrees = to_degrees(file, points, graph.crs, "graph.crs", what).T
-    return pa.table({"vertex": placed["vertex"], "x": degrees[0], "y": degrees[1]})
+    return pa.table({"vertex": placed["vertex"], "x": degrees[0], "y": degrees[1]}), named
 
 
 def _require_degrees(file: str, table: pa.Table, x: str, y: str) -> None:
@@ -121,7 +128,7 @@ def _require_degrees(file: str, table: pa.Table, x: str, y: str) -> None:
     for name, most in ((x, 180), (y, 90)):
         known = table[name].drop_null().cast(pa.float64()).to_numpy()
         if len(known) and not (fits := np.abs(known) <= most).all():
-            raise BadInput(file, f"{name} {known[~fits][0]} is not in -{most}..{most} degrees")
+            raise BadInput(file, f"{name} {known[~fits][0]} is not in -{most}..{most} degrees; graph.crs states another system")
 
 
 def _require_each_once(file: str, folder: Path, vertices: int) -> None:

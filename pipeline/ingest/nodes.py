@@ -61,8 +61,8 @@ def read_nodes(
     file, stated = content.source.url, columns
     table, columns = _table(content, limits, stated, wanted)
     vertex = str(columns.vertex)
-    roles = {role: getattr(columns, role) for role in ("vertex", *(wanted or ()))}
-    if unusual := [f"{role} is column {name!r}" for role, name in roles.items() if name not in (role, getattr(stated, role))]:
+    named = names_of(columns, wanted or ())
+    if unusual := [f"{role} is column {name!r}" for role, name in named.items() if name not in (role, getattr(stated, role))]:
         log.info("%s: %s", file, ", ".join(unusual))
     ids = _numbers(file, vertex, table[vertex].combine_chunks(), names)
     others = {name: table[name] for name in table.schema.names if name != vertex}
@@ -129,7 +129,7 @@ def _table(content: Stored, limits: Limits, columns: NodeColumns, wanted: Sequen
                 decimal_point=columns.decimal,
             )
             table = csv.read_csv(io.BytesIO(text), csv.ReadOptions(column_names=listed), parse, options)
-            names = table.schema.names if wanted is None else names_of(columns, wanted)
+            names = table.schema.names if wanted is None else [*names_of(columns, wanted).values()]
     except BadInput as error:
         if error.__cause__ is None:
             raise
@@ -184,7 +184,7 @@ def _names(
 
     Columns that are `ignored` are left out, unless they are named.
     """
-    vertex, *others = names_of(columns, wanted or ())
+    vertex, *others = names_of(columns, wanted or ()).values()
     if attribute_type(schema.field(vertex).type) is None:
         raise BadInput(file, f"column {vertex!r} is {schema.field(vertex).type}, not an integer type or string; write it as one")
     how = "write it as one; graph.node_columns.decimal states the decimal sign of CSV"

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 
 if TYPE_CHECKING:
-    from pipeline.cli.init.beside import Beside
     from pipeline.cli.init.look import Seen
 
 
@@ -31,7 +30,7 @@ def init(
 
     The command writes NAME.toml for `graphmill run`, with a comment at each key, and NAME.deployment.yaml for `python -m flows
     deploy`. Existing files are not overwritten. Only the beginning of the graph file is read; `graphmill check NAME.toml` reads
-    all of it.
+    all of it. A table such as `nodes.csv` in its folder is proposed for `--coordinates`, and g.v beside g.e for `--nodes`.
 
     Args:
         graph: A graph: a file, a folder of files or a pattern such as `parts/*.csv`, as a path or as a URL that fsspec opens.
@@ -48,7 +47,6 @@ def init(
     import re
     from shlex import quote
 
-    from pipeline.cli.init.beside import look_beside
     from pipeline.cli.init.look import look
     from pipeline.cli.init.write import configuration, deployment
     from pipeline.cli.output import accomplish
@@ -66,10 +64,9 @@ def init(
     cron = _cron(at, timezone)
     config = options.config(graph, Path("out"), more=more)
     seen = look(config.graph)
-    beside = look_beside(seen.graph)
     name = re.sub(r"[^\w.-]+", "-", config.graph.title).strip("-.") or "graph"
     output = config.output if options.out else to.absolute() / "out" / name
-    completed = seen.graph.model_copy(update={"name": config.graph.title, "node_columns": beside.columns})
+    completed = seen.graph.model_copy(update={"name": config.graph.title})
     given: dict[str, Any] = {"graph": completed, "output": output}
     if nearest:
         given["nearest"] = checked(NearestConfig, "options", facilities=str(nearest))
@@ -77,7 +74,7 @@ def init(
         if not nearest:
             raise BadConfig("--isochrones: needs --nearest, the file of the places that are reached")
         within = {"thresholds": _thresholds(isochrones, seen), "sources": str(nearest), "direction": "to"}
-        within |= {"sums": beside.sums} if beside.sums else {}
+        within |= {"sums": seen.beside.sums} if seen.beside.sums else {}
         given["isochrones"] = checked(IsochronesConfig, "options", **within, **({"polygons": True} if seen.placed else {}))
     config = config.model_copy(update=given | ({"named": True} if seen.named else {}))
     run = to.absolute() / f"{name}.toml"
@@ -86,7 +83,7 @@ def init(
     for path in texts:
         if path.exists():
             raise BadConfig(f"{path}: already exists; remove it, or choose another --name or --to")
-    _show(graph, seen, beside)
+    _show(graph, seen)
     for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -129,7 +126,7 @@ def _thresholds(text: str, seen: "Seen") -> list[int | float]:
     return values
 
 
-def _show(file: str, seen: "Seen", beside: "Beside") -> None:
+def _show(file: str, seen: "Seen") -> None:
     from pipeline.redaction import quoted
     from pipeline.units import size
 
@@ -162,7 +159,7 @@ def _show(file: str, seen: "Seen", beside: "Beside") -> None:
             rows["written"] = f"{sample.written.why} (guessed)"
         rows["not read"] = ", ".join(f"{name} ({kind})" for name, kind in seen.unused.items()) or "none: all columns are read"
     rows["ids"] = "text: `named = true` adds their names to every table" if seen.named else "integers"
-    rows |= beside.shown
+    rows |= seen.beside.shown
     rows |= {f"note {number}": note for number, note in enumerate(seen.notes, 1)}
     if seen.format == "osm":
         rows["profile"] = (

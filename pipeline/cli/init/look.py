@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from kernels.decimals import places_of
 from pipeline.cli.init import columns
+from pipeline.cli.init.beside import OF_LDBC, Beside, look_beside
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
-from pipeline.cli.init.nodes import guessed_nodes
 from pipeline.config.expect import MOST_REJECTED
 from pipeline.config.graph import GraphConfig
 from pipeline.config.roads import OsmConfig
@@ -30,7 +30,6 @@ from pipeline.ingest.values.encodings import as_utf8
 from pipeline.ingest.writer import edges_schema
 from pipeline.report.wording import counted
 
-UNNAMED, OF_WEIGHTS = ("snap",), (".e", ".e.gz", ".e.bz2", ".e.xz", ".e.zst")  # a format and LDBC's suffixes of files of edges
 _ROWS = 2**17  # at most, in which parallel ones are counted
 
 
@@ -51,6 +50,7 @@ class Seen:
     reasons: dict[str, str]  # why columns were chosen that the configuration does not state, by their roles
     files: int  # of the source
     keys: list[str]  # of the first file's partition
+    beside: Beside  # what the tables of nodes and coordinates show
     notes: tuple[str, ...] = ()  # what was found and not used, and why
     sums: str = ""  # what becomes of sums of the first weights, if these are floats
 
@@ -84,7 +84,7 @@ def look(graph: GraphConfig) -> Seen:
             read_with |= _written(graph, sample.written) if name != "parquet" else {}
             notes += guess.notes
             graph = graph.model_copy(update=guessed | (read_with if name != "parquet" else {}))
-    if name in UNNAMED and graph.columns.weight is None and source.name.endswith(OF_WEIGHTS) and _has_numbers(text.head):
+    if name == "snap" and graph.columns.weight is None and OF_LDBC.search(source.name) and _has_numbers(text.head):
         graph = graph.model_copy(update={"columns": graph.columns.model_copy(update={"weight": "3"})})
         notes += ("weights are the numbers in column 3, as in LDBC's files of edges (guessed)",)
     if name == "osm":  # its first edge is known when all of it was read
@@ -102,16 +102,16 @@ def look(graph: GraphConfig) -> Seen:
         notes += (f"{len(bad):,} of the first {edges.rejects.read:,} rows are bad: {how}",)
     stated = graph.directed is not None or edges.states_direction
     directed = edges.directed if graph.directed is None else graph.directed
-    of_files, said = guessed_nodes(graph, bool(edges.coordinates))
-    graph, notes = graph.model_copy(update=of_files), notes + said
     if (repeated := _repeated(rows, directed)) and graph.parallel is None:
         of = f"{repeated:,} of the first {len(rows):,} edges have the ends of an earlier one"
         notes += (f"{of}; the lightest of such edges stays, unless --parallel states another rule",)
-    placed = bool(edges.coordinates or graph.coordinates)
+    beside = look_beside(graph, bool(edges.coordinates))
+    placed = bool(edges.coordinates or beside.graph.coordinates)
     keys = [*keys_of(source.url)] if feed and graph.partitions else []
     return Seen(
-        graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
-        len(feed.parts) if feed else 1, keys, notes, _sums_of(rows["weight"] if "weight" in rows.column_names else None),
+        beside.graph, name, sample, first, directed, stated, edges.named, placed, whole.size, compressed, reasons,
+        len(feed.parts) if feed else 1, keys, beside, notes,
+        _sums_of(rows["weight"] if "weight" in rows.column_names else None),
     )  # fmt: skip
 
 

@@ -10,16 +10,8 @@ from pydantic import Field
 
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.roads import RoadFacts
-from pipeline.store.facts.sources import SourceFacts
+from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder
-
-
-class CoordinateFacts(Facts):
-    """Coordinates of vertices: how many vertices have them, their unit and their file."""
-
-    vertices: int
-    unit: str
-    source: SourceFacts
 
 
 class ReferenceFacts(Facts):
@@ -101,6 +93,7 @@ class EdgeFacts(Facts):
     text_bytes: int | None
     nodes: SourceFacts | None = None  # absent without a table of nodes
     node_rows: int | None = None  # absent without a table of nodes: its rows
+    node_ids: str | None = None  # absent without a table of nodes: its column of ids
     measure: str | None = None  # what the weights measure, if the configuration says it, otherwise absent; arcs without weights
     name_bytes: int | None = None  # absent where ids are integers; otherwise the length of all names (`pipeline.store.names`)
     refers_to: ReferenceFacts | None = None  # absent

@@ -35,3 +35,12 @@ class SourceFacts(Facts):
     sha256: str | None = None  # absent in a step: a run waits for it at the end
     files: FilesFacts | None = None  # absent of one file
     member: str | None = None  # absent, or the file that was read of an archive
+
+
+class CoordinateFacts(Facts):
+    """Coordinates of vertices: how many vertices have them, their unit and their file."""
+
+    vertices: int
+    unit: str
+    source: SourceFacts
+    columns: dict[str, str] | None = None  # absent unless it is a table: the names of `vertex`, `x` and `y` in it

@@ -66,7 +66,9 @@ def _nodes(path: Path) -> Rows:
 
 def _coordinates(path: Path) -> Rows:
     with stored(locate(str(path))) as content:
-        return list(zip(*(column.to_pylist() for column in coordinates_of(content, GraphConfig(source="g"), None)), strict=True))
+        return list(
+            zip(*(column.to_pylist() for column in coordinates_of(content, GraphConfig(source="g"), None)[0]), strict=True)
+        )
 
 
 _USES: dict[str, tuple[list[str], Callable[[Path], Rows]]] = {

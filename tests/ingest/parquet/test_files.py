@@ -85,7 +85,7 @@ def test_geometries_beside_the_columns_that_are_read_are_left_out(shapes, box, t
     pq.write_table(pa.table(columns, pa.schema(fields, notes)), path)
     assert nodes_of(path).to_pydict() == {"vertex": [1, 2], "x": [7.2, 7.1], "y": [50.2, 50.1], "lanes": [1, 2]}
     with stored(locate(str(path))) as content:
-        assert coordinates_of(content, GraphConfig(source="g"), None).to_pydict() == {
+        assert coordinates_of(content, GraphConfig(source="g"), None)[0].to_pydict() == {
             "vertex": [1, 2],
             "x": [7.2, 7.1],
             "y": [50.2, 50.1],

@@ -62,7 +62,7 @@ class Reader:
 
     def coordinates(self):
         with stored(locate(str(self.path))) as content:
-            return coordinates_of(content, GraphConfig(source="g"), None).to_pydict()
+            return coordinates_of(content, GraphConfig(source="g"), None)[0].to_pydict()
 
     def pairs(self, names: VertexNames | None):
         self.monkeypatch.setattr("pipeline.steps.pairs.names_beside", lambda _index: names)

@@ -49,9 +49,17 @@ def test_tables_beside_the_graph_are_read_as_they_are_written(tmp_path, capsys):
 
 def test_numbers_of_parquet_are_summed(tmp_path):
     pq.write_table(pa.table({"osmid": [1], "jobs": [1.5], "town": ["x"]}), tmp_path / "n.parquet")
-    beside = look_beside(GraphConfig(source="g.csv", nodes=str(tmp_path / "n.parquet")))
+    beside = look_beside(GraphConfig(source="g.csv", nodes=str(tmp_path / "n.parquet")), placed=False)
     assert beside.sums == ("jobs",) and "vertex osmid" in beside.shown["nodes"]
-    assert not beside.columns.model_fields_set
+    assert not beside.graph.node_columns.model_fields_set
+
+
+def test_coordinates_in_the_table_of_nodes_are_not_summed(tmp_path):
+    (tmp_path / "n.csv").write_text("id,easting,northing,jobs\n1,8.5,49.5,3\n")
+    both = {"nodes": str(tmp_path / "n.csv"), "coordinates": str(tmp_path / "n.csv")}
+    beside = look_beside(GraphConfig(source="g.csv", **both, node_columns={"x": "easting", "y": "northing"}), placed=False)
+    assert beside.sums == ("jobs",)
+    assert beside.shown["nodes"].endswith("x easting, y northing; joined to table vertices: jobs (integer)")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +73,7 @@ def test_numbers_of_parquet_are_summed(tmp_path):
 def test_tables_that_one_key_cannot_describe_are_refused(coordinates, nodes, words, tmp_path):
     files = graph_of(tmp_path, coordinates=coordinates, nodes=nodes)
     with pytest.raises(BadInput, match=words):
-        look_beside(GraphConfig(source="g.csv", **files))
+        look_beside(GraphConfig(source="g.csv", **files), placed=False)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,14 @@ def test_nodes_and_coordinates_are_joined_by_id(tmp_path, form):
 
 @pytest.mark.parametrize("form", ["csv", "csv.gz", "tsv", "parquet"])
 @pytest.mark.parametrize(
-    "names", [("id", "lon", "lat"), ("osmid", "x", "y"), ("Node_ID", "Longitude", "LATITUDE"), ("vertex", "lng", "y")]
+    "names",
+    [
+        ("id", "lon", "lat"),
+        ("osmid", "x", "y"),
+        ("Node ID", "Longitude", "LATITUDE"),
+        ("vertex", "lng", "y"),
+        ("person_id", "x", "y"),
+    ],
 )
 def test_usual_names_of_columns_need_not_be_stated(tmp_path, form, names, caplog):
     """Those of QGIS, OSMnx and others."""
@@ -127,6 +134,7 @@ def test_coordinates_that_are_not_on_the_globe_are_refused(tmp_path, form, x, y,
     [
         ("who,x,y\nana,1,2\n", "nodes", r"no column 'vertex', .*, among 'who', 'x', 'y'; name it by `vertex` below \[graph.node"),
         ("id,osmid,x,y\nana,7,1,2\n", "nodes", "no column 'vertex', or several, among 'id', 'osmid', 'x', 'y'"),
+        ("user,person\nana,7\n", "nodes", "no column 'vertex', or several, among 'user', 'person'"),
         ("id,lon,lng,lat\nana,7,1,2\n", "coordinates", "no column 'x', or several, among 'id', 'lon', 'lng', 'lat'"),
         ("vertex,a\nana,1\nana,2\n", "nodes", "vertex 'ana' occurs twice"),
         ("vertex,a\n,1\n", "nodes", "row 0: the id is null"),
