@@ -289,3 +289,12 @@ def test_changes_count_in_the_unit_of_what_they_leave(tmp_path):
         assert units[-1] == again.facts["graph"].get("counted")
     assert [unit and unit["decimals"] for unit in units] == [3, None, None, 3]
     assert all(one != other for one, other in pairwise(units[:2]))
+
+
+@pytest.mark.parametrize("stages", [("wcc",), ("sssp",)])
+def test_table_arcs_has_the_weights_of_the_source_beside_any_stage(stages, tmp_path):
+    rows = written()
+    (tmp_path / "g.csv").write_text("src,dst,weight\n" + "".join(f"{src},{dst},{weight}\n" for src, dst, weight in rows))
+    published = run(RunConfig(output=tmp_path / "out", stages=stages, backend="cpu", graph={"source": str(tmp_path / "g.csv")}))
+    arcs = tables.read(published.path / "arcs").to_pydict()
+    assert sorted(zip(arcs["src"], arcs["dst"], arcs["weight"], strict=True)) == sorted((s, d, float(w)) for s, d, w in rows)
