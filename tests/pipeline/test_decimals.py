@@ -16,6 +16,7 @@ from pipeline.cli.init.look import look
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.loading import run_config
 from pipeline.config.products import ProductOptions
 from pipeline.config.products.closeness import ClosenessConfig
 from pipeline.config.products.isochrones import IsochronesConfig
@@ -256,6 +257,14 @@ def test_programs_of_users_get_the_weights_of_the_source(tmp_path):
     opened = graphmill.open(str(tmp_path / "g.csv"), directed=True).graph
     assert opened.out.weights.dtype == np.float64 and not opened.out.weights.flags.writeable
     assert sorted(opened.out.weights.tolist()) == sorted(float(weight) for *_, weight in ROWS)
+
+
+def test_table_arcs_has_the_weights_of_the_source(tmp_path):
+    laid_out(tmp_path)
+    graph = {"source": str(tmp_path / "g.csv"), "directed": True}
+    published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["sssp"], arcs=True, backend="cpu"))
+    rows = tables.read(published.path / "arcs")
+    assert sorted(rows["weight"].to_pylist()) == sorted(float(weight) for *_, weight in ROWS)
 
 
 def test_changes_count_in_the_unit_of_what_they_leave(tmp_path):

@@ -19,6 +19,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.steps.derived.arcs_proof import ArcsProof, FileRead
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
+from pipeline.store.counting import decimals_of
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.derived import CheckedFacts
 from pipeline.store.graph import OpenedShard, open_shard, shard_rows
@@ -79,9 +80,12 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
 
 
 def _shards(graph: Folder, runtime: Runtime) -> list[OpenedShard]:
-    """The rows of the graph: those that stages on this process's CPU have opened, or those of each shard's files."""
+    """The rows of the graph: those that stages on this process's CPU have opened, or those of each shard's files.
+
+    If stages count the weights in units, those of the files are the weights of the source.
+    """
     opened = runtime.cluster.open_graphs
-    if opened is None or runtime.backend != "cpu" or runtime.cluster.shards:
+    if opened is None or runtime.backend != "cpu" or runtime.cluster.shards or decimals_of(graph) is not None:
         return [open_shard(graph, number) for number in range(len(shard_rows(graph)))]
     whole = opened.graph(graph, "cpu")
     return [OpenedShard(range(whole.num_vertices), whole.out, whole.into)]
