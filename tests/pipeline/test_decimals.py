@@ -16,6 +16,7 @@ from pipeline.cli.init.look import look
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.loading import run_config
 from pipeline.config.products import ProductOptions
 from pipeline.config.products.closeness import ClosenessConfig
 from pipeline.config.products.isochrones import IsochronesConfig
@@ -258,6 +259,14 @@ def test_programs_of_users_get_the_weights_of_the_source(tmp_path):
     assert sorted(opened.out.weights.tolist()) == sorted(float(weight) for *_, weight in ROWS)
 
 
+def test_table_arcs_has_the_weights_of_the_source(tmp_path):
+    laid_out(tmp_path)
+    graph = {"source": str(tmp_path / "g.csv"), "directed": True}
+    published = run(run_config("test", graph=graph, output=tmp_path / "out", stages=["sssp"], arcs=True, backend="cpu"))
+    rows = tables.read(published.path / "arcs")
+    assert sorted(rows["weight"].to_pylist()) == sorted(float(weight) for *_, weight in ROWS)
+
+
 def test_changes_count_in_the_unit_of_what_they_leave(tmp_path):
     """Finer weights, weights with too many decimals, and back: the tables are those of a run over the changed source."""
     rows = {(src, dst): weight for src, dst, weight in ROWS}
@@ -289,12 +298,3 @@ def test_changes_count_in_the_unit_of_what_they_leave(tmp_path):
         assert units[-1] == again.facts["graph"].get("counted")
     assert [unit and unit["decimals"] for unit in units] == [3, None, None, 3]
     assert all(one != other for one, other in pairwise(units[:2]))
-
-
-@pytest.mark.parametrize("stages", [("wcc",), ("sssp",)])
-def test_table_arcs_has_the_weights_of_the_source_beside_any_stage(stages, tmp_path):
-    rows = written()
-    (tmp_path / "g.csv").write_text("src,dst,weight\n" + "".join(f"{src},{dst},{weight}\n" for src, dst, weight in rows))
-    published = run(RunConfig(output=tmp_path / "out", stages=stages, backend="cpu", graph={"source": str(tmp_path / "g.csv")}))
-    arcs = tables.read(published.path / "arcs").to_pydict()
-    assert sorted(zip(arcs["src"], arcs["dst"], arcs["weight"], strict=True)) == sorted((s, d, float(w)) for s, d, w in rows)

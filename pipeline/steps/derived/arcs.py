@@ -82,7 +82,7 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
 def _shards(graph: Folder, runtime: Runtime) -> list[OpenedShard]:
     """The rows of the graph: those that stages on this process's CPU have opened, or those of each shard's files.
 
-    Stages may count decimals in units; files have the weights of the source.
+    If stages count the weights in units, those of the files are the weights of the source.
     """
     opened = runtime.cluster.open_graphs
     if opened is None or runtime.backend != "cpu" or runtime.cluster.shards or decimals_of(graph) is not None:
