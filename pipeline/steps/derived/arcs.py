@@ -56,9 +56,8 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
     """
 
     def write(folder: Path) -> dict[str, Any]:
-        shards = _shards(graph, runtime)
-        rows = _ArcRows(edges, graph, shards)
-        proof = ArcsProof(edges, graph, shards, rows.schema)
+        rows = _ArcRows(edges, graph, _shards(graph, runtime))
+        proof = ArcsProof(edges, graph, _stored_shards(graph), rows.schema)  # not from what the table is written from
 
         def write_file(number: int) -> FileRead:
             path, first = folder / tables.file_name(number), number * tables.ROWS_PER_FILE
@@ -86,9 +85,13 @@ def _shards(graph: Folder, runtime: Runtime) -> list[OpenedShard]:
     """
     opened = runtime.cluster.open_graphs
     if opened is None or runtime.backend != "cpu" or runtime.cluster.shards or decimals_of(graph) is not None:
-        return [open_shard(graph, number) for number in range(len(shard_rows(graph)))]
+        return _stored_shards(graph)
     whole = opened.graph(graph, "cpu")
     return [OpenedShard(range(whole.num_vertices), whole.out, whole.into)]
+
+
+def _stored_shards(graph: Folder) -> list[OpenedShard]:
+    return [open_shard(graph, number) for number in range(len(shard_rows(graph)))]
 
 
 class _ArcRows:
