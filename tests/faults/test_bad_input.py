@@ -159,7 +159,7 @@ CASES = {
     "too few fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2"), 3, "2 fields, expected 3"),
     "too many fields": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"a 1 2 3 4"), 3, "4 fields, expected 3"),
     "weights end": ("auto", b"1 2 3\n1 2\n", 2, "2 fields, expected 3"),
-    "weights begin": ("auto", b"1 2\n1 2 3\n", 2, "3 fields, expected 2"),
+    "weights begin": ("auto", b"1 2\n1 2 3\n", 1, "looks like a header, VERTICES EDGES, before lines of more fields"),
     "four columns": ("auto", b"1 2 3 4\n1 2 3 4\n", 1, "4 fields, expected 3"),
     "other line": ("auto", gr(b"p sp 3 2", b"a 1 2 3", b"e 1 2 3"), 3, "starts with 'e', expected 'a'"),
     "csv too few": ("auto", b"src,dst,x\n1,2,3\n1,2\n", 3, "2 fields, expected 3"),

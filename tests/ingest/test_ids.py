@@ -104,7 +104,7 @@ def test_another_form_of_an_integer_makes_all_ids_strings_and_the_log_says_so(
     assert rows_of_edges(found)["dst"].to_pylist() == [names.index(row[1]) for row in rows]
     assert "another form of" in caplog.text
     assert "all ids are read as strings" in caplog.text
-    with pytest.raises(BadInput, match=rf"line {line + 2}: dst .* is not an integer id, but another form of {FORMS[text]}$"):
+    with pytest.raises(BadInput, match=rf"line {line + 2}: dst .* is not an integer id, but another form of {FORMS[text]}(;|$)"):
         ingest(GraphConfig(source=source, ids="integer"), tmp_path / "other")
 
 

@@ -82,7 +82,7 @@ BROKEN = {
 }
 ROWS = {
     "graph.source": {"word": "src,dst\n1,x\n", "empty": ""},
-    "graph.coordinates": {"word": "vertex,x,y\n1,a,b\n", "other column": "id,x,y\n1,2,3\n"},
+    "graph.coordinates": {"word": "vertex,x,y\n1,a,b\n", "other column": "q,x,y\n1,2,3\n"},
     "graph.nodes": {
         "twice": "vertex,people\n1,2\n1,3\n", "no numbers": "vertex,people\n1,x\n", "other column": "vertex,person\n1,2\n",
         "infinite": "vertex,people\n1,1e308\n2,1e308\n3,1e308\n", "nan": "vertex,people\n1,nan\n2,0.5\n3,1\n",

@@ -140,9 +140,10 @@ def test_commands_find_the_runs_of_a_url(bucket, tmp_path, capsys):
 
 def test_a_folder_without_objects_has_no_files_of_changes(bucket):
     assert arrived(f"{bucket}/arrivals") == []
-    for wrong in (f"{bucket}/in/roads.csv", "s3://not-a-bucket/arrivals"):
-        with pytest.raises(BadConfig, match="is not a folder"):
-            arrived(wrong)
+    file = f"{bucket}/in/roads.csv"
+    assert [one.url for one in arrived(file)] == [file]
+    with pytest.raises(BadConfig, match="is not a folder"):
+        arrived("s3://not-a-bucket/arrivals")
 
 
 @pytest.mark.parametrize("completed", range(0, 9, 2))
