@@ -18,20 +18,14 @@ from kernels.graph import Graph
 from kernels.oracle import oracle
 from tests.answers import uncleaned
 from tests.counts import NIGHTLY, examples
-from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.cpu.requested.small_graphs import SMALL, edge_lists
+from tests.graphs import EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, SOME_SIZES, bounds_of, evenly, whole
 from tests.sharded.shards import split
 
 pytestmark = pytest.mark.sampled
 
-SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
 MUTANTS = 100_000 if NIGHTLY else 1_000
-edge_lists = st.builds(
-    EdgeList,
-    name=st.just("random"),
-    edges=st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), min_size=1, max_size=60).map(tuple),
-    directed=st.booleans(),
-)
 
 
 def by_definition(edges: EdgeList, cleaned: bool, iterations: int) -> dict[int, int]:
@@ -80,7 +74,7 @@ def test_named_graphs(edges, iterations):
 
 
 @settings(max_examples=examples(40))
-@given(edge_lists, st.integers(0, 5), st.sampled_from(SOME_SIZES))
+@given(edge_lists(60), st.integers(0, 5), st.sampled_from(SOME_SIZES))
 def test_random_graphs(edges, iterations, size):
     for graph, cleaned in ((graph_of(edges), True), (uncleaned(edges, edges.ids[::-1]), False)):
         answer = cdlp(graph, iterations)

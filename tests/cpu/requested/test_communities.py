@@ -6,7 +6,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kernels.answers import Components
 from kernels.communities import communities
@@ -17,16 +16,10 @@ from kernels.graph import Graph
 from kernels.oracle import oracle
 from tests.answers import uncleaned
 from tests.counts import NIGHTLY, examples
-from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
+from tests.cpu.requested.small_graphs import SMALL, edge_lists
+from tests.graphs import EdgeList, graph_of
 
-SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
 MUTANTS = 100_000 if NIGHTLY else 3_000
-edge_lists = st.builds(
-    EdgeList,
-    name=st.just("random"),
-    edges=st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), min_size=1, max_size=50).map(tuple),
-    directed=st.booleans(),
-)
 
 
 def key(position: int, number: int) -> int:
@@ -87,7 +80,7 @@ def test_the_oracle_only_reads_a_graph_with_parallel_self_loops():
 
 
 @settings(max_examples=examples(40))
-@given(edge_lists)
+@given(edge_lists(50))
 def test_random_graphs(edges):
     for graph in (graph_of(edges), uncleaned(edges, edges.ids[::-1])):
         answer = communities(graph)

@@ -9,7 +9,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks.graphs import facebook, wiki_vote
 from kernels.answers import Clustering, TriangleCounts
@@ -22,17 +21,11 @@ from kernels.triangles.quotients import rounded_quotients
 from tests.answers import uncleaned
 from tests.certificates.test_certificates_mutants import random_graph
 from tests.counts import NIGHTLY, examples
+from tests.cpu.requested.small_graphs import SMALL, edge_lists
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 
-SMALL = [edges for edges in NAMED_GRAPHS if len(edges.ids) <= 500]
 MUTANTS = 100_000 if NIGHTLY else 400
 CERTIFIED = {"triangles": (triangles, certify_triangles), "lcc": (lcc, certify_lcc)}
-edge_lists = st.builds(
-    EdgeList,
-    name=st.just("random"),
-    edges=st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), min_size=1, max_size=90).map(tuple),
-    directed=st.booleans(),
-)
 
 
 def skewed(directed: bool, vertices: int = 300, count: int = 2500, seed: int = 1) -> EdgeList:
@@ -89,7 +82,7 @@ def test_named_graphs(edges, build):
 
 
 @settings(max_examples=examples(60))
-@given(edge_lists)
+@given(edge_lists(90))
 def test_random_graphs(edges):
     check(graph_of(edges))
     check(uncleaned(edges, edges.ids[::-1]))
