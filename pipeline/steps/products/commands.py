@@ -39,7 +39,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
         for file in files.values():  # before the graph is read
             locate(file).require_local()
         with stored_graph(target, options, options.snap) as ((edges, graph), of_graph):
-            runtime = replace(of_graph, places=options.places)
+            runtime = replace(of_graph, places=options.places, zones=options.zones)
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = PlacesOfCommand(places_in(files, edges, graph, runtime), place_table(files, edges, graph, runtime))
             vertices = [named.get(key) for key in options.VERTICES]
@@ -62,12 +62,12 @@ def _adds_names(target: str, options: ProductOptions) -> bool:
 
 
 def _places(target: str, out: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """How places are read and become vertices: as the run or the configuration has it, and as options that are given say."""
+    """How files of places and of zones are read: as the run or the configuration has it, and as options that are given say."""
     values: Mapping[str, Any] = {}
     if folder := folder_of(target):
         values = find_run(folder).facts.get("configuration", {}).get("values", {})
     elif target.endswith(".toml"):
         values = load_run(Path(target), default_output=out, used=OF_COMMANDS).model_dump()
     snap = {key: given.get(key, values[key]) for key in ("snap_limit", "snap_to") if key in values}
-    columns = values.get("places", {}) | given.get("places", {})
-    return {**snap, "places": {key: value for key, value in columns.items() if value}}
+    columns = {name: values.get(name, {}) | given.get(name, {}) for name in ("places", "zones")}
+    return snap | {name: {key: value for key, value in table.items() if value} for name, table in columns.items()}
