@@ -159,7 +159,7 @@ def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = PATHS) 
         return os.path.normpath(folder / value) if isinstance(value, str) and "://" not in value else value
 
     given = {key: table[key] for key in paths if key in table}
-    given |= {key: table[key] for key in ("zone",) if is_zone_file(table.get(key))}
+    given |= {"zone": table["zone"]} if "zone" in table and is_zone_file(table["zone"]) else {}
     return table | {
         key: [*map(resolved, value)] if key in LISTS and isinstance(value, list) else resolved(value)
         for key, value in given.items()

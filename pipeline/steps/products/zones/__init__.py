@@ -120,8 +120,13 @@ def _column(edges: Folder, graph: Folder, key: str, zone: str) -> pa.Array:
     return column.cast(pa.string() if is_text(kind) else kind)
 
 
+def require_finite(step: str, sums: GroupSums) -> None:
+    """Raise BadInput if a sum of a step is too large."""
+    if not np.isfinite(sums.sums).all():
+        raise BadInput(step, "a sum of distances, or of weights, exceeds the largest float64")
+
+
 def write_zones(
-    step: str,
     folder: Path,
     schema: pa.Schema,
     columns: Sequence[pa.Array],
@@ -132,19 +137,13 @@ def write_zones(
     """Write the rows of groups that have a pair, sorted as they are; return their number.
 
     Args:
-        step: In messages.
         schema: Of the columns that name a group, then of `counted`, `min`, `mean` and, if there are weights, `weighted_mean`.
         columns: Those that name the groups, each [G].
         sums: Of the groups [G].
         outlines: Their areas [G], if the schema has a column of geometries.
-
-    Raises:
-        BadInput: A sum is too large.
     """
     kept = np.flatnonzero(sums.counts[:, 0])
     means = {"mean": sums.means[kept], "weighted_mean": sums.weighted_means[kept]}
-    if not np.isfinite(sums.sums).all():
-        raise BadInput(step, "a sum of distances, or of weights, exceeds the largest float64")
     least = sums.least[kept]
     values = [column.take(pa.array(kept)) for column in columns] + [pa.array(of[kept]) for of in counted.values()]
     values.append(pa.array(least, mask=least < 0))

@@ -67,8 +67,8 @@ def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesCon
         return facts.stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "isochrones": first.digest}
-    asked = parameters(config.zone, config.zone_weight, zones) | _where(edges, graph, config, runtime)
-    return make(runtime.work / STEP, STEP, inputs, asked, write)
+    keys = parameters(config.zone, config.zone_weight, zones) | _where(edges, graph, config, runtime)
+    return make(runtime.work / STEP, STEP, inputs, keys, write)
 
 
 def _zones_of(edges: Folder, graph: Folder, config: IsochronesConfig, runtime: Runtime) -> Zones:
@@ -103,14 +103,14 @@ def _zones_of_rows(
     placed = placed_in(config.sources, edges, graph, runtime) if config.sources else None
     if placed is None or zones.shapes is None:
         return zones.numbers[at], zones.weights[at], zones.names
-    found, _ = zones.shapes.zones_at(placed.places.degrees)
+    zone_of, _ = zones.shapes.zones_at(placed.places.degrees)
     of_vertices = zones.names.take(pa.array(zones.numbers[positions_in(ids, placed.vertices)[0]]))
-    found = pc.if_else(pa.array(np.isnan(placed.places.degrees[:, 0])), of_vertices, found)
-    names = pc.unique(found)
+    zone_of = pc.if_else(pa.array(np.isnan(placed.places.degrees[:, 0])), of_vertices, zone_of)
+    names = pc.unique(zone_of)
     names = names.take(pc.sort_indices(names))
     given = rows[f"source{PLACE}"].combine_chunks()
     row_of = pc.index_in(given, placed.places.ids.cast(given.type))
-    numbers = pc.index_in(found.take(row_of), names)
+    numbers = pc.index_in(zone_of.take(row_of), names)
     return numbers.to_numpy(), zones.weights[at], names
 
 

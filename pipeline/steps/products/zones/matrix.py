@@ -19,7 +19,7 @@ from pipeline.config.products.matrix import MatrixOptions
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.matrix import largest_within
 from pipeline.steps.products.sweeping import Sweeps, Swept
-from pipeline.steps.products.zones import Zones, parameters, schema_of, write_zones
+from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
 from pipeline.steps.products.zones.centres import central_vertices, table_of_zones
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
@@ -64,8 +64,8 @@ def tabulate_matrix_zones(
     Otherwise as `tabulate_closeness`.
     """
     assert options.zone
-    facts, keys = GraphFacts.of(graph), ("matrix.zone", "matrix.zone_weight")
-    zones = Zones.of(edges, graph, keys, options.zone, options.zone_weight, runtime.zones)
+    facts, names = GraphFacts.of(graph), ("matrix.zone", "matrix.zone_weight")
+    zones = Zones.of(edges, graph, names, options.zone, options.zone_weight, runtime.zones)
     (sources, targets), beside = _ends(edges, graph, zones, ends, options, runtime)
     weighted = bool(options.zone_weight) and options.zone_ends == "every"
     schema = schema_of(STEP, facts.weight, facts.measure, zones, weighted)
@@ -96,10 +96,10 @@ def tabulate_matrix_zones(
         sweeps.require_same()
         return total.facts(sweeps.count, runtime.backend, sweeps.every).model_copy(update=zones.figures).stored()
 
-    asked = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter, "cutoff": options.cutoff}
-    asked |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones)}
-    asked |= {"zone_ends": options.zone_ends} if options.zone_ends != "every" else {}
-    return make(options.output, STEP, {"edges": edges.digest, "graph": graph.digest}, asked, write)
+    keys = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter, "cutoff": options.cutoff}
+    keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones)}
+    keys |= {"zone_ends": options.zone_ends} if options.zone_ends != "every" else {}
+    return make(options.output, STEP, {"edges": edges.digest, "graph": graph.digest}, keys, write)
 
 
 def _ends(
@@ -142,4 +142,5 @@ def _write(folder: Path, schema: pa.Schema, zones: Zones, known: GroupSums) -> i
     columns = [zones.names.take(pa.array(of)) for of in (numbers // max(count, 1), numbers % max(count, 1))]
     flat = GroupSums(known.counts.reshape(-1, 2), known.least.ravel(), known.sums.reshape(-1, 6))
     counted = {"pairs": flat.counts[:, 0], "unreached": flat.counts[:, 1]}
-    return write_zones(STEP, folder, schema, columns, flat, counted)
+    require_finite(STEP, flat)
+    return write_zones(folder, schema, columns, flat, counted)

@@ -11,7 +11,7 @@ from kernels.reductions.groups import GroupSums
 from pipeline.config.products.nearest import NearestConfig
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.nearest import tabulate_nearest
-from pipeline.steps.products.zones import Zones, parameters, schema_of, write_zones
+from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
@@ -53,7 +53,8 @@ def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, 
         columns = [zones.names.take(pa.array(numbers // ranks)), pa.array(numbers % ranks + 1)]
         counted = {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]}
         outlines = zones.outlines.take(pa.array(numbers // ranks)) if zones.shapes else None
-        rows = write_zones(STEP, folder, schema, columns, known, counted, outlines)
+        require_finite(STEP, known)
+        rows = write_zones(folder, schema, columns, known, counted, outlines)
         return ProductFacts.of(nearest).model_copy(update={"rows": rows, **zones.figures}).stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "nearest": nearest.digest}
