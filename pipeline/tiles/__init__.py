@@ -99,7 +99,7 @@ def _chosen(run: Folder, tables: Collection[str]) -> list[str]:
     drawn = [name for name, table in described.items() if any(column["name"] == GEOMETRY for column in table.columns)]
     for name in tables:
         if name not in drawn:
-            reason = "has no geometries" if name in described else "is no table of the run"
+            reason = "has no geometries" if name in described else "is not a table of this run"
             raise BadConfig(
                 f"{name}: {reason}; those with geometries are {', '.join(drawn) or 'none'}{did_you_mean(name, drawn)}"
             )

@@ -104,7 +104,7 @@ def test_earlier_zooms_have_less_and_tables_may_be_chosen(published, tiled, tmp_
 def test_what_cannot_be_drawn_is_refused(published, tmp_path):
     with pytest.raises(BadConfig, match="wcc: has no geometries; those with geometries are"):
         write_tiles(published, tmp_path / "x.pmtiles", ["wcc"])
-    with pytest.raises(BadConfig, match=r"arc: is no table of the run.*did you mean 'arcs'"):
+    with pytest.raises(BadConfig, match=r"arc: is not a table of this run.*did you mean 'arcs'"):
         write_tiles(published, tmp_path / "x.pmtiles", ["arc"])
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(BadConfig, match="is not a PMTiles file, and would be replaced"):
