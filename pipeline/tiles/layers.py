@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,13 @@ class Layer:
             field.name: next((name for is_kind, name in _KINDS if is_kind(field.type)), "String") for field in self.rows.schema
         }
 
+    @cached_property
+    def _values(self) -> dict[str, list[Any]]:
+        return {name: self.rows[name].to_pylist() for name in self.rows.schema.names}
+
     def properties(self, row: int) -> dict[str, Any]:
         """The values of a row that are not null; those that are no numbers, texts or truth values as texts."""
-        values = ((name, self.rows[name][row].as_py()) for name in self.rows.schema.names)
+        values = ((name, of_rows[row]) for name, of_rows in self._values.items())
         return {
             name: value if isinstance(value, bool | int | float | str) else str(value)
             for name, value in values

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.config.loading import checked, load_run
 from pipeline.config.products import ProductOptions
+from pipeline.config.products.zones import is_zone_file
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
@@ -33,10 +34,12 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     options: ProductOptions = checked(product.resolve("options"), "options", output=out, **(given | _places(target, out, given)))
     files = options.vertex_files
     *_, table = product.tables_for(options)
+    zone = getattr(options, "zone", None)
+    read = [*files.values(), *([zone] if is_zone_file(zone) else [])]
 
     def tabulate() -> Folder:
         prepare(options.output, table.name if table.switch else name)
-        for file in files.values():  # before the graph is read
+        for file in read:  # before the graph is read
             locate(file).require_local()
         with stored_graph(target, options, options.snap) as ((edges, graph), of_graph):
             runtime = replace(of_graph, places=options.places, zones=options.zones)
@@ -49,7 +52,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
                 return flushed(step(edges, graph, vertices, options, naming))
             return flushed(step(graph, vertices, options, naming, places))
 
-    return steadily([target, *files.values()], tabulate)
+    return steadily([target, *read], tabulate)
 
 
 def _adds_names(target: str, options: ProductOptions) -> bool:
