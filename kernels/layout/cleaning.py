@@ -16,7 +16,7 @@ def clean(
     """Number the vertices and sort the edges into rows of clean arcs.
 
     Args:
-        src, dst (int64 [E]): External ids of the edges' endpoints, not negative; on a GPU also int32.
+        src, dst (int32 or int64 [E]): External ids of the edges' endpoints, not negative.
         weights ([E] or None): Not negative, not NaN.
         dropped: If given, the edges that are dropped because a parallel one is no heavier are appended, for the layout's
             certificate.
@@ -33,21 +33,12 @@ def clean(
         from kernels.layout import cuda
 
         return cuda.clean(src, dst, weights, rules, dropped)
-    ids, src, dst = number(src, dst, rules.declared)
-    if rules.keep_parallel:
-        src, dst, weights = _lightest_first(src, dst, weights)
-    between: list[Edges] = []
-    arcs = sort_arcs(len(ids), src, dst, weights, rules, None if dropped is None else between)
+    self_loops = int(np.count_nonzero(elementwise(np.equal, src, dst, dtype=np.bool_)))
+    numbering = number(src, dst, rules.declared)
+    ids, between = numbering.ids, list[Edges]()
+    arcs = sort_arcs(numbering, weights, rules, None if dropped is None else between)
     if dropped is not None and between:
         listed = between[0].take(slice(0)).with_parts(between)
         src_ids, dst_ids = (elementwise(ids.__getitem__, ends, dtype=ids.dtype) for ends in (listed.src, listed.dst))
         dropped.append(Edges(src_ids, dst_ids, listed.weights))
-    return ids, arcs, int(np.count_nonzero(elementwise(np.equal, src, dst, dtype=np.bool_)))
-
-
-def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Edges in ascending order of weight, so that stable sorts keep parallel arcs in that order."""
-    if weights is None:
-        return src, dst, weights
-    order = np.argsort(weights, kind="stable")
-    return src[order], dst[order], weights[order]
+    return ids, arcs, self_loops

@@ -21,7 +21,7 @@ class LaidOut:
     positions: Array  # index width [n]: their positions in the ascending order of all external ids
     first_position: int  # where this rank's slice of all rows in the order of their ids begins
     rows_by_id: Array  # index width [k]: that slice. Concatenated over the ranks it is `Graph.rows_by_id`.
-    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
+    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows
     directed: bool  # as `kernels.graph.Graph.directed`
     by_position: bool  # whether rows and indices of the directions are still positions, of the whole graph
     self_loops: int  # number of edges, of all ranks, that are self-loops
@@ -43,10 +43,16 @@ class LaidOut:
             return degrees
         return elementwise(lambda positions: degrees[positions], self.positions, dtype=degrees.dtype)
 
-    def take(self, part: int, direction: str) -> Csr:
-        """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
+    def take(self, part: int, direction: str, last: bool = False) -> Csr:
+        """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows.
+
+        After the `last` part of a direction only its degrees can be asked for: its arcs are freed.
+        """
         csr, rows = self.directions[direction], self.rows(part)
-        return take_rows(csr, self.positions[rows.start : rows.stop], self.rows_by_id) if self.by_position else csr
+        taken = take_rows(csr, self.positions[rows.start : rows.stop], self.rows_by_id) if self.by_position else csr
+        if last:
+            self.directions[direction] = Csr(csr.offsets, csr.indices[:0].copy(), None)
+        return taken
 
 
 def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:

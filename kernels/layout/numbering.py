@@ -1,5 +1,7 @@
 """External ids to positions: the dense numbers 0..V-1 in ascending order of the ids."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from kernels.cpu.compiled import njit
@@ -10,21 +12,31 @@ _SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many 
 _CHUNK = 1 << 20  # ids that are searched for at a time
 
 
-def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array]:
+@dataclass(frozen=True)
+class Numbering:
+    """The vertices of an edge list, and the positions of its endpoints.
+
+    A table is read where a position is needed: positions of all endpoints would take as much memory as the ids.
+    """
+
+    ids: Array  # int64 [V]: ascending; position p is the vertex `ids[p]`
+    src: Array  # [E]: the endpoints' external ids, or, without a table, their positions (index width)
+    dst: Array
+    table: Array  # index width [S]: the position of id `first + place`; [0] if the range of the ids is too wide
+    first: int
+
+
+def number(src: Array, dst: Array, declared: range) -> Numbering:
     """Number the vertices: every id in `src`, `dst` and `declared`.
 
     Args:
-        src, dst (int64 [E]): External ids of the edges' endpoints, not negative.
+        src, dst (int32 or int64 [E]): External ids of the edges' endpoints, not negative.
         declared: Ids that exist even without edges.
-
-    Returns:
-        ids (int64 [V]): Ascending; position p is the vertex `ids[p]`.
-        src_positions, dst_positions: index width [E].
     """
     span = _span(src, dst, declared)
     if not pays_as_table(span, len(src) + len(dst) + len(declared)):
         ids = _ids_of_sparse_range(src, dst, declared)
-        return ids, _searched(ids, src), _searched(ids, dst)
+        return Numbering(ids, _searched(ids, src), _searched(ids, dst), np.empty(0, index_dtype(len(ids))), 0)
     seen = np.zeros(len(span), np.bool_)
     seen[declared.start - span.start : declared.stop - span.start] = True
     over_items(ranges(len(src)), lambda part: _mark(src, dst, span.start, *part, seen))
@@ -35,8 +47,7 @@ def number(src: Array, dst: Array, declared: range) -> tuple[Array, Array, Array
         np.add(np.flatnonzero(seen[slice(*part)]), span.start + part[0], out=ids[table[part[0]] : table[part[1]]])
 
     over_items(ranges(len(span)), list_ids)
-    table = table.astype(index_dtype(len(ids)), copy=False)
-    return ids, _looked_up(table, src, span.start), _looked_up(table, dst, span.start)
+    return Numbering(ids, src, dst, table.astype(index_dtype(len(ids)), copy=False), span.start)
 
 
 def pays_as_table(span: range, ids: int) -> bool:
@@ -52,16 +63,10 @@ def _span(src: Array, dst: Array, declared: range) -> range:
 
 
 def _ids_of_sparse_range(src: Array, dst: Array, declared: range) -> Array:
-    ids: Array = np.concatenate([src, dst, np.arange(declared.start, declared.stop, dtype=ID)])
+    ids: Array = np.concatenate([src, dst, np.arange(declared.start, declared.stop, dtype=ID)], dtype=ID)
     ids.sort()
     distinct: Array = ids[np.append(True, ids[1:] != ids[:-1])]
     return distinct
-
-
-def _looked_up(table: Array, ids: Array, first: int) -> Array:
-    positions = np.empty(len(ids), table.dtype)
-    over_items(ranges(len(ids)), lambda part: _look_up(table, ids, first, *part, positions))
-    return positions
 
 
 @njit(cache=True, nogil=True)
@@ -70,12 +75,6 @@ def _mark(src: Array, dst: Array, first: int, begin: int, end: int, seen: Array)
         for place in (src[edge] - first, dst[edge] - first):
             if not seen[place]:  # threads that all write to a hub wait for each other
                 seen[place] = True
-
-
-@njit(cache=True, nogil=True)
-def _look_up(table: Array, ids: Array, first: int, begin: int, end: int, positions: Array) -> None:
-    for place in range(begin, end):
-        positions[place] = table[ids[place] - first]
 
 
 def _searched(sorted_ids: Array, ids: Array) -> Array:

@@ -12,7 +12,7 @@ from kernels.graph import Array
 class Edges:
     """An edge list, or a rank's part of one."""
 
-    # src, dst: int64 [E]: external ids of the endpoints, not negative, in any order; on a GPU also int32, on all ranks.
+    # src, dst: int32 or int64 [E], of one type on all ranks: external ids of the endpoints, not negative, in any order
     src: Array
     dst: Array
     weights: Array | None  # [E] or None: not negative, not NaN; of one type on all ranks

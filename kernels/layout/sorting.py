@@ -19,6 +19,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
+from kernels.layout.numbering import Numbering
 from kernels.layout.rules import ArcRules, Edges
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
@@ -26,20 +27,19 @@ _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
 _NO_WEIGHTS = np.empty(0, np.uint8)
 
 
-def sort_arcs(
-    num_vertices: int, src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None
-) -> Csr:
-    """Sort edges into out-rows whose arcs ascend by their head; equal arcs keep the order of the edges.
+def sort_arcs(numbering: Numbering, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
+    """Sort edges into out-rows whose arcs ascend by their head, then by weight.
 
     Args:
-        src, dst (index width [E]): Positions of the edges' endpoints.
+        numbering: The vertices, and the endpoints of the E edges.
         weights: [E] or None.
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    edges = unsigned(src), unsigned(dst), rules.both, rules.keep_self_loops
+    of, count = numbering, len(numbering.src)
+    edges = unsigned(of.src), unsigned(of.dst), unsigned(of.table), np.uint64(of.first), rules.both, rules.keep_self_loops
     functions = partial(_count_edges, *edges), partial(_deal_edges, *edges)
-    arcs = _ArcsOfRanges((1 + rules.both) * len(src), ranges(len(src)), *functions, weights, src.dtype)
-    return _sorted(num_vertices, arcs, False, None if rules.keep_parallel else rules, dropped)
+    arcs = _ArcsOfRanges((1 + rules.both) * count, ranges(count), *functions, weights, of.table.dtype)
+    return _sorted(len(of.ids), arcs, False, rules, dropped)
 
 
 def in_rows(out: Csr) -> Csr:
@@ -91,7 +91,7 @@ def _sorted(
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
-    With `rules`, only the lightest of parallel arcs is kept.
+    With `rules`, only the lightest of parallel arcs is kept, or they ascend by weight; otherwise they keep their order.
     """
     bits, row = max(num_rows - 1, 0).bit_length(), arcs.row
     shift = max(0, bits - min((arcs.most // _BUCKET_ARCS).bit_length(), _BUCKET_BITS))
@@ -111,7 +111,9 @@ def _sorted(
         own = dealt[0][part], dealt[1][part], weights[part]
         _sort_bucket(*own, bits, shift, ascending)
         stay = len(own[0])
-        if rules:
+        if rules and rules.keep_parallel:
+            _order_parallel(*own)
+        elif rules:
             stay, *listed = _keep_lightest(*own, rules.both)
             if dropped is not None:
                 dropped.append(Edges(listed[0], listed[1], None if arcs.weights is None else listed[2]))
@@ -119,18 +121,29 @@ def _sorted(
         return stay
 
     stay = over_items(range(len(starts) - 1), sort)
-    ends = [*accumulate(stay, initial=0)]
-    if ends[-1] < length:  # close the gaps; tails are not needed any more
-        kept = tails[: ends[-1]], np.empty(ends[-1] if len(given) else 0, given.dtype)
-
-        def close_up(bucket: int) -> None:
-            part, begin = slice(ends[bucket], ends[bucket + 1]), starts[bucket]
-            for target, source in zip(kept, (indices, weights), strict=True):
-                target[part] = source[begin : begin + stay[bucket]]
-
-        over_items(range(len(stay)), close_up)
-        indices, weights = kept
+    indices, weights = _closed_up(tails, indices, weights, starts, stay)
     return Csr(running_sums(degrees), indices, None if arcs.weights is None else weights)
+
+
+def _closed_up(free: Array, indices: Array, weights: Array, starts: Array, stay: list[int]) -> tuple[Array, Array]:
+    """Close the gaps behind the arcs that stay of each bucket: `free` takes the indices, and their array the weights."""
+    ends = [*accumulate(stay, initial=0)]
+    if ends[-1] == len(indices):
+        return indices, weights
+
+    def copied(source: Array, target: Array) -> Array:
+        def copy(bucket: int) -> None:
+            begin = starts[bucket]
+            target[ends[bucket] : ends[bucket + 1]] = source[begin : begin + stay[bucket]]
+
+        over_items(range(len(stay)), copy)
+        return target[: ends[-1]]
+
+    kept = copied(indices, free)
+    if not len(weights):
+        return kept, weights
+    fits = weights.itemsize == indices.itemsize
+    return kept, copied(weights, indices.view(weights.dtype) if fits else np.empty(ends[-1], weights.dtype))
 
 
 @njit(cache=True, nogil=True)
@@ -156,34 +169,44 @@ def _is_transpose(
 
 
 @njit(cache=True, nogil=True)
-def _count_edges(src: Array, dst: Array, both: bool, self_loops: bool, shift: int, begin: int, end: int, counts: Array) -> None:
+def _count_edges(
+    src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
+    counts: Array,
+) -> None:  # fmt: skip
     """Count the arcs of edges `begin..end-1` in each bucket."""
     for edge in range(begin, end):
         loop = src[edge] == dst[edge]
-        counts[src[edge] >> shift] += self_loops or not loop
-        counts[dst[edge] >> shift] += both and not loop
+        counts[_position(table, first, src[edge]) >> shift] += self_loops or not loop
+        if both:
+            counts[_position(table, first, dst[edge]) >> shift] += not loop
 
 
 @njit(cache=True, nogil=True)
 def _deal_edges(
-    src: Array, dst: Array, both: bool, self_loops: bool, shift: int, begin: int, end: int, weights: Array, free: Array,
-    tails: Array, heads: Array, dealt: Array,
+    src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
+    weights: Array, free: Array, tails: Array, heads: Array, dealt: Array,
 ) -> None:  # fmt: skip
     """Write arcs and their weights to the places that are `free` in each bucket."""
     for edge in range(begin, end):
-        loop = src[edge] == dst[edge]
-        if self_loops or not loop:
-            place = free[src[edge] >> shift]
-            free[src[edge] >> shift] += 1
-            tails[place], heads[place] = src[edge], dst[edge]
+        tail, head = _position(table, first, src[edge]), _position(table, first, dst[edge])
+        if self_loops or tail != head:
+            place = free[tail >> shift]
+            free[tail >> shift] += 1
+            tails[place], heads[place] = tail, head
             if len(weights):
                 dealt[place] = weights[edge]
-        if both and not loop:
-            place = free[dst[edge] >> shift]
-            free[dst[edge] >> shift] += 1
-            tails[place], heads[place] = dst[edge], src[edge]
+        if both and tail != head:
+            place = free[head >> shift]
+            free[head >> shift] += 1
+            tails[place], heads[place] = head, tail
             if len(weights):
                 dealt[place] = weights[edge]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _position(table: Array, first: np.uint64, end: np.uint64) -> np.uint64:
+    """The position of an edge's end: without a table it is one."""
+    return np.uint64(table[np.uint64(end) - first]) if len(table) else np.uint64(end)
 
 
 @njit(cache=True, nogil=True)
@@ -222,6 +245,17 @@ def _sort_bucket(tails: Array, heads: Array, weights: Array, bits: int, bucket_b
     for arc in range(len(tails)):
         tails[arc] = first + (keys[arc] >> np.uint64(bits))
         heads[arc] = keys[arc] & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def _order_parallel(tails: Array, heads: Array, weights: Array) -> None:
+    """Sort the weights of parallel arcs, in place."""
+    first = 0
+    for arc in range(1, len(weights) + 1):
+        if arc == len(weights) or tails[arc] != tails[first] or heads[arc] != heads[first]:
+            if arc - first > 1:
+                weights[first:arc].sort()
+            first = arc
 
 
 @njit(cache=True, nogil=True)

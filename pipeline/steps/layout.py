@@ -26,7 +26,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import Shape, require_space
+from pipeline.runtime.memory import Shape, require_space, return_unused
 from pipeline.steps.layout_proof import DifferentWeights, prove_layout
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
@@ -163,6 +163,7 @@ def store_part(
     """
     ranks, rules = context.communicator, rules_of(edges, layout, parallel)
     progress.phase("reading the edges")
+    return_unused()  # what reading the source has left
     source = as_edges(held or read_edges(edges, context.backend, ranks.rank, ranks.size), context.backend)
     progress.phase("ordering the rows")
     part = lay_out_part(source, rules, layout, ranks)
@@ -179,7 +180,7 @@ def store_part(
                 background.finish()  # the next shard needs the memory
             rows, directions, kept_parallel, places = part.rows(number), {}, 0, None
             for name in part.directions:
-                arcs = part.take(number, name)
+                arcs = part.take(number, name, last=number == part.parts[-1])
                 directions[name] = save_direction(folder, number, name, arcs, background.save)
                 if kept is not None:
                     kept[name] = arcs

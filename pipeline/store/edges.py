@@ -71,14 +71,14 @@ class HeldEdges:
 
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
         """Arrays for this number of rows, unless they would take too much of the free memory; `largest` as `column_types`."""
-        types = column_types(weight, largest, self._backend)
+        types = column_types(weight, largest)
         needed = rows * sum(dtype.itemsize for dtype in types.values())
         fits = self._keeps and needed <= free_memory(self._backend) // _SHARE
         return EdgeArrays(rows, types, self._backend) if fits else None
 
     def keep(self, edges: Folder, arrays: EdgeArrays) -> None:
         """Hold the columns of an edge list."""
-        arrays.cast(_types_of(EdgeFacts.of(edges), self._backend))
+        arrays.cast(_types_of(EdgeFacts.of(edges)))
         self._kept = {edges.digest: arrays}
 
     def take(self, edges: Folder) -> Columns | None:
@@ -93,13 +93,13 @@ def largest_of(table: pa.Table) -> dict[str, int]:
     return {name: pc.max(table[name]).as_py() or 0 for name in integers}
 
 
-def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend: Backend) -> dict[str, np.dtype[Any]]:
-    """The types of the columns in memory: of integers int64, or, for weights and on a GPU for ids, int32 where all values fit.
+def column_types(weight: pa.DataType | None, largest: Mapping[str, int]) -> dict[str, np.dtype[Any]]:
+    """The types of the columns in memory: of integers int32 where all values fit, for ids those of both ends, otherwise int64.
 
     `largest` has the largest values of columns of integers, or an upper bound; a column without one is int64.
     """
     fits = {name for name, value in largest.items() if value <= np.iinfo(_NARROW).max}
-    ids = _NARROW if backend == "gpu" and {"src", "dst"} <= fits else ID
+    ids = _NARROW if {"src", "dst"} <= fits else ID
     if weight is None:
         return {"src": ids, "dst": ids}
     if pa.types.is_floating(weight):
@@ -107,8 +107,8 @@ def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend
     return {"src": ids, "dst": ids, "weight": _NARROW if "weight" in fits else ID}
 
 
-def _types_of(facts: EdgeFacts, backend: Backend) -> dict[str, np.dtype[Any]]:
-    return column_types(None if facts.weight is None else pa.type_for_alias(facts.weight), facts.largest, backend)
+def _types_of(facts: EdgeFacts) -> dict[str, np.dtype[Any]]:
+    return column_types(None if facts.weight is None else pa.type_for_alias(facts.weight), facts.largest)
 
 
 def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int = 1) -> Columns:
@@ -117,7 +117,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     A file to which the edge list refers must be the one that was ingested: see `unchanged`.
 
     Returns:
-        src, dst (int64 [E]): On a GPU int32, where all ids of all parts fit it.
+        src, dst (int32 [E]): int64 where not all ids of all parts fit.
         weights ([E] or None): The type that they are stored in: integers are int32, or int64 where not all of all parts fit.
 
     Raises:
@@ -126,7 +126,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     facts = EdgeFacts.of(edges)
     names = facts.refers_to.columns if facts.refers_to else None
     paths = [*facts.referred] or sorted(edges.path.glob(FILES))
-    types = _types_of(facts, backend)
+    types = _types_of(facts)
     try:
         files = {path: pq.read_metadata(path) for path in paths}
         edge_count = sum(metadata.num_rows for metadata in files.values())
