@@ -6,17 +6,15 @@ significant one. Every pass is stable, so the order does not depend on the numbe
 References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache conscious sorting based on radix sort. PDP 2003.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy, unsigned
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows, running_sums
+from kernels.cpu.parallel import over_items, ranges, ranges_of_rows, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.numbering import Numbering
@@ -27,19 +25,14 @@ _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
 _NO_WEIGHTS = np.empty(0, np.uint8)
 
 
-def sort_arcs(numbering: Numbering, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
+def sort_arcs(numbering: Numbering, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
     """Sort edges into out-rows whose arcs ascend by their head, then by weight.
 
     Args:
-        numbering: The vertices, and the endpoints of the E edges.
-        weights: [E] or None.
+        numbering: The vertices, and the edges between them.
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    of, count = numbering, len(numbering.src)
-    edges = unsigned(of.src), unsigned(of.dst), unsigned(of.table), np.uint64(of.first), rules.both, rules.keep_self_loops
-    functions = partial(_count_edges, *edges), partial(_deal_edges, *edges)
-    arcs = _ArcsOfRanges((1 + rules.both) * count, ranges(count), *functions, weights, of.table.dtype)
-    return _sorted(len(of.ids), arcs, False, rules, dropped)
+    return _sorted(len(numbering.ids), _ArcsOfEdges(numbering, rules), False, rules, dropped)
 
 
 def in_rows(out: Csr) -> Csr:
@@ -55,10 +48,7 @@ def in_rows(out: Csr) -> Csr:
 
 def transpose(csr: Csr) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
-    rows = unsigned(csr.offsets), unsigned(csr.indices)
-    functions = partial(_count_rows, *rows), partial(_deal_rows, *rows)
-    arcs = _ArcsOfRanges(len(csr.indices), ranges_of_rows(csr.offsets), *functions, csr.weights, csr.indices.dtype)
-    return _sorted(len(csr.offsets) - 1, arcs, True)
+    return _sorted(len(csr.offsets) - 1, _ArcsOfRows(csr), True)
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -74,20 +64,108 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     return bool(_is_transpose(*arrays, into.offsets[:-1].copy(), order))
 
 
-@dataclass(frozen=True)
-class _ArcsOfRanges:
-    """At most `most` arcs, which several cores read: `count` and `deal` are called with each of `ranges`."""
+class _Arcs(Protocol):
+    """At most `most` arcs in parts, which several cores read."""
 
-    most: int
-    ranges: list[Range]
-    count: Callable[..., None]
-    deal: Callable[..., None]
-    weights: Array | None
-    row: np.dtype[Any]
+    @property
+    def most(self) -> int: ...
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        """The type of a row."""
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights; None without any."""
+
+    def count(self, shift: int, buckets: int) -> Array:
+        """How many arcs of each part are in each bucket, int64 [parts, buckets]."""
+
+    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
+        """Write all arcs, those of each part to the places that begin at `free` [parts, buckets]."""
+
+
+@dataclass(frozen=True)
+class _ArcsOfEdges:
+    """The arcs of an edge list, which is read twice."""
+
+    numbering: Numbering
+    rules: ArcRules
+
+    @property
+    def most(self) -> int:
+        return (1 + self.rules.both) * self.numbering.edges.count
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        return self.numbering.table.dtype
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        return self.numbering.edges.weight
+
+    def count(self, shift: int, buckets: int) -> Array:
+        counts: list[Array] = []
+        for block in self.numbering.edges.blocks():
+            of_block, parts = self._of(block), ranges(block.count)
+            of_parts = np.zeros((len(parts), buckets), OFFSET)
+            over_items(range(len(parts)), lambda part: _count_edges(*of_block, shift, *parts[part], of_parts[part]))  # noqa: B023
+            counts.append(of_parts)
+        return np.concatenate([np.zeros((0, buckets), OFFSET), *counts])
+
+    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
+        first = 0
+        for block in self.numbering.edges.blocks():
+            of_block, parts, given = self._of(block), ranges(block.count), _or_none(block.weights)
+            dealt = tails, heads, weights
+            over_items(
+                range(len(parts)),
+                lambda part: _deal_edges(*of_block, shift, *parts[part], given, free[first + part], *dealt),  # noqa: B023
+            )
+            first += len(parts)
+
+    def _of(self, block: Edges) -> tuple[Any, ...]:
+        numbers = unsigned(self.numbering.table), np.uint64(self.numbering.first)
+        return unsigned(block.src), unsigned(block.dst), *numbers, self.rules.both, self.rules.keep_self_loops
+
+
+@dataclass(frozen=True)
+class _ArcsOfRows:
+    """The arcs of rows, reversed."""
+
+    csr: Csr
+
+    @property
+    def most(self) -> int:
+        return len(self.csr.indices)
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        return self.csr.indices.dtype
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        return None if self.csr.weights is None else self.csr.weights.dtype
+
+    def count(self, shift: int, buckets: int) -> Array:
+        parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
+        counts = np.zeros((len(parts), buckets), OFFSET)
+        over_items(range(len(parts)), lambda part: _count_rows(*rows, shift, *parts[part], counts[part]))
+        return counts
+
+    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
+        parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
+        given, dealt = _or_none(self.csr.weights), (tails, heads, weights)
+        over_items(range(len(parts)), lambda part: _deal_rows(*rows, shift, *parts[part], given, free[part], *dealt))
+
+
+def _or_none(weights: Array | None) -> Array:
+    """Weights as compiled loops take them."""
+    return _NO_WEIGHTS if weights is None else frozen(weights)
 
 
 def _sorted(
-    num_rows: int, arcs: _ArcsOfRanges, ascending: bool, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+    num_rows: int, arcs: _Arcs, ascending: bool, rules: ArcRules | None = None, dropped: list[Edges] | None = None
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
@@ -95,16 +173,15 @@ def _sorted(
     """
     bits, row = max(num_rows - 1, 0).bit_length(), arcs.row
     shift = max(0, bits - min((arcs.most // _BUCKET_ARCS).bit_length(), _BUCKET_BITS))
-    counts = np.zeros((len(arcs.ranges), -(-num_rows >> shift)), OFFSET)
-    over_items(range(len(counts)), lambda part: arcs.count(shift, *arcs.ranges[part], counts[part]))
+    counts = arcs.count(shift, -(-num_rows >> shift))
     starts = np.concatenate([np.zeros(1, OFFSET), counts.sum(axis=0).cumsum()])
     free = starts[:-1] + counts.cumsum(axis=0) - counts  # in each bucket, where the arcs of each range begin
-    given = _NO_WEIGHTS if arcs.weights is None else frozen(arcs.weights)
-    length = int(starts[-1])
-    tails, indices, weights = np.empty(length, row), np.empty(length, row), np.empty(length if len(given) else 0, given.dtype)
+    length, weighted = int(starts[-1]), arcs.weight is not None
+    tails, indices = np.empty(length, row), np.empty(length, row)
+    weights = np.empty(length, arcs.weight) if weighted else _NO_WEIGHTS.copy()
     dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
     degrees = np.zeros(num_rows, OFFSET)
-    over_items(range(len(counts)), lambda part: arcs.deal(shift, *arcs.ranges[part], given, free[part], *dealt))
+    arcs.deal(shift, free, *dealt)
 
     def sort(bucket: int) -> int:
         part = slice(starts[bucket], starts[bucket + 1])
@@ -116,13 +193,13 @@ def _sorted(
         elif rules:
             stay, *listed = _keep_lightest(*own, rules.both)
             if dropped is not None:
-                dropped.append(Edges(listed[0], listed[1], None if arcs.weights is None else listed[2]))
+                dropped.append(Edges(listed[0], listed[1], listed[2] if weighted else None))
         _count_tails(own[0][:stay], degrees)
         return stay
 
     stay = over_items(range(len(starts) - 1), sort)
     indices, weights = _closed_up(tails, indices, weights, starts, stay)
-    return Csr(running_sums(degrees), indices, None if arcs.weights is None else weights)
+    return Csr(running_sums(degrees), indices, weights if weighted else None)
 
 
 def _closed_up(free: Array, indices: Array, weights: Array, starts: Array, stay: list[int]) -> tuple[Array, Array]:

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.building import build_csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import ArcRules, EdgeSource
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
@@ -33,7 +32,7 @@ from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, counting, places_in
-from pipeline.store.edges import Columns, read_edges, unchanged
+from pipeline.store.edges import Columns, as_edges, open_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import WrittenDirection, save_direction, write_vertices
@@ -164,7 +163,8 @@ def store_part(
     ranks, rules = context.communicator, rules_of(edges, layout, parallel)
     progress.phase("reading the edges")
     return_unused()  # what reading the source has left
-    source = as_edges(held or read_edges(edges, context.backend, ranks.rank, ranks.size), context.backend)
+    backend = context.backend
+    source = as_edges(held, backend) if held else open_edges(edges, backend, ranks.rank, ranks.size)
     progress.phase("ordering the rows")
     part = lay_out_part(source, rules, layout, ranks)
     progress.phase("storing")
@@ -192,7 +192,7 @@ def store_part(
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read
-        dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
+        dropped, self_loops = source.none().with_parts(part.dropped), part.self_loops
         del part, arcs
         shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
         # From here on the files of all ranks are complete, except those that are saved in the background.
@@ -211,15 +211,7 @@ def store_part(
     return StoredPart(complete, digests, graph if kept else None)
 
 
-def as_edges(columns: Columns, backend: Backend) -> Edges:
-    """Columns as the layout takes them: on the CPU the arrays are read-only."""
-    src, dst, weights = columns
-    if backend == "gpu":
-        return Edges(src, dst, weights)
-    return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
-
-
-def lay_out_part(source: Edges, rules: ArcRules, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
+def lay_out_part(source: EdgeSource, rules: ArcRules, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
     """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.building.build_csr`."""
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
     return build_csr(source, rules, window, ranks, layout.shards, deals)

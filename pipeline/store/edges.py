@@ -14,8 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kernels.arrays import frozen
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
+from kernels.layout.rules import Edges, EdgeSource
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
@@ -72,8 +74,7 @@ class HeldEdges:
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
         """Arrays for this number of rows, unless they would take too much of the free memory; `largest` as `column_types`."""
         types = column_types(weight, largest)
-        needed = rows * sum(dtype.itemsize for dtype in types.values())
-        fits = self._keeps and needed <= free_memory(self._backend) // _SHARE
+        fits = self._keeps and _fit(rows, types, self._backend)
         return EdgeArrays(rows, types, self._backend) if fits else None
 
     def keep(self, edges: Folder, arrays: EdgeArrays) -> None:
@@ -85,6 +86,73 @@ class HeldEdges:
         """The columns of an edge list, as `read_edges` gives them, if they are held; afterwards nothing is held."""
         kept, self._kept = self._kept.get(edges.digest), {}
         return kept.columns() if kept else None
+
+
+class EdgesOnDisk:
+    """An edge list of which a few row groups are in memory: each reader decodes it anew, in order, on all cores."""
+
+    def __init__(self, edges: Folder) -> None:
+        """The file to which an edge list refers must be the one that was ingested: see `unchanged`."""
+        self._folder, self._facts = edges, EdgeFacts.of(edges)
+        self._types = _types_of(self._facts)
+
+    @property
+    def count(self) -> int:
+        """Number of edges."""
+        return self._facts.edges
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights in memory; None without any."""
+        return self._types.get("weight")
+
+    def span(self) -> range:
+        """A range that has all ids."""
+        if {"src", "dst"} <= self._facts.largest.keys():
+            return range(max(self._facts.largest[name] for name in ("src", "dst")) + 1 if self.count else 0)
+        spans = [block.span() for block in self.blocks()]
+        return range(max((span.stop for span in spans), default=0))
+
+    def blocks(self) -> Iterator[Edges]:
+        """The edges, row group by row group. Raises Damaged as `read_edges`."""
+        count = 0
+        try:
+            for columns in column_blocks(self._folder, [*self._types]):
+                table = pa.table(dict(zip(self._types, columns, strict=True)))
+                arrays = EdgeArrays(len(table), self._types, "cpu")
+                if not arrays.put(0, table, largest_of(table)):
+                    raise ValueError("a value is larger than the manifest says")
+                count += len(table)
+                yield as_edges(arrays.columns(), "cpu")
+        except (OSError, pa.ArrowException, ValueError) as error:
+            raise Damaged(f"{self._folder.path}: {error}") from None
+        if count != self.count:
+            raise Damaged(f"{self._folder.path}: {count} edges, the manifest says {self.count}")
+
+    def none(self) -> Edges:
+        """No edges."""
+        return as_edges(EdgeArrays(0, self._types, "cpu").columns(), "cpu")
+
+
+def as_edges(columns: Columns, backend: Backend) -> Edges:
+    """Columns as the layout takes them: on the CPU the arrays are read-only."""
+    src, dst, weights = columns
+    if backend == "gpu":
+        return Edges(src, dst, weights)
+    return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
+
+
+def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) -> EdgeSource:
+    """The edges of one of `size` parts: in memory, or on the disk where all of them on a CPU would take too much of it."""
+    facts = EdgeFacts.of(edges)
+    if backend == "cpu" and size == 1 and not _fit(facts.edges, _types_of(facts), backend):
+        return EdgesOnDisk(edges)
+    return as_edges(read_edges(edges, backend, rank, size), backend)
+
+
+def _fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool:
+    """Whether the columns leave enough free memory for their layout."""
+    return rows * sum(dtype.itemsize for dtype in types.values()) <= free_memory(backend) // _SHARE
 
 
 def largest_of(table: pa.Table) -> dict[str, int]:

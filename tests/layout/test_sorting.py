@@ -45,9 +45,9 @@ def test_sorted_arcs_equal_those_of_a_sort_of_all(both, keep, vertices, step, fi
     rules, dropped = ArcRules(range(0), both, keep, keep), []
     kind = np.int32 if first < 2**31 else np.int64
     ends = [(end.astype(np.int64) * step + first).astype(kind) for end in (src, dst)]
-    numbering = number(*ends, range(first, first + 1))
+    numbering = number(Edges(*ends, weights), range(first, first + 1))
     assert bool(len(numbering.table)) == (step == 1 or vertices == 1)
-    found = sorting.sort_arcs(numbering, weights, rules, dropped)
+    found = sorting.sort_arcs(numbering, rules, dropped)
     places = (numbering.ids - first) // step
     vertices, src, dst = len(places), *(np.searchsorted(places, end).astype(np.int32) for end in (src, dst))
     tails, heads, expected = _expected(src, dst, weights, rules)
@@ -82,10 +82,10 @@ def test_vertices_are_numbered_by_several_threads(step):
     random = np.random.default_rng(step)
     src, dst = 7 + step * random.integers(0, 500, (2, 400))
     declared = range(5, 25)
-    found = number(src, dst, declared)
+    found = number(Edges(src, dst, None), declared)
     expected, places = np.unique(np.concatenate([src, dst, declared]), return_inverse=True)
     assert np.array_equal(found.ids, expected)
-    ends = np.concatenate([found.src, found.dst])
+    ends = np.concatenate([found.edges.src, found.edges.dst])
     assert np.array_equal(found.table[ends - found.first] if len(found.table) else ends, places[:800])
 
 
