@@ -1,6 +1,8 @@
 """What a rank has of a graph that was laid out: its rows, taken from arcs between positions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -43,16 +45,25 @@ class LaidOut:
             return degrees
         return elementwise(lambda positions: degrees[positions], self.positions, dtype=degrees.dtype)
 
-    def take(self, part: int, direction: str, last: bool = False) -> Csr:
-        """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows.
+    def take(self, part: int, direction: str) -> Csr:
+        """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
+        return self._taken(direction, self.rows(part)) if self.by_position else self.directions[direction]
 
-        After the `last` part of a direction only its degrees can be asked for: its arcs are freed.
-        """
-        csr, rows = self.directions[direction], self.rows(part)
-        taken = take_rows(csr, self.positions[rows.start : rows.stop], self.rows_by_id) if self.by_position else csr
-        if last:
-            self.directions[direction] = Csr(csr.offsets, csr.indices[:0].copy(), None)
-        return taken
+    def pieces(self, part: int, direction: str, most: int) -> Iterator[Csr]:
+        """The same arcs of a single rank in ranges of rows that have about `most` arcs, or one row; offsets begin at 0."""
+        rows = self.rows(part)
+        degrees = self.degrees(direction)[rows.start : rows.stop]
+        cuts = np.flatnonzero(np.diff(degrees.cumsum() // most, prepend=0)) + rows.start
+        for begin, end in pairwise([rows.start, *cuts.tolist(), rows.stop]):
+            yield self._taken(direction, range(begin, end))
+
+    def free(self, direction: str) -> None:
+        """Free the arcs of a direction, of which only the degrees are asked for any more."""
+        arcs = self.directions[direction]
+        self.directions[direction] = Csr(arcs.offsets, arcs.indices[:0].copy(), None)
+
+    def _taken(self, direction: str, rows: range) -> Csr:
+        return take_rows(self.directions[direction], self.positions[rows.start : rows.stop], self.rows_by_id)
 
 
 def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:

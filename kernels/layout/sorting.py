@@ -7,8 +7,8 @@ References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache consciou
 """
 
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any, Protocol
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from kernels.layout.rules import ArcRules, Edges
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
+_PASSES = 6  # over arcs that are dealt by shares: the sixth that is dealt takes half as much again as its rows
+_ELSEWHERE = -1  # the place of an arc of a bucket that another pass deals
 _NO_WEIGHTS = np.empty(0, np.uint8)
 
 
@@ -32,23 +34,27 @@ def sort_arcs(numbering: Numbering, rules: ArcRules, dropped: list[Edges] | None
         numbering: The vertices, and the edges between them.
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    return _sorted(len(numbering.ids), _ArcsOfEdges(numbering, rules), False, rules, dropped)
+    passes = 1 if isinstance(numbering.edges, Edges) else _PASSES
+    return _sorted(len(numbering.ids), _ArcsOfEdges(numbering, rules), False, passes, rules, dropped)
 
 
-def in_rows(out: Csr) -> Csr:
-    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights."""
+def in_rows(out: Csr, sparing: bool = False) -> Csr:
+    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights.
+
+    If `sparing`, memory is saved at the cost of time.
+    """
     if is_cupy(out):
         from kernels.layout import cuda
 
         into = cuda.transposed(out)
         return out if cuda.equal(into, out) else into
     positions = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
-    return out if is_transpose(out, out, positions) else transpose(out)
+    return out if is_transpose(out, out, positions) else transpose(out, _PASSES if sparing else 1)
 
 
-def transpose(csr: Csr) -> Csr:
-    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
-    return _sorted(len(csr.offsets) - 1, _ArcsOfRows(csr), True)
+def transpose(csr: Csr, passes: int = 1) -> Csr:
+    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order. More passes need less memory."""
+    return _sorted(len(csr.offsets) - 1, _ArcsOfRows(csr), True, passes)
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -165,62 +171,95 @@ def _or_none(weights: Array | None) -> Array:
 
 
 def _sorted(
-    num_rows: int, arcs: _Arcs, ascending: bool, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+    num_rows: int, arcs: _Arcs, ascending: bool, passes: int, rules: ArcRules | None = None, dropped: list[Edges] | None = None
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
-    With `rules`, only the lightest of parallel arcs is kept, or they ascend by weight; otherwise they keep their order.
+    In each pass over the arcs an equal share of them is dealt and sorted, so that only these need memory beside the rows. With
+    `rules`, only the lightest of parallel arcs is kept, or they ascend by weight; otherwise they keep their order.
     """
-    bits, row = max(num_rows - 1, 0).bit_length(), arcs.row
+    bits, row, weighted = max(num_rows - 1, 0).bit_length(), arcs.row, arcs.weight is not None
     shift = max(0, bits - min((arcs.most // _BUCKET_ARCS).bit_length(), _BUCKET_BITS))
     counts = arcs.count(shift, -(-num_rows >> shift))
     starts = np.concatenate([np.zeros(1, OFFSET), counts.sum(axis=0).cumsum()])
     free = starts[:-1] + counts.cumsum(axis=0) - counts  # in each bucket, where the arcs of each range begin
-    length, weighted = int(starts[-1]), arcs.weight is not None
-    tails, indices = np.empty(length, row), np.empty(length, row)
-    weights = np.empty(length, arcs.weight) if weighted else _NO_WEIGHTS.copy()
-    dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
     degrees = np.zeros(num_rows, OFFSET)
-    arcs.deal(shift, free, *dealt)
 
-    def sort(bucket: int) -> int:
-        part = slice(starts[bucket], starts[bucket + 1])
-        own = dealt[0][part], dealt[1][part], weights[part]
-        _sort_bucket(*own, bits, shift, ascending)
-        stay = len(own[0])
-        if rules and rules.keep_parallel:
-            _order_parallel(*own)
-        elif rules:
-            stay, *listed = _keep_lightest(*own, rules.both)
-            if dropped is not None:
-                dropped.append(Edges(listed[0], listed[1], listed[2] if weighted else None))
-        _count_tails(own[0][:stay], degrees)
-        return stay
+    def empty(length: int) -> tuple[Array, Array]:
+        return np.empty(length, row), np.empty(length, arcs.weight) if weighted else _NO_WEIGHTS.copy()
 
-    stay = over_items(range(len(starts) - 1), sort)
-    indices, weights = _closed_up(tails, indices, weights, starts, stay)
+    def rows_of(first: int, last: int) -> _SortedBuckets:
+        """Deal and sort the arcs of the buckets `first..last-1`."""
+        own = starts[first : last + 1] - starts[first]
+        tails, (indices, weights) = np.empty(own[-1], row), empty(own[-1])
+        dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
+        begins = np.full_like(free, _ELSEWHERE)
+        begins[:, first:last] = free[:, first:last] - starts[first]
+        arcs.deal(shift, begins, *dealt)
+
+        def sort(bucket: int) -> int:
+            part = slice(own[bucket], own[bucket + 1])
+            of_bucket = dealt[0][part], dealt[1][part], weights[part]
+            _sort_bucket(*of_bucket, bits, shift, ascending)
+            stay = len(of_bucket[0])
+            if rules and rules.keep_parallel:
+                _order_parallel(*of_bucket)
+            elif rules:
+                stay, *listed = _keep_lightest(*of_bucket, rules.both)
+                if dropped is not None:
+                    dropped.append(Edges(listed[0], listed[1], listed[2] if weighted else None))
+            _count_tails(of_bucket[0][:stay], degrees)
+            return stay
+
+        return _SortedBuckets(tails, indices, weights, own, over_items(range(last - first), sort))
+
+    if passes == 1:
+        indices, weights = rows_of(0, len(starts) - 1).closed_up()
+    else:
+        (indices, weights), kept = empty(int(starts[-1])), 0  # what is not written takes no memory
+        cuts = np.searchsorted(starts, np.linspace(0, starts[-1], passes + 1)[1:-1])
+        for first, last in pairwise([0, *cuts.tolist(), len(starts) - 1]):
+            kept = rows_of(first, last).copy_to(indices, weights, kept)
+        indices, weights = indices[:kept], weights[:kept]
     return Csr(running_sums(degrees), indices, weights if weighted else None)
 
 
-def _closed_up(free: Array, indices: Array, weights: Array, starts: Array, stay: list[int]) -> tuple[Array, Array]:
-    """Close the gaps behind the arcs that stay of each bucket: `free` takes the indices, and their array the weights."""
-    ends = [*accumulate(stay, initial=0)]
-    if ends[-1] == len(indices):
-        return indices, weights
+class _SortedBuckets(NamedTuple):
+    """Sorted arcs of buckets, with gaps behind those that stay of each."""
 
-    def copied(source: Array, target: Array) -> Array:
+    tails: Array
+    indices: Array
+    weights: Array  # [0] if the arcs have none
+    starts: Array
+    stay: list[int]
+
+    def closed_up(self) -> tuple[Array, Array]:
+        """The arcs that stay, without more memory: the tails' array takes the indices, and the indices' array the weights."""
+        if (kept := sum(self.stay)) == len(self.indices):
+            return self.indices, self.weights
+        self._copy(self.indices, self.tails, 0)
+        if not len(self.weights):
+            return self.tails[:kept], self.weights
+        fits = self.weights.itemsize == self.indices.itemsize
+        weights = self.indices.view(self.weights.dtype) if fits else np.empty(kept, self.weights.dtype)
+        self._copy(self.weights, weights, 0)
+        return self.tails[:kept], weights[:kept]
+
+    def copy_to(self, indices: Array, weights: Array, first: int) -> int:
+        """Copy the arcs that stay to the places from `first` on; return the place behind them."""
+        self._copy(self.indices, indices, first)
+        if len(self.weights):
+            self._copy(self.weights, weights, first)
+        return first + sum(self.stay)
+
+    def _copy(self, source: Array, target: Array, first: int) -> None:
+        ends = [*accumulate(self.stay, initial=first)]
+
         def copy(bucket: int) -> None:
-            begin = starts[bucket]
-            target[ends[bucket] : ends[bucket + 1]] = source[begin : begin + stay[bucket]]
+            begin = self.starts[bucket]
+            target[ends[bucket] : ends[bucket + 1]] = source[begin : begin + self.stay[bucket]]
 
-        over_items(range(len(stay)), copy)
-        return target[: ends[-1]]
-
-    kept = copied(indices, free)
-    if not len(weights):
-        return kept, weights
-    fits = weights.itemsize == indices.itemsize
-    return kept, copied(weights, indices.view(weights.dtype) if fits else np.empty(ends[-1], weights.dtype))
+        over_items(range(len(self.stay)), copy)
 
 
 @njit(cache=True, nogil=True)
@@ -263,21 +302,23 @@ def _deal_edges(
     src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
     weights: Array, free: Array, tails: Array, heads: Array, dealt: Array,
 ) -> None:  # fmt: skip
-    """Write arcs and their weights to the places that are `free` in each bucket."""
+    """Write arcs and their weights to the places that are `free` in each bucket of this pass."""
     for edge in range(begin, end):
         tail, head = _position(table, first, src[edge]), _position(table, first, dst[edge])
         if self_loops or tail != head:
             place = free[tail >> shift]
-            free[tail >> shift] += 1
-            tails[place], heads[place] = tail, head
-            if len(weights):
-                dealt[place] = weights[edge]
+            if place != _ELSEWHERE:
+                free[tail >> shift] += 1
+                tails[place], heads[place] = tail, head
+                if len(weights):
+                    dealt[place] = weights[edge]
         if both and tail != head:
             place = free[head >> shift]
-            free[head >> shift] += 1
-            tails[place], heads[place] = head, tail
-            if len(weights):
-                dealt[place] = weights[edge]
+            if place != _ELSEWHERE:
+                free[head >> shift] += 1
+                tails[place], heads[place] = head, tail
+                if len(weights):
+                    dealt[place] = weights[edge]
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -298,14 +339,15 @@ def _deal_rows(
     offsets: Array, indices: Array, shift: int, begin: int, end: int, weights: Array, free: Array, tails: Array, heads: Array,
     dealt: Array,
 ) -> None:  # fmt: skip
-    """Write the arcs of rows, reversed, and their weights to the places that are `free` in each bucket."""
+    """Write the arcs of rows, reversed, and their weights to the places that are `free` in each bucket of this pass."""
     for row in range(begin, end):
         for arc in range(offsets[row], offsets[row + 1]):
             place = free[indices[arc] >> shift]
-            free[indices[arc] >> shift] += 1
-            tails[place], heads[place] = indices[arc], row
-            if len(weights):
-                dealt[place] = weights[arc]
+            if place != _ELSEWHERE:
+                free[indices[arc] >> shift] += 1
+                tails[place], heads[place] = indices[arc], row
+                if len(weights):
+                    dealt[place] = weights[arc]
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,7 @@ from pipeline.steps.layout import rules_of
 from pipeline.steps.parallel import needs_merging
 from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
-from pipeline.store.edges import open_edges
+from pipeline.store.edges_on_disk import open_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.names import VertexNames, open_names
 from pipeline.store.scratch import scratch

@@ -146,17 +146,22 @@ class Shape:
     def _arc(self) -> int:
         return self.weight + (4 if self.vertices < 2**31 else 8)
 
-    def columns(self, backend: Backend) -> int:
-        """Bytes of the edge list in memory."""
-        return self.edges * (self.weight + (16 if backend == "cpu" or self.vertices >= 2**31 else 8))
+    @property
+    def columns(self) -> int:
+        """Bytes of the edge list in memory, if the ids are not much larger than their number."""
+        return self.edges * (self.weight + (8 if self.vertices < 2**31 else 16))
 
-    def sorting(self, backend: Backend) -> int:
-        """Bytes that the layout takes at least beside the edge list, to number the vertices and to sort the arcs into rows."""
+    def sorting(self, backend: Backend, sparing: bool = False) -> int:
+        """Bytes that the layout takes at least beside the edge list, to sort the arcs into rows.
+
+        If `sparing`, the edge list is not in memory, and a quarter of the arcs is sorted at a time beside the rows.
+        """
         if backend == "gpu":
             return self.arcs * _KEY
-        index = self._arc - self.weight
-        positions, tails = 2 * index * self.edges, index * self.arcs
-        return positions + tails + (1 if self.symmetric else 2) * self.arcs * self._arc
+        dealt = self._arc + self._arc - self.weight
+        if sparing:
+            return int(self.arcs * (_STORED * 0.75 * self._arc + 0.25 * dealt))
+        return self.arcs * (dealt + (0 if self.symmetric else self._arc))
 
     def disk(self) -> int:
         """Bytes of the stored graph."""
@@ -180,7 +185,7 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
         held: Whether the edge list is in memory already.
         share: How much of the figures is certain, if the numbers of edges and vertices are estimates.
     """
-    memory = shape.sorting(backend) + (0 if held else shape.columns(backend))
+    memory = shape.sorting(backend, sparing=not held) + (shape.columns if backend == "gpu" and not held else 0)
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
         ("disk", shape.disk() * _STORED, free_disk(folder), f"at {folder}"),

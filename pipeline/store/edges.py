@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from kernels.arrays import frozen
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
-from kernels.layout.rules import Edges, EdgeSource
+from kernels.layout.rules import Edges
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
@@ -74,64 +74,18 @@ class HeldEdges:
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
         """Arrays for this number of rows, unless they would take too much of the free memory; `largest` as `column_types`."""
         types = column_types(weight, largest)
-        fits = self._keeps and _fit(rows, types, self._backend)
+        fits = self._keeps and fit(rows, types, self._backend)
         return EdgeArrays(rows, types, self._backend) if fits else None
 
     def keep(self, edges: Folder, arrays: EdgeArrays) -> None:
         """Hold the columns of an edge list."""
-        arrays.cast(_types_of(EdgeFacts.of(edges)))
+        arrays.cast(types_of(EdgeFacts.of(edges)))
         self._kept = {edges.digest: arrays}
 
     def take(self, edges: Folder) -> Columns | None:
         """The columns of an edge list, as `read_edges` gives them, if they are held; afterwards nothing is held."""
         kept, self._kept = self._kept.get(edges.digest), {}
         return kept.columns() if kept else None
-
-
-class EdgesOnDisk:
-    """An edge list of which a few row groups are in memory: each reader decodes it anew, in order, on all cores."""
-
-    def __init__(self, edges: Folder) -> None:
-        """The file to which an edge list refers must be the one that was ingested: see `unchanged`."""
-        self._folder, self._facts = edges, EdgeFacts.of(edges)
-        self._types = _types_of(self._facts)
-
-    @property
-    def count(self) -> int:
-        """Number of edges."""
-        return self._facts.edges
-
-    @property
-    def weight(self) -> np.dtype[Any] | None:
-        """The type of the weights in memory; None without any."""
-        return self._types.get("weight")
-
-    def span(self) -> range:
-        """A range that has all ids."""
-        if {"src", "dst"} <= self._facts.largest.keys():
-            return range(max(self._facts.largest[name] for name in ("src", "dst")) + 1 if self.count else 0)
-        spans = [block.span() for block in self.blocks()]
-        return range(max((span.stop for span in spans), default=0))
-
-    def blocks(self) -> Iterator[Edges]:
-        """The edges, row group by row group. Raises Damaged as `read_edges`."""
-        count = 0
-        try:
-            for columns in column_blocks(self._folder, [*self._types]):
-                table = pa.table(dict(zip(self._types, columns, strict=True)))
-                arrays = EdgeArrays(len(table), self._types, "cpu")
-                if not arrays.put(0, table, largest_of(table)):
-                    raise ValueError("a value is larger than the manifest says")
-                count += len(table)
-                yield as_edges(arrays.columns(), "cpu")
-        except (OSError, pa.ArrowException, ValueError) as error:
-            raise Damaged(f"{self._folder.path}: {error}") from None
-        if count != self.count:
-            raise Damaged(f"{self._folder.path}: {count} edges, the manifest says {self.count}")
-
-    def none(self) -> Edges:
-        """No edges."""
-        return as_edges(EdgeArrays(0, self._types, "cpu").columns(), "cpu")
 
 
 def as_edges(columns: Columns, backend: Backend) -> Edges:
@@ -142,15 +96,7 @@ def as_edges(columns: Columns, backend: Backend) -> Edges:
     return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
 
 
-def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) -> EdgeSource:
-    """The edges of one of `size` parts: in memory, or on the disk where all of them on a CPU would take too much of it."""
-    facts = EdgeFacts.of(edges)
-    if backend == "cpu" and size == 1 and not _fit(facts.edges, _types_of(facts), backend):
-        return EdgesOnDisk(edges)
-    return as_edges(read_edges(edges, backend, rank, size), backend)
-
-
-def _fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool:
+def fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool:
     """Whether the columns leave enough free memory for their layout."""
     return rows * sum(dtype.itemsize for dtype in types.values()) <= free_memory(backend) // _SHARE
 
@@ -175,7 +121,8 @@ def column_types(weight: pa.DataType | None, largest: Mapping[str, int]) -> dict
     return {"src": ids, "dst": ids, "weight": _NARROW if "weight" in fits else ID}
 
 
-def _types_of(facts: EdgeFacts) -> dict[str, np.dtype[Any]]:
+def types_of(facts: EdgeFacts) -> dict[str, np.dtype[Any]]:
+    """The types of an edge list's columns in memory."""
     return column_types(None if facts.weight is None else pa.type_for_alias(facts.weight), facts.largest)
 
 
@@ -194,7 +141,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     facts = EdgeFacts.of(edges)
     names = facts.refers_to.columns if facts.refers_to else None
     paths = [*facts.referred] or sorted(edges.path.glob(FILES))
-    types = _types_of(facts)
+    types = types_of(facts)
     try:
         files = {path: pq.read_metadata(path) for path in paths}
         edge_count = sum(metadata.num_rows for metadata in files.values())
@@ -218,17 +165,22 @@ def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 def column_blocks(edges: Folder, names: Sequence[str]) -> Iterator[list[pa.ChunkedArray]]:
     """Columns of an edge list, row group by row group in its order, read on all cores."""
-    facts = EdgeFacts.of(edges)
+    yield from map_in_order(partial(read_group, edges, names), groups_of(edges), cores())
+
+
+def groups_of(edges: Folder) -> list[tuple[Path, int]]:
+    """The row groups of an edge list in its order: their files and their numbers there."""
+    paths = [*EdgeFacts.of(edges).referred] or sorted(edges.path.glob(FILES))
+    return [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
+
+
+def read_group(edges: Folder, names: Sequence[str], group: tuple[Path, int]) -> list[pa.ChunkedArray]:
+    """Columns of a row group of an edge list."""
+    facts, (path, number) = EdgeFacts.of(edges), group
     stored = [facts.refers_to.columns[name] if facts.refers_to else name for name in names]
-    paths = [*facts.referred] or sorted(edges.path.glob(FILES))
-    groups = [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
-
-    def read(group: tuple[Path, int]) -> list[pa.ChunkedArray]:
-        with pq.ParquetFile(group[0], pre_buffer=False, page_checksum_verification=True) as file:
-            table = file.read_row_group(group[1], stored, use_threads=False)
-        return [table[name] for name in stored]
-
-    yield from map_in_order(read, groups, cores())
+    with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
+        table = file.read_row_group(number, stored, use_threads=False)
+    return [table[name] for name in stored]
 
 
 @contextmanager
