@@ -20,7 +20,7 @@ from kernels.graph import ID, Array
 from kernels.layout.rules import Edges
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.memory import leave_enough
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
 from pipeline.store.digests import Sums, Unwritten, digest_of_file
@@ -30,7 +30,6 @@ from pipeline.store.manifest import Folder
 FILES = "part-*.parquet"
 LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
 _NARROW = np.dtype(np.int32)
-_SHARE = 3  # of free memory an edge list may take this fraction, as its layout needs the rest
 Columns = tuple[Array, Array, Array | None]  # src, dst, weight
 
 
@@ -98,7 +97,7 @@ def as_edges(columns: Columns, backend: Backend) -> Edges:
 
 def fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool:
     """Whether the columns leave enough free memory for their layout."""
-    return rows * sum(dtype.itemsize for dtype in types.values()) <= free_memory(backend) // _SHARE
+    return leave_enough(rows * sum(dtype.itemsize for dtype in types.values()), backend)
 
 
 def largest_of(table: pa.Table) -> dict[str, int]:
