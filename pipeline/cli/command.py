@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.cli import before, runs
+from pipeline.cli.generate import generate
 from pipeline.cli.graphalytics import graphalytics
 from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
@@ -148,5 +149,6 @@ for command in (
     runs.prune,
     runs.diff,
     graphalytics,
+    generate,
 ):
     app.command(command)

@@ -21,7 +21,7 @@ from pipeline.config.products import GraphOptions
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.graphalytics.algorithms import ALGORITHMS, Benchmarked
 from pipeline.graphalytics.machine import machine
-from pipeline.graphalytics.properties import SUFFIXES, GraphProperties, read_properties
+from pipeline.graphalytics.properties import PARQUET, SUFFIXES, GraphProperties, read_properties
 from pipeline.graphalytics.validation import EXACT, read_reference, why_invalid
 from pipeline.runtime.backend import Backend, Clock, fetch
 from pipeline.steps.stored_graph import stored_graph
@@ -47,7 +47,8 @@ def benchmark(folder: Path, out: Path, options: GraphOptions, runs: int = 1) -> 
             raise BadConfig(f"{name}: there is no stage {ALGORITHMS[name].stage}")
     out.mkdir(parents=True, exist_ok=True)
     columns = {"weight": properties.weight}
-    keys = {"format": "snap", "directed": properties.directed, "columns": columns, "ids": "integer",
+    format = "parquet" if properties.edges.suffix == PARQUET else "snap"
+    keys = {"format": format, "directed": properties.directed, "columns": columns, "ids": "integer",
             "nodes": str(properties.vertices), "node_columns": {"declare": True}}  # fmt: skip
     with stored_graph(str(properties.edges), options, tables={"graph": keys}) as (stored, runtime):
         graph = (runtime.cluster.open_graphs or OpenGraphs()).graph(stored.graph, runtime.backend)
