@@ -28,7 +28,8 @@ from benchmarks.machine import machine
 from benchmarks.runs.measure import run as measured
 from kernels.gpu.devices import obstacle
 from kernels.graph import Array
-from pipeline.graphalytics.validation import read_reference, why_invalid
+from pipeline.graphalytics.outputs import read_reference
+from pipeline.graphalytics.validation import why_invalid
 
 ALGORITHMS = ("bfs", "pr", "wcc", "cdlp", "lcc", "sssp")
 OURS = "graphmill"

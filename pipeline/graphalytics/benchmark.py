@@ -21,8 +21,9 @@ from pipeline.config.products import GraphOptions
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.graphalytics.algorithms import ALGORITHMS, Benchmarked
 from pipeline.graphalytics.machine import machine
+from pipeline.graphalytics.outputs import read_reference, write_output
 from pipeline.graphalytics.properties import PARQUET, SUFFIXES, GraphProperties, read_properties
-from pipeline.graphalytics.validation import EXACT, read_reference, why_invalid
+from pipeline.graphalytics.validation import EXACT, why_invalid
 from pipeline.runtime.backend import Backend, Clock, fetch
 from pipeline.steps.stored_graph import stored_graph
 from pipeline.store.counting import decimals_of
@@ -97,7 +98,7 @@ class _LoadedGraph:
             answer = algorithm.solve(solver, self._graph, parameters, source)
         values = algorithm.values(self._ids, with_arrays(answer, fetch), self._decimals)[self._rows_by_id]
         file = self._out / f"{self._properties.name}-{name.upper()}"
-        _write(file, self._ids[self._rows_by_id], values)
+        write_output(file, self._ids[self._rows_by_id], values)
         outcome: Outcome = {"processing": clock.seconds, "makespan": round(time.perf_counter() - started, 6)}
         outcome |= self._proof(algorithm, answer, parameters)
         outcome |= self._validity(name, self._ids[self._rows_by_id], values)
@@ -129,17 +130,6 @@ class _LoadedGraph:
                 reason = why_invalid(name, read_reference(file, name), (ids, values))
                 return {"valid": not reason, "reference": file.name, **({"reason": reason} if reason else {})}
         return {}
-
-
-def _write(file: Path, ids: Array, values: Array) -> None:
-    """Lines of a vertex and its value, ascending by vertex."""
-    texts = map(str, values.tolist()) if values.dtype.kind == "i" else map(_float, values.tolist())
-    with file.open("w", encoding="ascii") as stream:
-        stream.writelines(f"{vertex} {text}\n" for vertex, text in zip(ids.tolist(), texts, strict=True))
-
-
-def _float(value: float) -> str:
-    return "Infinity" if value == np.inf else repr(value)
 
 
 def _summary(name: str, properties: GraphProperties, outcomes: list[Outcome]) -> Outcome:

@@ -15,7 +15,7 @@ from pipeline.errors import BadConfig
 from pipeline.graphalytics import generated
 from pipeline.graphalytics.benchmark import benchmark
 from pipeline.graphalytics.generated import GeneratedFiles, GenerateOptions, parts
-from pipeline.graphalytics.validation import read_reference
+from pipeline.graphalytics.outputs import read_reference
 
 WORD = 1 << 64
 
