@@ -1,7 +1,7 @@
 """The six algorithms of LDBC Graphalytics beside other libraries, on Graph500 graphs: `python -m benchmarks.graphalytics.bench`.
 
 Each library runs in a process of its own, on the same graph and machine. An answer is validated by the benchmark's rules before
-its time is printed: against graphmill's, which is proved, and PageRank's against SciPy's. The graph has weights, which only SSSP
+its time is printed: against graphmill's, which is proved, and PageRank's against NumPy's. The graph has weights, which only SSSP
 reads. Times are medians of the runs, in milliseconds.
 """
 
@@ -26,6 +26,7 @@ from benchmarks.graphalytics.inputs import Input
 from benchmarks.graphalytics.published import PUBLISHED
 from benchmarks.machine import machine
 from benchmarks.runs.measure import run as measured
+from benchmarks.runs.sources import arrays as arrays_of_backend
 from kernels.gpu.devices import obstacle
 from kernels.graph import Array
 from pipeline.graphalytics.outputs import read_reference
@@ -46,6 +47,7 @@ class Result:
     load: float | None = None
     wall: float | None = None  # of the whole process
     peak: int | None = None  # bytes of the process
+    gpu_memory: int | None = None  # bytes, at the end; libraries keep what they have freed
     notes: list[str] = field(default_factory=list)
 
 
@@ -90,9 +92,10 @@ def _results(folder: Path, name: str, options: argparse.Namespace) -> Iterator[R
         ours, expected = _ours(folder, name, place, options)
         yield ours
         graph = Input.read(folder)
-        if why := why_invalid("pr", (graph.ids, graph.ranks), (graph.ids, expected["pr"])):
+        ranks = graph.ranks(np if options.cpu else arrays_of_backend())
+        if why := why_invalid("pr", (graph.ids, ranks), (graph.ids, expected["pr"])):
             raise AssertionError(f"{OURS}: PageRank: {why}")
-        expected["pr"] = graph.ranks
+        expected["pr"] = ranks
         reference = Reference(graph.ids, expected)
         for library in ("networkit", "igraph", "cugraph"):
             found = find_spec({"cugraph": "pylibcugraph"}.get(library, library)) is not None
@@ -137,7 +140,7 @@ def _ours(folder: Path, name: str, place: Path, options: argparse.Namespace) -> 
     result = Result(
         f"{OURS} {version(OURS)}", {key: statistics.median(of[key]["processing"]) for key in of},
         {what: {key: statistics.median(of[key][what]) for key in of if what in of[key]} for what in ("makespan", "proof")},
-        results["load"], usage.wall, usage.peak,
+        results["load"], usage.wall, usage.peak, results["memory"].get("gpu"),
     )  # fmt: skip
     return result, {key: read_reference(out / f"{name}-{key.upper()}", key)[1] for key in of}
 
@@ -155,24 +158,25 @@ def _peer(library: str, folder: Path, place: Path, runs: int, reference: Referen
     said = json.loads(usage.output.splitlines()[-1])
     values = {name: np.load(out / f"{name}.npy") for name in said["processing"]}
     result = Result(f"{library} {said['version']}", load=said["load"], wall=usage.wall, peak=usage.peak)
+    result.gpu_memory = said["gpu"]
     return reference.checked(result, said["processing"], values)
 
 
 def table(name: str, results: list[Result]) -> str:
     """A line for each library; the published times in the last one."""
-    lines = [f"## {name}", "", f"| library | {' | '.join(ALGORITHMS)} | load, s | process, s | memory, GiB |"]
-    lines.append(f"|---|{'---:|' * (len(ALGORITHMS) + 3)}")
+    lines = [f"## {name}", "", f"| library | {' | '.join(ALGORITHMS)} | load, s | process, s | memory, GiB | of the GPU |"]
+    lines.append(f"|---|{'---:|' * (len(ALGORITHMS) + 4)}")
     for result in results:
         cells = [_milliseconds(result.seconds.get(algorithm)) for algorithm in ALGORITHMS]
         cells += [f"{seconds:,.1f}" if seconds else "" for seconds in (result.load, result.wall)]
-        cells += [f"{result.peak / _GIB:.2f}" if result.peak else ""]
+        cells += [f"{memory / _GIB:.2f}" if memory else "" for memory in (result.peak, result.gpu_memory)]
         lines.append(f"| {result.library}: processing | {' | '.join(cells)} |")
         for what, times in result.more.items():
             cells = [_milliseconds(times.get(algorithm)) for algorithm in ALGORITHMS]
-            lines.append(f"| {result.library}: {what} | {' | '.join(cells)} | | | |")
+            lines.append(f"| {result.library}: {what} | {' | '.join(cells)} | | | | |")
     if published := PUBLISHED.get(name):
         cells = [_milliseconds(published.get(algorithm)) for algorithm in ALGORITHMS]
-        lines.append(f"| best published, 2023, other machines | {' | '.join(cells)} | | | |")
+        lines.append(f"| best published, 2023, other machines | {' | '.join(cells)} | | | | |")
     notes = [f"* {result.library}: {note}" for result in results for note in result.notes]
     return "\n".join([*lines, *([""] if notes else []), *notes])
 

@@ -2,16 +2,17 @@
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from scipy.sparse import csr_array
 
+from kernels.gpu.loader import to_host
 from kernels.graph import Array
 from pipeline.graphalytics.properties import GraphProperties, read_properties
+
+_BLOCK = 1 << 26  # edges that are summed at a time
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Input:
         started, properties = time.perf_counter(), read_properties(folder)
         ids = pq.read_table(properties.vertices)["vertex"].to_numpy()
         table = pq.read_table(properties.edges)
-        src, dst = (np.searchsorted(ids, table[name].to_numpy()).astype(np.int32) for name in ("src", "dst"))
+        vertices = np.empty(int(ids[-1]) + 1, np.int32)
+        vertices[ids] = np.arange(len(ids), dtype=np.int32)
+        src, dst = (vertices[table[name].to_numpy()] for name in ("src", "dst"))
         weights = table["weight"].to_numpy() if "weight" in table.column_names else None
         return cls(properties, ids, src, dst, weights, time.perf_counter() - started)
 
@@ -49,17 +52,25 @@ class Input:
         """Offsets, int64, and neighbours, int32, of the edges in both directions."""
         return _csr(np.append(self.src, self.dst), np.append(self.dst, self.src), len(self.ids))
 
-    @cached_property
-    def ranks(self) -> Array:
-        """PageRank by the benchmark's definition with SciPy, float64 [V]; every vertex has an edge."""
+    def ranks(self, arrays: Any = np) -> Array:
+        """PageRank by the benchmark's definition, float64 [V], by `arrays`: NumPy or CuPy. Every vertex has an edge."""
         given, count = self.properties.algorithms["pr"], len(self.ids)
-        offsets, neighbours = self.arcs()
-        matrix = csr_array((np.ones(len(neighbours)), neighbours, offsets), (count, count))
-        degrees, damping = np.diff(offsets), given["damping-factor"]
-        scores = np.full(count, 1 / count)
+        damping = given["damping-factor"]
+
+        def summed(share: Array | None) -> Array:
+            """Of each vertex the sum over its neighbours; None: their number."""
+            sums = arrays.zeros(count)
+            for begin in range(0, len(self.src), _BLOCK):
+                src, dst = (arrays.asarray(ends[begin : begin + _BLOCK]) for ends in (self.src, self.dst))
+                for near, far in ((src, dst), (dst, src)):
+                    sums += arrays.bincount(near, None if share is None else share[far], count)
+            return sums
+
+        scores, degrees = arrays.full(count, 1 / count), summed(None)
         for _ in range(given["num-iterations"]):
-            scores = (1 - damping) / count + damping * (matrix @ (scores / degrees))
-        return scores
+            scores = (1 - damping) / count + damping * summed(scores / degrees)
+        on_host: Array = to_host(scores)
+        return on_host
 
 
 def _csr(near: Array, far: Array, count: int) -> tuple[Array, Array]:

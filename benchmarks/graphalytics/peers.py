@@ -17,6 +17,7 @@ import numpy as np
 
 from benchmarks.graphalytics.inputs import Input
 from kernels.graph import Array
+from pipeline.graphalytics.machine import memory_in_use
 from pipeline.graphalytics.validation import UNREACHED
 
 Solver = Callable[[], Any]
@@ -179,7 +180,8 @@ def main() -> None:
             times.append(time.perf_counter() - started)
         np.save(options.out / f"{name}.npy", values(answer))
         measured["processing"][name] = times
-    print(json.dumps(measured | {"version": version(DISTRIBUTIONS.get(options.name, options.name))}))
+    memory = memory_in_use("gpu" if options.name == "cugraph" else "cpu")
+    print(json.dumps(measured | {"gpu": memory.get("gpu"), "version": version(DISTRIBUTIONS.get(options.name, options.name))}))
 
 
 if __name__ == "__main__":

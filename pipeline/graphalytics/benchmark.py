@@ -20,7 +20,7 @@ from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.config.products import GraphOptions
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.graphalytics.algorithms import ALGORITHMS, Benchmarked
-from pipeline.graphalytics.machine import machine
+from pipeline.graphalytics.machine import machine, memory_in_use
 from pipeline.graphalytics.outputs import read_reference, write_output
 from pipeline.graphalytics.properties import PARQUET, SUFFIXES, GraphProperties, read_properties
 from pipeline.graphalytics.validation import EXACT, why_invalid
@@ -65,6 +65,7 @@ def benchmark(folder: Path, out: Path, options: GraphOptions, runs: int = 1) -> 
             "load": round(load, 6),
             "loaded_before": stored.graph.reused,
             "algorithms": {name: _summary(name, properties, of_runs) for name, of_runs in outcomes.items()},
+            "memory": memory_in_use(runtime.backend),
             "seconds": round(time.perf_counter() - started, 6),
         }  # fmt: skip
     (out / RESULTS).write_text(strict_json.written(results, indent=1) + "\n", encoding="utf-8")

@@ -20,8 +20,8 @@ def test_an_answer_that_is_not_valid_has_no_time():
     assert result.seconds == {"wcc": 0.5}
     assert result.notes == ["lcc is not valid: vertex 1 is 0.1, not 0.0, as in the reference"]
     lines = table("graph500-24", [result]).splitlines()
-    assert "| other 1.0: processing |  |  | 500.0 |  |  |  |  |  |  |" in lines
-    assert "| best published, 2023, other machines | 6.0 | 32.0 | 15.0 | 220.0 | 373.0 |  | | | |" in lines
+    assert "| other 1.0: processing |  |  | 500.0 |  |  |  |  |  |  |  |" in lines
+    assert "| best published, 2023, other machines | 6.0 | 32.0 | 15.0 | 220.0 | 373.0 |  | | | | |" in lines
     assert lines[-1] == "* other 1.0: lcc is not valid: vertex 1 is 0.1, not 0.0, as in the reference"
 
 
@@ -48,7 +48,7 @@ def test_ranks_are_those_of_a_dense_matrix(tmp_path):
     scores = np.full(count, 1 / count)
     for _ in range(10):
         scores = 0.15 / count + 0.85 * (dense / dense.sum(axis=0)) @ scores
-    assert graph.ranks == pytest.approx(scores, rel=1e-12)
+    assert graph.ranks() == pytest.approx(scores, rel=1e-12)
     (offsets, heads), (into, tails) = graph.sides()
     assert np.repeat(np.arange(count), np.diff(offsets)).tolist() == sorted(graph.src.tolist())
     assert sorted(heads.tolist()) == sorted(graph.dst.tolist())
