@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo demo-osm test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo demo-osm test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bench-graphalytics bench-graphalytics-on-gpu bench-graphalytics-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -41,6 +41,7 @@ help:
 	@echo "make bench-flows      measure maximum flows of many pairs beside SciPy, and transitive closures; FLOWS=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
 	@echo "make bench-dynamic    measure graphs that change: pages, searches, updates and batches in every structure; DYNAMIC=--help"
+	@echo "make bench-graphalytics    measure the six algorithms of LDBC Graphalytics beside other libraries; GRAPHALYTICS=--help"
 	@echo "make bench-changes    measure nights of changes, on a GPU also the merge of changes in its memory; CHANGES=--help"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again; UPGRADE=--upgrade takes the newest versions"
@@ -170,6 +171,13 @@ bench-changes-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.runs.changes --graph kronecker-24 --changes 1000000 $(CHANGES)
 bench-changes-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.runs.changes $(CHANGES)
+
+bench-graphalytics:
+	@$(MAKE) --no-print-directory bench-graphalytics-on-$$($(HAS_GPU) && echo gpu || echo cpu)
+bench-graphalytics-on-gpu: $(GPU_READY)
+	$(GPU_PYTHON) -m benchmarks.graphalytics.bench --scales 22,23,24,25,26 $(GRAPHALYTICS)
+bench-graphalytics-on-cpu: $(VENV)/dev
+	$(BIN)/python -m benchmarks.graphalytics.bench $(GRAPHALYTICS)
 
 lock: $(VENV)/dev
 	$(PIP) --require-hashes -r requirements/lock.txt -c requirements/lock.txt

@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.cli import before, runs
+from pipeline.cli.generate import generate
 from pipeline.cli.graphalytics import graphalytics
 from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
@@ -150,5 +151,6 @@ for command in (
     runs.diff,
     tiles,
     graphalytics,
+    generate,
 ):
     app.command(command)

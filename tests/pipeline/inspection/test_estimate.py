@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.generators import rmat_edges
+from kernels.generators import ends, graph500
 from pipeline.cli.command import app
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import run_config
@@ -41,9 +41,8 @@ main()
 
 
 def rmat(edges: int) -> pa.Table:
-    random = np.random.default_rng(1)
-    src, dst = rmat_edges(17, edges, random.random)
-    return pa.table({"src": src, "dst": dst, "weight": random.integers(1, 256, edges)})
+    src, dst = ends(graph500(17), 0, edges)
+    return pa.table({"src": src, "dst": dst, "weight": np.random.default_rng(1).integers(1, 256, edges)})
 
 
 @pytest.mark.parametrize(
