@@ -36,9 +36,9 @@ _OPEN = (*(name + link for name in _LEVELS for link in ("", "_link")), *_STREETS
 class TravelRules:
     """Who may travel where; see `pipeline.config.roads.OsmConfig`.
 
-    `only_permitted` are classes that are closed unless a key of access opens them, other than `access` itself if they are made for
-    others; `by_permission` are speeds of more such classes. `oneway` are the keys of directions, the most specific last; `at_limit`
-    says whether a stated limit is the speed, or only a bound on it.
+    `only_permitted` are classes that are closed unless a key of access opens them, which must be more specific than `access`
+    if they are made for others; `by_permission` are speeds of more such classes. `oneway` are the keys of directions, the most
+    specific last; `at_limit` says whether a stated limit is the speed, or only a bound on it.
     """
 
     speeds: MappingProxyType[str, float]
