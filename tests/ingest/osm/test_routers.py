@@ -7,6 +7,7 @@ import pytest
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Way, write
 
+pytestmark = pytest.mark.sampled
 SIZE = 12
 TAGS = {
     "oneway": ["yes", "-1", "no"], "access": ["no", "private", "yes"], "motor_vehicle": ["no", "yes"], "bicycle": ["no", "yes"],
