@@ -34,8 +34,8 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     options: ProductOptions = checked(product.resolve("options"), "options", output=out, **(given | _places(target, out, given)))
     files = options.vertex_files
     *_, table = product.tables_for(options)
-    zone = getattr(options, "zone", None)
-    read = [*files.values(), *([str(zone)] if is_zone_file(zone) else [])]
+    zone = str(getattr(options, "zone", None))
+    read = [*files.values(), *([zone] if is_zone_file(zone) else [])]
 
     def tabulate() -> Folder:
         prepare(options.output, table.name if table.switch else name)
