@@ -1,7 +1,8 @@
 """Streets are divided at the feet of places: into parts whose lengths, and weights in both directions, sum to its own.
 
-A foot is at a whole number of millimetres along the line. The weight in front of it is that part of the street's weight, rounded
-half to even, of the length; the weights of parts are differences of these. At either end of a street the foot is the crossing.
+A foot is at an integer number of millimetres along the line. The weight in front of it is the street's weight times this number
+over the street's length, rounded half to even; the weights of parts are differences of these. At an end of a street the foot is
+the crossing.
 """
 
 from dataclasses import dataclass
