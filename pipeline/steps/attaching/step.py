@@ -62,7 +62,7 @@ def attach_places(edges: Folder, points: GivenPoints, runtime: Runtime, beyond: 
                 at_crossings=int(np.count_nonzero(feet.vertex >= 0)), farthest=float(nearest.metres.max(initial=0.0)),
             )  # fmt: skip
             unproved = Folder(folder, unsealed(STEP, facts.stored()))
-            proof = prove(edges, unproved, runtime.snap)
+            proof = prove(edges, unproved, points.places, runtime.snap)
         log.info("places: %s are on streets, %s of them at crossings; the farthest is %s away", f"{attached.places:,}",
                  f"{attached.at_crossings:,}", length(attached.farthest))  # fmt: skip
         return facts.model_copy(update={"attached": attached.model_copy(update={"proof": proof})}).stored()

@@ -7,15 +7,19 @@ from pipeline.steps.attaching.proof.reading import Attached, Original, require
 from pipeline.steps.places.proof import haversine
 from pipeline.tables.points import on_sphere
 
+_HALF = 0.5001  # millimetres
+_NOISE = 1e-5  # metres of computing
 _ROUNDED = 0.02  # metres that seven decimals of a degree, and of an offset, are from the exact foot
 _MILLI = 1000.0
 _RADIUS = 6_371_008.8
 
 
-def require_feet(before: Original, after: Attached) -> None:
-    """Raise ProofFailed unless feet are where they are said to be."""
+def require_feet(before: Original, after: Attached, places: Array) -> None:
+    """Raise ProofFailed unless feet are those of the places, degrees float64 [n, 2], and where they are said to be."""
     _require_coordinates(before, after)
     feet = after.feet
+    given = np.stack([feet["lon"].to_numpy(), feet["lat"].to_numpy()], axis=1)
+    require(np.array_equal(given, places), "the places are not those that were given")
     street, offset, vertex, length = (feet[name].to_numpy() for name in ("street", "offset", "vertex", "length"))
     ends = [after.former(end[street]) for end in (before.street_src, before.street_dst)]
     for name, due in zip(("src", "dst"), ends, strict=True):
@@ -32,13 +36,16 @@ def require_feet(before: Original, after: Attached) -> None:
     else:
         lines = before.points.reshape(-1, 4)[street] / 1e7
         exact = haversine(lines[:, :2], lines[:, 2:]) * _MILLI
-        require((np.abs(length - exact) <= 1 + 1e-8 * exact).all(), "a foot has the length of another street")
+        require((np.abs(length - exact) <= _HALF + 1e-8 * exact).all(), "a foot has the length of another street")
     at = np.searchsorted(_sorted_vertices(after), vertex)
     degrees = np.stack([after.coordinates[axis].to_numpy() for axis in "xy"], axis=1)[_order(after)][at]
-    apart = np.linalg.norm(on_sphere(*degrees.T) - _points_at(before, street, offset), axis=1) * _RADIUS
-    segments = np.diff(before.first)[street]
-    require((apart <= _ROUNDED + segments / _MILLI).all(), "a vertex at a foot is not on the line of its street")
-    metres = haversine(np.stack([feet["lon"].to_numpy(), feet["lat"].to_numpy()], axis=1), degrees)
+    points, ahead, inside = _points_at(before, street, offset)
+    drift = _HALF * np.diff(before.first)[street] / _MILLI + _NOISE  # of sums of rounded lengths
+    apart = np.linalg.norm(on_sphere(*degrees.T) - points, axis=1) * _RADIUS
+    require((apart <= _ROUNDED + drift).all(), "a vertex at a foot is not on the line of its street")
+    askew = np.abs((on_sphere(*places.T) * ahead).sum(axis=1)) * _RADIUS
+    require((askew <= drift)[inside].all(), "the way from a place to its foot does not meet the street at a right angle")
+    metres = haversine(places, degrees)
     require((np.abs(metres - feet["metres"].to_numpy()) <= _ROUNDED + 1e-8 * metres).all(), "a place is not as far as stated")
 
 
@@ -62,8 +69,12 @@ def _require_coordinates(before: Original, after: Attached) -> None:
     require(np.array_equal(np.sort(new["vertex"].to_numpy()[count:]), np.sort(after.stop_vertex)), "a foot has no coordinates")
 
 
-def _points_at(before: Original, street: Array, offset: Array) -> Array:
-    """The points at offsets along streets, millimetres, unit vectors [n, 3]: steps on circles, from the start of a segment."""
+def _points_at(before: Original, street: Array, offset: Array) -> tuple[Array, Array, Array]:
+    """The points at offsets along streets, millimetres, by steps on circles from the starts of segments.
+
+    Returns:
+        The points and the directions ahead, unit vectors [n, 3]; and which points are not near an end of a segment, bool [n].
+    """
     degrees = before.points / 1e7
     vectors = on_sphere(*degrees.T)
     steps = np.zeros(len(degrees))
@@ -80,5 +91,6 @@ def _points_at(before: Original, street: Array, offset: Array) -> Array:
     across = np.where(size > 0, across / np.where(size > 0, size, 1), 0.0)
     most = np.arctan2(size[:, 0], cosine[:, 0])
     angle = np.clip((start + offset - along[point]) / _MILLI / _RADIUS, 0, most)[:, np.newaxis]
-    points: Array = np.cos(angle) * one + np.sin(angle) * across
-    return points
+    points, ahead = np.cos(angle) * one + np.sin(angle) * across, np.cos(angle) * across - np.sin(angle) * one
+    margin = (_ROUNDED + np.diff(before.first)[street] / _MILLI) / _RADIUS
+    return points, ahead, (angle[:, 0] > margin) & (angle[:, 0] < most - margin)
