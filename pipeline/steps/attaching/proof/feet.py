@@ -43,7 +43,7 @@ def require_feet(before: Original, after: Attached, places: Array) -> None:
     drift = _HALF * np.diff(before.first)[street] / _MILLI + _NOISE  # of sums of rounded lengths
     apart = np.linalg.norm(on_sphere(*degrees.T) - points, axis=1) * _RADIUS
     require((apart <= _ROUNDED + drift).all(), "a vertex at a foot is not on the line of its street")
-    askew = np.abs((on_sphere(*places.T) * ahead).sum(axis=1)) * _RADIUS
+    askew = np.abs(((on_sphere(*places.T) - points) * ahead).sum(axis=1)) * _RADIUS
     require((askew <= drift)[inside].all(), "the way from a place to its foot does not meet the street at a right angle")
     metres = haversine(places, degrees)
     require((np.abs(metres - feet["metres"].to_numpy()) <= _ROUNDED + 1e-8 * metres).all(), "a place is not as far as stated")
