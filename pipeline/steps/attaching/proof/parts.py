@@ -108,6 +108,9 @@ def _same_lines(street_first: Array, line: Array, street: Array, first: Array, u
 def _of_straight_streets(before: Original, after: Attached) -> _Parts:
     """The parts of the straight streets that have some: between feet, with the weights of the arcs there."""
     numbers, stops = np.unique(after.stop_street, return_counts=True)
+    if not len(numbers):
+        nothing = np.empty(0, np.int64)
+        return _Parts(nothing, nothing, nothing, nothing, np.empty((0, 2), np.int64))
     street = np.repeat(numbers, stops + 1)
     ends = np.cumsum(stops + 1) - 1
     behind = np.delete(np.arange(len(street)), ends - stops)
@@ -121,17 +124,28 @@ def _of_straight_streets(before: Original, after: Attached) -> _Parts:
     weights = np.full((len(street), 2), -1, np.int64)
     rows = np.flatnonzero(np.isin(after.edges[0], after.stop_vertex) | np.isin(after.edges[1], after.stop_vertex))
     assert after.edges[2] is not None
-    arcs = {ends: weight for *ends_, weight in zip(after.edges[0][rows].tolist(), after.edges[1][rows].tolist(),
-            before.in_units(after.edges[2][rows]).tolist(), strict=True) for ends in [tuple(ends_)]}  # fmt: skip
-    require(len(arcs) == len(rows), "two arcs between feet have the same ends")
+    heads, units = [end[rows] for end in after.edges[:2]], before.in_units(after.edges[2][rows])
+    ids = np.unique(np.concatenate(heads))
+    codes = _codes(ids, *heads)
+    order = np.argsort(codes)
+    codes, units = codes[order], units[order]
+    require((np.diff(codes) > 0).all(), "two arcs between feet have the same ends")
     for direction, (one, other) in enumerate(((src, dst), (dst, src))):
-        found = [arcs.pop(pair, -1) for pair in zip(one.tolist(), other.tolist(), strict=True)]
-        weights[:, direction] = found
+        wanted = _codes(ids, one, other)
+        at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        weights[:, direction] = np.where(codes[at] == wanted, units[at], -1)
+    require(np.count_nonzero(weights >= 0) == len(codes), "an arc is that of no part")
     if not before.facts.directed:
         require((weights[:, 1] < 0).all(), "an edge is there in both directions")
         weights[:, 1] = weights[:, 0]
-    require(not arcs, "an arc is that of no part")
     return _Parts(street, src, dst, until - begin, weights)
+
+
+def _codes(ids: Array, one: Array, other: Array) -> Array:
+    """A number for each pair of ids; a negative one for a pair with an unknown id."""
+    at, to = (np.minimum(np.searchsorted(ids, end), len(ids) - 1) for end in (one, other))
+    codes: Array = np.where((ids[at] == one) & (ids[to] == other), at * len(ids) + to, -1)
+    return codes
 
 
 def _lengths(before: Original, after: Attached, street: Array) -> Array:
@@ -156,12 +170,9 @@ def require_arcs(before: Original, after: Attached) -> None:
         divided = np.zeros(len(before.street_src), np.bool_)
         divided[after.stop_street] = True
         old = [end.astype(np.int64) for end in before.edges[:2]]
-        pairs = [np.stack([np.minimum(*ends), np.maximum(*ends)], axis=1) for ends in
-                 (old, (before.street_src[divided], before.street_dst[divided]))]  # fmt: skip
-        everything, number = np.unique(np.concatenate(pairs), axis=0, return_inverse=True)
-        gone = np.zeros(len(everything), np.bool_)
-        gone[number.ravel()[len(old[0]) :]] = True
-        kept = ~gone[number.ravel()[: len(old[0])]]
+        cut = before.street_src[divided], before.street_dst[divided]
+        ids = np.unique(np.concatenate(cut)) if divided.any() else np.zeros(1, np.int64)
+        kept = ~np.isin(_codes(ids, np.minimum(*old), np.maximum(*old)), _codes(ids, np.minimum(*cut), np.maximum(*cut)))
         due = after.former(old[0][kept]), after.former(old[1][kept]), before.edges[2][kept]
         others = ~(np.isin(src, after.stop_vertex) | np.isin(dst, after.stop_vertex))
         src, dst, weight = src[others], dst[others], weight[others]

@@ -109,9 +109,13 @@ class Attached:
         street, offset, vertex = (self.feet[name].to_numpy() for name in ("street", "offset", "vertex"))
         known = self.former(before.coordinates["vertex"].to_numpy())
         self.is_new = ~np.isin(vertex, known) & ~np.isin(vertex, self.former(before.edges[0]))
-        new = np.unique(np.stack([street, offset, vertex], axis=1)[self.is_new], axis=0)
-        self.stop_street, self.stop_offset, self.stop_vertex = new.T
-        require(len(np.unique(self.stop_vertex)) == len(new), "two feet have one vertex")
+        new = np.flatnonzero(self.is_new)
+        new = new[np.lexsort((vertex[new], offset[new], street[new]))]
+        columns = np.stack([street[new], offset[new], vertex[new]])
+        differs = np.ones(len(new), np.bool_)
+        differs[1:] = (np.diff(columns) != 0).any(axis=0)
+        self.stop_street, self.stop_offset, self.stop_vertex = columns[:, differs]
+        require(len(np.unique(self.stop_vertex)) == len(self.stop_vertex), "two feet have one vertex")
 
     def former(self, vertices: Array) -> Array:
         """The numbers here of vertices of the source."""
