@@ -16,6 +16,7 @@ ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the 
 OF_PLACE = Column("", "", "as in the file of places", "it has no value, or the file does not have it")
 _NOWHERE = "the place has no coordinates"
 _AT_VERTEX = "the file states the place's vertex"
+MEAN = Column("", "", "mean over the sources of the zone", "no source of the zone has a weight")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
 PLACES = "places"  # the table of the places in files
@@ -88,6 +89,8 @@ def other_column(table: str, field: pa.Field) -> Column:
     """A column that the user's files or sums add to a table."""
     if not field.nullable:
         return SUMMED
+    if any(column.type == "zone" for column in TABLES.get(table, ())):
+        return MEAN
     return OF_PLACE if table == PLACES else ATTRIBUTE
 
 
