@@ -70,6 +70,13 @@ class MergeFacts(Facts):
     proof: CheckFacts | None = None  # absent while it is being proved
 
 
+class SplitFacts(Facts):
+    """How crossings were split for turns, see `pipeline.steps.turns`."""
+
+    copies: int  # vertices that were added
+    proof: CheckFacts
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
@@ -106,6 +113,7 @@ class EdgeFacts(Facts):
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
     order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
     merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
+    split: SplitFacts | None = None  # absent unless crossings were split
 
     @property
     def referred(self) -> dict[Path, str]:

@@ -3,6 +3,15 @@
 from pipeline.store.facts.base import Facts
 
 
+class TurnFacts(Facts):
+    """How paths may turn, see `pipeline.steps.turns`."""
+
+    relations: int  # turn restrictions in the file
+    restrictions: int  # movements that they forbid or prescribe, and that paths obey
+    left: dict[str, int]  # relations, or movements of one, that paths need not obey, by the reason
+    costs: dict[str, int] | None = None  # absent without any: of movements, in milliseconds or millimetres
+
+
 class RoadFacts(Facts):
     """Which ways became arcs, and what was left out; see `pipeline.ingest.roads.chains` for runs and chains."""
 
@@ -21,5 +30,6 @@ class RoadFacts(Facts):
     duplicate_ways: int  # the same for ways
     islands: int  # weak components that were left out because they are small
     island_vertices: int  # of these
+    turns: TurnFacts | None = None  # absent if the file says nothing of turns, or paths need not obey it, and they cost nothing
     rules: list[str]  # that were proved
     seconds: float  # which that took

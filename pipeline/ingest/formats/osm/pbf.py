@@ -18,10 +18,11 @@ from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blobs
 from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
+from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
 
-_NODES, _DENSE, _WAYS = 1, 2, 3  # fields of a group
+_NODES, _DENSE, _WAYS, _RELATIONS = 1, 2, 3, 4  # fields of a group
 _GRANULARITY = 100
 _LARGEST = 2**31 - 1  # nanodegrees
 
@@ -36,7 +37,7 @@ class _Block:
         parts = fields(view)
         if parts is None:
             raise blob.wrong("its content is damaged")
-        self.data, self._view = np.frombuffer(content, np.uint8), view
+        self.data, self.view = np.frombuffer(content, np.uint8), view
         self._begin = self.data.__array_interface__["data"][0]
         self._strings, groups = ([self._range(part) for part in parts.get(number, [])] for number in (1, 2))
         self.groups = groups
@@ -71,13 +72,13 @@ class _Block:
         if len(self._strings) != 1:
             raise self.blob.wrong(f"has {len(self._strings)} tables of strings")
         ranges = self.elements(self._strings[0], 1)
-        places, view = ranges.tolist(), self._view
+        places, view = ranges.tolist(), self.view
         kind = np.array([kinds.get(bytes(view[begin:end]), 0) if end - begin < 100 else 0 for begin, end in places], np.int8)
         return (lambda number: bytes(view[slice(*places[number])])), kind
 
     def dense(self, part: tuple[int, int]) -> Array:
         """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
-        parts = fields(self._view[slice(*part)])
+        parts = fields(self.view[slice(*part)])
         if parts is None or any(len(parts.get(field, [])) > 1 for field in (1, 8, 9, 10)):
             raise self.blob.wrong("its dense nodes are damaged")
         empty = memoryview(b"")
@@ -112,11 +113,16 @@ class PbfReader:
     offsets: set[int]
 
     def ways(self, into: StreetWays) -> None:
-        """Add all ways. Raises BadInput."""
+        """Add all ways, and the turn restrictions. Raises BadInput."""
         size = self.path.stat().st_size
         inflated = Inflated(self.file, size, self.limits)
-        for offset, length, has_nodes, groups in self._each(partial(_ways_of, into.kinds), None):
+        for offset, length, has_nodes, groups, relations in self._each(
+            partial(_ways_of, into.kinds, into.turns is not None), None
+        ):
             inflated.add(length)
+            for relation in relations:
+                if into.turns:
+                    into.turns.add(*relation)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
@@ -127,8 +133,8 @@ class PbfReader:
         """Add all nodes that are wanted. Raises BadInput."""
         size = self.path.stat().st_size
         for offset, groups in self._each(partial(_nodes_of, into), self.offsets):
-            for places, units, closed in groups:
-                into.add(places, units, closed)
+            for places, units, marks in groups:
+                into.add(places, units, marks)
             progress.reached((size + offset) // 2, size, "bytes")
 
     def _each(self, read: Callable[[Blob], Any], offsets: set[int] | None) -> Iterator[Any]:
@@ -136,16 +142,27 @@ class PbfReader:
         return map_in_order(read, wanted, cores())
 
 
-def _ways_of(kinds: Mapping[bytes, int], blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup]]:
-    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups."""
-    block, has_nodes, groups = _Block(blob), False, list[_WaysOfGroup]()
+def _ways_of(
+    kinds: Mapping[bytes, int], turns: bool, blob: Blob
+) -> tuple[int, int, bool, list[_WaysOfGroup], list[Stated]]:  # fmt: skip
+    """Of a blob: its offset, its length, whether it has nodes, the ways of its groups and, if wanted, the restrictions."""
+    block, has_nodes, groups, relations = _Block(blob), False, list[_WaysOfGroup](), list[Stated]()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
         if len(ways := block.elements(group, _WAYS)):
             strings = strings or block.strings(kinds)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
-    return blob.offset, block.length, has_nodes, groups
+        if turns and len(ranges := block.elements(group, _RELATIONS)):
+            relations += _read_restrictions(block, ranges)
+    return blob.offset, block.length, has_nodes, groups, relations
+
+
+def _read_restrictions(block: _Block, ranges: Array) -> list[Stated]:
+    read, damaged = restrictions_of(block.view, block.data, ranges, *block.strings(KINDS))
+    if damaged >= 0:
+        raise block.blob.wrong(f"relation {damaged} of a group is damaged")
+    return read
 
 
 def _read_ways(block: _Block, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:
@@ -179,7 +196,7 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
 
 
 def _nodes_of(nodes: StreetNodes, blob: Blob) -> tuple[int, list[tuple[Array, Array, Array]]]:
-    """The offset of a blob and, of its groups, places among the wanted ids, units, and whether each node is closed."""
+    """The offset of a blob and, of its groups, places among the wanted ids, units, and the marks of each node."""
     block, read, strings = _Block(blob), list[tuple[Array, Array, Array]](), None
     for group in block.groups:
         for kind in (_DENSE, _NODES):
@@ -201,8 +218,8 @@ def _read_nodes(
     read = read_dense if kind == _DENSE else read_nodes
     kept = read(block.data, ranges, block.form, strings[1], nodes.ids, places, units, tags, tag_ends)
     block.require(kept, "node")
-    closed, ends = np.zeros(kept, np.bool_), np.concatenate([[0], tag_ends[:kept]])
+    marks, ends = np.zeros(kept, np.uint8), np.concatenate([[0], tag_ends[:kept]])
     for node in np.flatnonzero(np.diff(ends)).tolist():
         pairs = tags[ends[node] : ends[node + 1]].tolist()
-        closed[node] = nodes.closes([(strings[0](key), strings[0](value)) for key, value in pairs])
-    return places[:kept].copy(), units[:kept].copy(), closed
+        marks[node] = nodes.mark_of([(strings[0](key), strings[0](value)) for key, value in pairs])
+    return places[:kept].copy(), units[:kept].copy(), marks
