@@ -93,8 +93,23 @@ class Router:
         return True
 
     def cost(self, path):
+        """The weight of the last arc of a path, with the turn before it."""
         arc = self.arcs[path[-1]]
-        return 1 if self.hops else arc[2]
+        return 1 if self.hops else arc[2] + self._turn(*path[-2:])
+
+    def _turn(self, first, second=None):
+        if second is None or not self.costs:
+            return 0
+        (begin, node, _, way), (_, end, _, other) = self.arcs[first], self.arcs[second]
+        if (way, begin) == (other, end) and begin != node:
+            return self.costs.get("u_turn", 0) if len(self.of[node]) > 1 else 0
+        middle = self.places[node]
+        before, after = (
+            math.atan2(to[1] - of[1], (to[0] - of[0]) * math.cos(math.radians(middle[1])))
+            for of, to in ((self.places[begin], middle), (middle, self.places[end]))
+        )
+        angle = (after - before + math.pi) % (2 * math.pi) - math.pi
+        return 0 if abs(angle) < math.pi / 4 else self.costs.get("left" if angle > 0 else "right", 0)
 
     def distances(self, source, longest):
         """The least distance to each node; a state is the last `longest` arcs of a path."""

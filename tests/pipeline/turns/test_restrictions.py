@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.config.loading import run_config
+from pipeline.errors import BadConfig
 from pipeline.inspection.path import shortest_path
 from pipeline.run import run
 from pipeline.store.facts import EdgeFacts
@@ -35,6 +36,7 @@ def streets_of(folder):
 
 def published(folder, extract, **more):
     graph = {"source": str(extract), "osm": {"profile": "car"} | more.pop("osm", {})}
+    graph |= {"parallel": more.pop("parallel")} if "parallel" in more else {}
     config = {"graph": graph, "output": folder / "out", "stages": ["wcc", "bfs", "sssp"], "backend": "cpu"} | more
     return run(run_config("test", **config))
 
@@ -116,3 +118,19 @@ def test_which_restrictions_are_obeyed(tmp_path, name, turn, profile, reason):
         assert turns is None
     else:
         assert (turns.restrictions, turns.left) == (int(reason is None), {} if reason is None else {reason: 1})
+
+
+def test_what_does_not_know_of_turns_is_refused(tmp_path):
+    extract = write(tmp_path / "a.osm.pbf", CROSS, STREETS_OF_CROSS, turns=[Turn(7, [1, 3], 2)])
+    for stage in ("betweenness", "max_flow"):
+        pairs = {"max_flow": {"pairs": str(extract)}} if stage == "max_flow" else {}
+        with pytest.raises(BadConfig, match=f"{stage} does not know of the turn restrictions"):
+            published(tmp_path, extract, stages=["wcc", stage], **pairs)
+    with pytest.raises(BadConfig, match="symmetrise makes other arcs"):
+        published(tmp_path, extract, layout={"symmetrise": True})
+    with pytest.raises(BadConfig, match='parallel = "sum" makes other arcs'):
+        published(tmp_path, extract, osm={"profile": "car"}, parallel="sum")
+    with pytest.raises(BadConfig, match="has costs, but"):
+        graph = {"source": str(extract), "osm": {"profile": "car", "turns": {"left": 1}}, "columns": {"weight": False}}
+        run(run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"]))
+    published(tmp_path, extract, osm={"restrictions": False}, stages=["wcc", "betweenness"])
