@@ -18,7 +18,7 @@ from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.graph import Turned
+    from pipeline.steps.turns.turned import Turned
 
 # Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
 BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}

@@ -25,7 +25,7 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.graph import Turned
+    from pipeline.steps.turns.turned import Turned
 
 
 class Input(NamedTuple):

@@ -89,7 +89,7 @@ def millimetres(x: int, y: int, to_x: int, to_y: int) -> Any:
 @njit(cache=True, nogil=True)
 def cosines(latitudes: Array) -> Array:
     """The cosines of latitudes, int64 [n] in the seventh decimal of a degree, float64 [n]."""
-    found = np.empty(len(latitudes))
+    cosine = np.empty(len(latitudes))
     for number, latitude in enumerate(latitudes):
-        found[number] = _cosine_of(latitude)
-    return found
+        cosine[number] = _cosine_of(latitude)
+    return cosine

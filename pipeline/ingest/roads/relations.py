@@ -99,10 +99,10 @@ class TurnRelations:
 def _ends(members: Sequence[Member]) -> tuple[list[int], list[Member], list[int]] | str:
     """The ways `from`, the members `via` and the ways `to` of a restriction; or what is wrong with them."""
     of_role = {role: [member for member in members if member.role == role] for role in (_FROM, _VIA, _TO)}
-    for role, found in of_role.items():
-        if not found:
+    for role, of_one in of_role.items():
+        if not of_one:
             return f"no member `{role}`"
-        if role != _VIA and any(member.type != WAY for member in found):
+        if role != _VIA and any(member.type != WAY for member in of_one):
             return f"a member `{role}` that is no way"
     via = of_role[_VIA]
     if not (all(member.type == WAY for member in via) or (len(via) == 1 and via[0].type == NODE)):

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from kernels.graph import Array
 from pipeline.ingest.roads.network import RoadNetwork
 from pipeline.ingest.roads.relations import Restriction
-from pipeline.tables.turns import RESTRICTION_SCHEMA, RESTRICTIONS, SIGNAL_SCHEMA, SIGNALS
+from pipeline.tables.streets import RESTRICTION_SCHEMA, RESTRICTIONS, SIGNAL_SCHEMA, SIGNALS
 
 _NO_STREET = "a way that is no street here, or is not in the file"
 _APART = "its ways do not meet"

@@ -22,7 +22,7 @@ from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.trips import Trips, read_trips
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.turns.folding import of_streets
-from pipeline.steps.turns.graph import TurnedRows
+from pipeline.steps.turns.turned import TurnedRows
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, make
@@ -108,10 +108,10 @@ def _count(sweeps: Sweeps, trips: Trips | None, attempts: Path, context: TaskCon
         first += len(ids)
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")
-    found = np.stack([to_host(of_kind.loads) for of_kind in loads])
+    counted = np.stack([to_host(of_kind.loads) for of_kind in loads])
     if rows:
-        found = of_streets(sweeps.graph_at(context), graph, rows, found)
-    np.save(attempt, found)
+        counted = of_streets(sweeps.graph_at(context), graph, rows, counted)
+    np.save(attempt, counted)
     return attempt, sweeps.swept, unconnected
 
 

@@ -34,7 +34,7 @@ from pipeline.store.vertices import ids_of
 from pipeline.tables.row_lookup import rows_of
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.graph import Turned, TurnedRows
+    from pipeline.steps.turns.turned import Turned, TurnedRows
 
 SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"

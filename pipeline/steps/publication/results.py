@@ -15,7 +15,7 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.graph import Turned
+    from pipeline.steps.turns.turned import Turned
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pipeline.store.manifest import Folder, check, find
 from pipeline.store.workspace import find_run, holds_runs, shared_workspace
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.graph import Turned
+    from pipeline.steps.turns.turned import Turned
 
 Tables = Mapping[str, Mapping[str, Any]]
 OF_COMMANDS = ("places",)  # tables of a configuration that commands on its graph use, also if the run has no use for them
@@ -102,7 +102,7 @@ def turned_of_run(path: Path, stored: StoredGraph) -> "Turned | None":
     """The graph of the run that a path names on which turns matter, if they do. Raises as `graph_of_run`."""
     if not has_turns(stored.edges):
         return None
-    from pipeline.steps.turns.graph import Turned
+    from pipeline.steps.turns.turned import Turned
 
     run = find_run(path)
     steps = run.path.parents[1] / "steps"

@@ -10,7 +10,8 @@ arcs.py        the arcs of streets
 prefixes.py    restrictions as sequences of arcs, and their prefixes
 costs.py       what turns cost
 splitting.py   the arcs of the split graph
-graph.py       the steps that store it, and the rows of its vertices
+graph.py       the steps that store it
+turned.py      the rows of its vertices, and of crossings
 proof.py       every permitted movement is there, and no forbidden one
 folding.py     answers on the split graph as answers of crossings
 stages.py      stages on it

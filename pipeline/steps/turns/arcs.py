@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 from kernels.graph import Array
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
-from pipeline.tables.streets import read_streets
-from pipeline.tables.turns import RESTRICTIONS, SIGNALS
+from pipeline.tables.streets import RESTRICTIONS, SIGNALS, read_streets
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class StreetArcs:
 
 
 def read_restrictions(edges: Folder) -> list[dict[str, Any]]:
-    """The turn restrictions beside an edge list, as `pipeline.tables.turns` describes them."""
+    """The turn restrictions beside an edge list, as `pipeline.tables.streets` describes them."""
     if RESTRICTIONS not in edges.manifest.files:
         return []
     rows: list[dict[str, Any]] = pq.read_table(edges.path / RESTRICTIONS, page_checksum_verification=True).to_pylist()

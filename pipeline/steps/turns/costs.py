@@ -12,7 +12,7 @@ from pipeline.steps.turns.arcs import StreetArcs
 _ROUND = 3_600_000_000  # of a longitude
 
 
-class TurnCosts:
+class MovementCosts:
     """The costs of movements over two arcs.
 
     Args:

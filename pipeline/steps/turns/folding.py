@@ -9,7 +9,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import NO_ROW, Array, Graph
 
 if TYPE_CHECKING:
-    from pipeline.steps.turns.graph import TurnedRows
+    from pipeline.steps.turns.turned import TurnedRows
 
 
 def of_crossings(rows: "TurnedRows", paths: Paths, hops: bool) -> Paths:
@@ -35,10 +35,10 @@ def predecessors_of(rows: "TurnedRows", predecessors: Array, source: int) -> Arr
     split = rows.end != rows.begin
     before[split] = np.where(before[split] == NO_ROW, NO_ROW, predecessors[before[split]])
     known = before != NO_ROW
-    found = np.full_like(before, NO_ROW)
-    found[known] = rows.crossing[before[known]]
-    found[source] = NO_ROW
-    return found
+    crossings = np.full_like(before, NO_ROW)
+    crossings[known] = rows.crossing[before[known]]
+    crossings[source] = NO_ROW
+    return crossings
 
 
 def of_streets(streets: Graph, whole: Graph, rows: "TurnedRows", loads: Array) -> Array:
@@ -46,7 +46,7 @@ def of_streets(streets: Graph, whole: Graph, rows: "TurnedRows", loads: Array) -
 
     Arcs to ends are none of them, and neither are streets that return to their crossing, which the graph of streets lacks.
     """
-    crossing, found = to_host(rows.crossing).astype(np.int64), np.zeros((len(loads), len(streets.into.indices)), np.int64)
+    crossing, of_arcs = to_host(rows.crossing).astype(np.int64), np.zeros((len(loads), len(streets.into.indices)), np.int64)
     used = np.flatnonzero(loads.any(axis=0))
     heads = crossing[np.searchsorted(to_host(whole.into.offsets), used, side="right") - 1]
     tails = crossing[to_host(whole.into.indices)[used]]
@@ -55,6 +55,6 @@ def of_streets(streets: Graph, whole: Graph, rows: "TurnedRows", loads: Array) -
     order = np.argsort(keys, kind="stable")  # of parallel arcs the first, which is the lightest
     moves = np.flatnonzero(tails != heads)
     place = order[np.searchsorted(keys, heads[moves] * streets.num_vertices + tails[moves], sorter=order)]
-    for of_kind, of_moves in zip(found, loads[:, used[moves]], strict=True):
+    for of_kind, of_moves in zip(of_arcs, loads[:, used[moves]], strict=True):
         np.add.at(of_kind, place, of_moves)
-    return found
+    return of_arcs

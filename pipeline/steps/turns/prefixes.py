@@ -48,10 +48,10 @@ class _OfWays:
             sequence += reversed(step) if begins[0] else step
         return (*sequence, self._single(ways[-1], [arc for arc, tail, _, _ in last if tail == nodes[-1]]))
 
-    def _single(self, way: int, found: Sequence[Any]) -> Any:
-        if len(found) != 1:
-            raise Damaged(f"a turn restriction names way {way}, of which {len(found)} arcs meet its node, not one")
-        return found[0]
+    def _single(self, way: int, arcs: Sequence[Any]) -> Any:
+        if len(arcs) != 1:
+            raise Damaged(f"a turn restriction names way {way}, of which {len(arcs)} arcs meet its node, not one")
+        return arcs[0]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.streets import STREETS
-from pipeline.tables.turns import RESTRICTIONS, SIGNALS
+from pipeline.tables.streets import RESTRICTIONS, SIGNALS, STREETS
 
 RULES = [
     "each row is an arc of the streets between crossings or copies of them, and each crossing has all its arcs",
@@ -189,6 +188,6 @@ def _find(src: Array, arc: Array, of: Array, wanted: Array) -> Array:
     ids = np.unique(src)
     known = np.minimum(np.searchsorted(ids, of), max(len(ids) - 1, 0))
     most = int(arc.max(initial=0)) + 1
-    keys, asked = np.searchsorted(ids, src) * most + arc, known * most + wanted
-    at = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
-    return np.where((ids[known] == of) & (keys[at] == asked) & (wanted < most), at, -1)
+    keys, wanted_keys = np.searchsorted(ids, src) * most + arc, known * most + wanted
+    at = np.minimum(np.searchsorted(keys, wanted_keys), max(len(keys) - 1, 0))
+    return np.where((ids[known] == of) & (keys[at] == wanted_keys) & (wanted < most), at, -1)

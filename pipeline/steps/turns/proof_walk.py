@@ -50,15 +50,15 @@ class Walk:
 
     def movements(self, rows: Array) -> list[tuple[int, int, bool]]:
         """Of the rows that enter vertices where more is remembered: with each arc behind it, and whether it is forbidden."""
-        found = []
+        movements = []
         for row in rows[self.remembers(self._dst[rows])].tolist():
             last = int(self._arc[row])
             second = self._streets.behind(self._streets.dst[last : last + 1])[1]
             by_pairs = self.forbids(np.full(len(second), last), second).tolist()
             for memory in self._items.get(row, ()):
                 for arc, never in zip(second.tolist(), by_pairs, strict=True):
-                    found.append((row, arc, never or self._ends(memory, arc)))
-        return found
+                    movements.append((row, arc, never or self._ends(memory, arc)))
+        return movements
 
     def _key(self, first: Any, second: Any) -> Any:
         return first * len(self._streets.src) + second
@@ -91,14 +91,14 @@ class Walk:
 
     def _follow(self, items: list[tuple[int, Memory]], vertices: "frozenset[int] | set[int]") -> dict[int, set[Memory]]:
         """What is remembered behind each row, as long as there is something to remember, or it enters one of some vertices."""
-        found = dict[int, set[Memory]]()
+        remembered = dict[int, set[Memory]]()
         while items:
             row, memory = items.pop()
-            if (not memory and int(self._dst[row]) not in vertices) or memory in found.setdefault(row, set()):
+            if (not memory and int(self._dst[row]) not in vertices) or memory in remembered.setdefault(row, set()):
                 continue
-            found[row].add(memory)
+            remembered[row].add(memory)
             items += [(after, self._after(memory, after)) for after in self._rows_of(int(self._dst[row]))]
-        return {row: memories for row, memories in found.items() if memories}
+        return {row: memories for row, memories in remembered.items() if memories}
 
 
 def _grouped(src: Array, rows: Array) -> Any:

@@ -7,7 +7,6 @@ from pipeline.steps.turns import has_turns
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
-_PATHS = ("betweenness", "max_flow")  # stages of paths that are found on the graph of streets only
 _REMEDY = "leave it out, or set restrictions = false and no turns below [graph.osm]"
 
 
@@ -16,8 +15,8 @@ def require_obeyed(config: RunConfig, edges: Folder) -> None:
     if not has_turns(edges):
         return
     for name in config.stages:
-        if name in _PATHS:
-            raise _disobeys(f"stage {BY_NAME[name].name}", edges)
+        if BY_NAME[name].passes_crossings:
+            raise _disobeys(f"stage {name}", edges)
     if config.queries and config.queries.witness:
         raise _disobeys("queries.witness", edges)
 

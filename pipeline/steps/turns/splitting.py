@@ -9,7 +9,7 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.numerals import LARGEST
 from pipeline.steps.turns.arcs import StreetArcs
-from pipeline.steps.turns.costs import TurnCosts
+from pipeline.steps.turns.costs import MovementCosts
 from pipeline.steps.turns.prefixes import Arcs, Prefixes
 
 NONE = -1  # the arc of what leads to an end
@@ -36,12 +36,12 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     Args:
         sequences: Of arcs, that no path may take.
         signals (int64 [A]): What is added to the weight of each arc.
-        costs: As for `TurnCosts`.
+        costs: As for `MovementCosts`.
 
     Raises:
         OverflowError: A weight or an id does not fit 63 bits.
     """
-    turn_costs = TurnCosts(arcs, costs)
+    turn_costs = MovementCosts(arcs, costs)
     prefixes = Prefixes.of(sequences, _with_costs(arcs, turn_costs))
     last = np.array([state[-1] for state in prefixes.states], np.int64)
     singles = int(np.searchsorted([len(state) for state in prefixes.states], 2))
@@ -80,10 +80,10 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     )
 
 
-def _with_costs(arcs: StreetArcs, costs: TurnCosts) -> list[int]:
+def _with_costs(arcs: StreetArcs, costs: MovementCosts) -> list[int]:
     """The arcs behind which some turn costs something."""
     if not costs.any:
         return []
     place, second = arcs.after(np.arange(len(arcs.head)))
-    found: list[int] = np.unique(place[costs.of(place, second) > 0]).tolist()
-    return found
+    costly: list[int] = np.unique(place[costs.of(place, second) > 0]).tolist()
+    return costly

@@ -19,7 +19,7 @@ from pipeline.steps.sources import default_source, require_sources
 from pipeline.steps.stages import run_stage
 from pipeline.steps.turns import COPIES
 from pipeline.steps.turns.folding import of_crossings
-from pipeline.steps.turns.graph import Turned
+from pipeline.steps.turns.turned import Turned
 from pipeline.steps.verify import prove
 from pipeline.store.code import HELD_GRAPH, Code
 from pipeline.store.facts import GraphFacts, ProofFacts, StageFacts
@@ -101,20 +101,20 @@ def prove_turned(turned: Turned, table: Folder, oracle: bool, runtime: Runtime) 
         check(table)
         check(answer)
         copies = pq.read_table(turned.split.path / COPIES, page_checksum_verification=True)
-        tabled, found = (open_table(of, GraphFacts.of(graph).vertices, None) for of, graph in (
+        tabled, solved = (open_table(of, GraphFacts.of(graph).vertices, None) for of, graph in (
             (table, turned.streets), (answer, turned.graph)))  # fmt: skip
-        for number in range(found.facts.num_answers):
-            _compare(tabled.columns(number), found.columns(number), copies)
+        for number in range(solved.facts.num_answers):
+            _compare(tabled.columns(number), solved.columns(number), copies)
         return proof.model_copy(update={"rules": [*proof.rules, RULE]}).stored()
 
     inputs = {"graph": turned.streets.digest, "answer": table.digest, "turned": turned.graph.digest}
     return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, _CODE)
 
 
-def _compare(tabled: dict[str, Array], found: dict[str, Array], copies: pa.Table) -> None:
+def _compare(tabled: dict[str, Array], solved: dict[str, Array], copies: pa.Table) -> None:
     """Raise ProofFailed unless the rows of crossings follow from those of the split graph, both of which ascend by vertices."""
     added, of, is_end = (copies[name].to_numpy() for name in ("id", "vertex", "end"))
-    ids, distance, before = (found[name] for name in ("vertex", "distance", "predecessor"))
+    ids, distance, before = (solved[name] for name in ("vertex", "distance", "predecessor"))
     crossing = ids.copy()
     crossing[np.searchsorted(ids, added)] = of
     vertices, most = np.setdiff1d(ids, added, assume_unique=True), np.iinfo(np.int64).max
@@ -127,5 +127,5 @@ def _compare(tabled: dict[str, Array], found: dict[str, Array], copies: pa.Table
     due = np.where(least >= 0, before[last], -1)
     due = np.where(due >= 0, crossing[np.searchsorted(ids, due)], -1)
     same = np.array_equal(tabled["vertex"], vertices) and np.array_equal(tabled["distance"], least)
-    if not (same and np.array_equal(tabled["predecessor"], due) and (tabled["source"] == found["source"][:1]).all()):
-        raise ProofFailed(f"turns: the rows from {found['source'][:1]} are not those of the split graph's shortest paths")
+    if not (same and np.array_equal(tabled["predecessor"], due) and (tabled["source"] == solved["source"][:1]).all()):
+        raise ProofFailed(f"turns: the rows from {solved['source'][:1]} are not those of the split graph's shortest paths")

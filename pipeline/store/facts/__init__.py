@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from pipeline.store.facts.base import Facts
-from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts.roads import RoadFacts, SplitFacts
 from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder
 
@@ -68,13 +68,6 @@ class MergeFacts(Facts):
     self_loops: int  # rows
     mirrored: bool  # whether each pair of an undirected graph has as many rows in one direction as in the other
     proof: CheckFacts | None = None  # absent while it is being proved
-
-
-class SplitFacts(Facts):
-    """How crossings were split for turns, see `pipeline.steps.turns`."""
-
-    copies: int  # vertices that were added
-    proof: CheckFacts
 
 
 class EdgeFacts(Facts):

@@ -33,3 +33,11 @@ class RoadFacts(Facts):
     turns: TurnFacts | None = None  # absent if the file says nothing of turns, or paths need not obey it, and they cost nothing
     rules: list[str]  # that were proved
     seconds: float  # which that took
+
+
+class SplitFacts(Facts):
+    """How crossings were split for turns, see `pipeline.steps.turns`."""
+
+    copies: int  # vertices that were added
+    rules: list[str]  # that were proved
+    seconds: float  # which that took

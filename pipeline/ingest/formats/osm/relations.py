@@ -24,7 +24,7 @@ class Stated(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _mark_restrictions(data: Array, ranges: Array, kinds: Array, found: Array) -> None:
+def _mark_restrictions(data: Array, ranges: Array, kinds: Array, marked: Array) -> None:
     """Mark the relations with `type=restriction`; of one that is damaged only those that are marked are read again."""
     for relation in range(len(ranges)):
         at, end = np.int64(ranges[relation, 0]), np.int64(ranges[relation, 1])
@@ -40,7 +40,7 @@ def _mark_restrictions(data: Array, ranges: Array, kinds: Array, found: Array) -
             key, key_at = varint(data, key_at, key_end)
             value, value_at = varint(data, value_at, value_end)
             if 0 <= key < len(kinds) and 0 <= value < len(kinds) and kinds[key] == 1 and kinds[value] == 2:
-                found[relation] = True
+                marked[relation] = True
 
 
 def restrictions_of(
@@ -54,10 +54,10 @@ def restrictions_of(
         text: A string of the block, by its number.
         kinds (int8 [S]): What each string is for, of KINDS.
     """
-    found = np.zeros(len(ranges), np.bool_)
-    _mark_restrictions(data, ranges, kinds, found)
+    marked = np.zeros(len(ranges), np.bool_)
+    _mark_restrictions(data, ranges, kinds, marked)
     read = list[Stated]()
-    for number in np.flatnonzero(found).tolist():
+    for number in np.flatnonzero(marked).tolist():
         relation = _read(view[slice(*ranges[number].tolist())], text, len(kinds))
         if relation is None:
             return read, number
