@@ -14,7 +14,7 @@ Fastest = Annotated[Finite, Field(ge=0.1, le=1000)]
 class TurnCosts(Model):
     """What a movement at a crossing costs besides the arcs: seconds, or metres where arcs weigh lengths."""
 
-    left: Cost = Field(default=0, examples=[7.5])  # a turn to the left by at least 45 degrees, whichever side traffic keeps to
+    left: Cost = Field(default=0, examples=[7.5])  # to the left by at least 45 degrees, where three streets meet
     right: Cost = Field(default=0, examples=[2])  # the same to the right
     u_turn: Cost = Field(default=0, examples=[20])  # back along the same street, except at its end, where it is free
     signals: Cost = Field(default=0, examples=[8])  # passing `highway=traffic_signals`, also at the end of a path

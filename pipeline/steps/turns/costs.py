@@ -26,6 +26,7 @@ class MovementCosts:
         if self.any:
             self._arriving, self._leaving = _directions(arcs)
             self._alone = np.diff(arcs.leaving[0])[arcs.head] == 1
+            self._branches = _arms(arcs)[arcs.head] > 2
 
     def of(self, first: Array, second: Array) -> Array:
         """The costs of movements from one arc to another, int64 [n]."""
@@ -33,7 +34,7 @@ class MovementCosts:
             return np.zeros(len(first), np.int64)
         arcs, (ax, ay), (bx, by) = self._arcs, self._arriving[first].T, self._leaving[second].T
         across, along = ax * by - ay * bx, ax * bx + ay * by
-        turns = (np.abs(across) >= along) & ((across != 0) | (along < 0))
+        turns = (np.abs(across) >= along) & ((across != 0) | (along < 0)) & self._branches[first]
         cost = np.where(turns, np.where(across >= 0, self._left, self._right), 0)
         back = (arcs.street[first] == arcs.street[second]) & (arcs.against[first] != arcs.against[second])
         back &= arcs.head[first] == arcs.tail[second]
@@ -47,6 +48,13 @@ def costs_of_signals(arcs: StreetArcs, signals: pa.Table | None, cost: int) -> A
         passed[signals["street"].to_numpy()] = np.stack([signals[name].to_numpy() for name in ("along", "against")], axis=1)
     costs: Array = passed[arcs.street, arcs.against.astype(np.int64)] * cost
     return costs
+
+
+def _arms(arcs: StreetArcs) -> Array:
+    """How many streets begin or end at each vertex, int64 [V]; one that does both counts twice."""
+    ends = np.concatenate([arcs.streets[name].to_numpy() for name in ("src", "dst")])
+    place = np.minimum(np.searchsorted(arcs.ids, ends), max(len(arcs.ids) - 1, 0))
+    return np.bincount(place[arcs.ids[place] == ends], minlength=len(arcs.ids))
 
 
 def _directions(arcs: StreetArcs) -> tuple[Array, Array]:

@@ -25,6 +25,9 @@ class ExpectedCosts:
             self._out = [_bearing(points[first], points[first + 1], 0), _bearing(points[last], points[last - 1], 0)]
             self._in = [_bearing(points[last - 1], points[last], 1), _bearing(points[first + 1], points[first], 1)]
             self._degree = np.unique(streets.src, return_counts=True)
+            ends = [streets.table[name].to_numpy() for name in ("src", "dst")]
+            ids, arms = np.unique(np.concatenate(ends), return_counts=True)
+            self._bends = ids[arms < 3]
 
     def are(self, first: Array, second: Array, cost: Array) -> Array:
         """Whether movements from one arc to another cost this, bool [n]; a turn that is hardly one may cost either."""
@@ -41,7 +44,7 @@ class ExpectedCosts:
         right_cost = cost == np.where(steep >= _TURN, turned, 0)
         right_cost |= near & ((cost == turned) | (cost == 0))
         right_cost |= (np.pi - steep < _NEAR) & ((cost == left) | (cost == right))
-        right_cost = np.where(np.isnan(angle), cost == 0, right_cost)
+        right_cost = np.where(np.isnan(angle) | np.isin(streets.src[second], self._bends), cost == 0, right_cost)
         returns = (streets.street[first] == streets.street[second]) & (streets.against[first] ^ streets.against[second])
         ids, counts = self._degree
         alone = counts[np.searchsorted(ids, streets.src[second])] == 1

@@ -6,6 +6,7 @@ Extracts have two-way streets `residential` of 25 km/h, and one-way ones, on a g
 import heapq
 import math
 import random
+from collections import Counter
 
 import osmium
 
@@ -55,6 +56,8 @@ class Router:
         self.arcs = streets
         self.hops, self.costs = hops, turns or {}
         self.of = {}
+        ways = {(min(begin, end), max(begin, end), way) for begin, end, _, way in streets}
+        self.arms = Counter(end for *ends, _ in ways for end in ends)
         for number, (src, *_) in enumerate(streets):
             self.of.setdefault(src, []).append(number)
         self.places, self.rules = {}, []
@@ -108,6 +111,8 @@ class Router:
             math.atan2(to[1] - of[1], (to[0] - of[0]) * math.cos(math.radians(middle[1])))
             for of, to in ((self.places[begin], middle), (middle, self.places[end]))
         )
+        if self.arms[node] < 3:
+            return 0
         angle = (after - before + math.pi) % (2 * math.pi) - math.pi
         return 0 if abs(angle) < math.pi / 4 else self.costs.get("left" if angle > 0 else "right", 0)
 
