@@ -26,8 +26,7 @@ from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
 from pipeline.steps.sources import require_sources
-from pipeline.steps.turns import has_turns
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder
 
 log = logging.getLogger(__name__)
@@ -73,7 +72,7 @@ class FromSource:
         graph = graph_of(config, edges, layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, layout, runtime, steps)
         turned = None
-        if has_turns(edges):
+        if EdgeFacts.of(edges).has_turns:
             from pipeline.steps.turns.graph import turned_of
             from pipeline.steps.turns.requirements import require_obeyed
 

@@ -35,11 +35,10 @@ from pipeline.steps.publication.remote import is_uploaded, upload
 from pipeline.steps.publication.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
-from pipeline.steps.turns import has_turns
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import history_of
 from pipeline.store.edges import FILES
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
 from pipeline.store.scratch import scratch
@@ -131,7 +130,7 @@ class _FromChanges:
         if (stage := stage_that_adds(config)) and GraphFacts.of(graph).parallel_arcs_dropped:
             reason = f"stage {stage} adds the capacities of parallel arcs, of which the graph that is changed has the lightest"
             raise BadConfig(f"{before.run.path}: {reason}; state graph.parallel, and run the source again")
-        if has_turns(edges):
+        if EdgeFacts.of(edges).has_turns:
             reason = "changes of edges do not say what becomes of the turn restrictions and costs of its streets"
             raise BadConfig(f"{before.run.path}: {reason}; run the changed source again")
         self._require_new(config, steps, self.sources[0], digest, edges, graph)

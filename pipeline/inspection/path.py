@@ -64,7 +64,7 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
         raise BadSource(f"{src} is not a source of this run; its sources are {known or 'none'}; run with --source {src}")
     row = rows.find(end)
     roads = facts.input.roads
-    if row and row["distance"] is not None and roads and roads.turns and (roads.turns.restrictions or roads.turns.costs):
+    if row and row["distance"] is not None and roads and roads.turns and roads.turns.matter:
         from pipeline.inspection.turned_path import turned_way
 
         vertices = [

@@ -76,8 +76,8 @@ class TurnRelations:
             self.left[ends] += 1
             return
         froms, via, tos = ends
-        if len(froms) * len(tos) > 1 and only:
-            self.left["several ways `from` or `to`, only one of which may be taken"] += 1
+        if len(froms) * len(tos) > 1 and (only or min(len(froms), len(tos)) > 1):
+            self.left["several ways `from` or `to`, where one is due"] += 1
             return
         node = via[0].id if via[0].type == NODE else None
         ways = () if node is not None else tuple(member.id for member in via)

@@ -17,9 +17,10 @@ from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.turns import SPLIT, TURNED, has_turns
+from pipeline.steps.turns import SPLIT, TURNED
 from pipeline.store.deltas import EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, check, find
 from pipeline.store.workspace import find_run, holds_runs, shared_workspace
 
@@ -100,7 +101,7 @@ def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
 
 def turned_of_run(path: Path, stored: StoredGraph) -> "Turned | None":
     """The graph of the run that a path names on which turns matter, if they do. Raises as `graph_of_run`."""
-    if not has_turns(stored.edges):
+    if not EdgeFacts.of(stored.edges).has_turns:
         return None
     from pipeline.steps.turns.turned import Turned
 
@@ -125,7 +126,7 @@ def _laid_out(config: RunConfig, runtime: Runtime, options: GraphOptions) -> Sto
     edges = ingest(config.graph, runtime.work, runtime.held_edges, options.cluster.elsewhere, reject=config.reject.limit)
     layout = suited(config.layout, edges, runtime.cluster.shards)
     graph = lay_out(edges, layout, runtime)
-    if has_turns(edges):
+    if EdgeFacts.of(edges).has_turns:
         from pipeline.steps.turns.graph import turned_of
 
         turned_of(edges, graph, layout, runtime, _at_once)

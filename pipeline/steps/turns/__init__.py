@@ -17,14 +17,5 @@ folding.py     answers on the split graph as answers of crossings
 stages.py      stages on it
 """
 
-from pipeline.store.facts import EdgeFacts
-from pipeline.store.manifest import Folder
-
 SPLIT, TURNED = "split", "turned"  # the steps: its edge list, and the stored graph
 COPIES, MOVEMENTS = "copies.parquet", "movements.parquet"  # beside the edges; see `splitting`
-
-
-def has_turns(edges: Folder) -> bool:
-    """Whether paths of a graph obey turn restrictions, or turns cost something."""
-    roads = EdgeFacts.of(edges).roads
-    return bool(roads and roads.turns and (roads.turns.restrictions or roads.turns.costs))

@@ -12,7 +12,7 @@ from pipeline.ingest.writer import edges_schema, store
 from pipeline.steps.layout import lay_out
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.turns import COPIES, MOVEMENTS, SPLIT, TURNED, has_turns
+from pipeline.steps.turns import COPIES, MOVEMENTS, SPLIT, TURNED
 from pipeline.steps.turns.arcs import StreetArcs, read_restrictions, read_signals
 from pipeline.steps.turns.costs import costs_of_signals
 from pipeline.steps.turns.prefixes import forbidden_sequences
@@ -33,7 +33,7 @@ def turned_of(
         BadInput: A number does not fit 63 bits.
         ProofFailed: The split graph has not exactly the permitted movements.
     """
-    if not has_turns(edges):
+    if not EdgeFacts.of(edges).has_turns:
         return None
     parallel = graph.manifest.parameters.get("parallel")
     if layout.symmetrise or parallel not in ("lightest", "keep", "error"):

@@ -3,7 +3,6 @@
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
-from pipeline.steps.turns import has_turns
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 
@@ -12,7 +11,7 @@ _REMEDY = "leave it out, or set restrictions = false and no turns below [graph.o
 
 def require_obeyed(config: RunConfig, edges: Folder) -> None:
     """Raise BadConfig for a stage, queries or a product whose paths would take forbidden turns."""
-    if not has_turns(edges):
+    if not EdgeFacts.of(edges).has_turns:
         return
     for name in config.stages:
         if BY_NAME[name].passes_crossings:

@@ -109,6 +109,11 @@ class EdgeFacts(Facts):
     split: SplitFacts | None = None  # absent unless crossings were split
 
     @property
+    def has_turns(self) -> bool:
+        """Whether turns matter to paths (`pipeline.steps.turns`)."""
+        return bool(self.roads and self.roads.turns and self.roads.turns.matter)
+
+    @property
     def referred(self) -> dict[Path, str]:
         """The Parquet files that have the rows instead of the folder of the edge list, in order, each with its digest."""
         if self.refers_to is None:

@@ -11,6 +11,11 @@ class TurnFacts(Facts):
     left: dict[str, int]  # relations, or movements of one, that paths need not obey, by the reason
     costs: dict[str, int] | None = None  # absent without any: of movements, in milliseconds or millimetres
 
+    @property
+    def matter(self) -> bool:
+        """Whether paths obey restrictions, or turns cost something."""
+        return bool(self.restrictions or self.costs)
+
 
 class RoadFacts(Facts):
     """Which ways became arcs, and what was left out; see `pipeline.ingest.roads.chains` for runs and chains."""

@@ -15,6 +15,7 @@ from pipeline.ingest.formats.osm.extract import extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
 from pipeline.ingest.formats.osm.xml import XmlReader
 from pipeline.ingest.roads.profile import Profile
+from pipeline.ingest.roads.relations import Restriction, TurnRelations
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Way, read, write
 
@@ -207,3 +208,46 @@ def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path):
         (tmp_path / "a.osm.pbf").write_bytes(whole[:end])
         with pytest.raises(BadInput):
             read(tmp_path / "a.osm.pbf", tmp_path / "work")
+
+
+def relation(roles=b"\3\4\3", members=b"\2\2\2", types=b"\1\0\1", more=b""):
+    return field(
+        4, field(1, 7) + field(2, b"\1\2") + field(3, b"\2\5") + field(8, roles) + field(9, members) + field(10, types) + more
+    )
+
+
+def turns_of(data, folder):
+    turns = TurnRelations(OsmConfig(profile="car"))
+    strings = b"", b"type", b"restriction", b"from", b"via", b"no_u_turn", b"to"
+    path = folder / "a.osm.pbf"
+    path.write_bytes(HEADER + framed(b"OSMData", packed(block(*data, strings=strings))))
+    extract("a.osm.pbf", PbfReader(path, "a.osm.pbf", Limits(), set()), Profile(OsmConfig(profile="car")), turns)
+    return turns
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        relation(roles=b"\3"), relation(types=b""), relation(members=b"\2\2"), relation(roles=b"\3\4\x63"),
+        relation(members=b"\1\1\1"),
+        relation(more=field(9, b"\2")), relation(members=b"\2\2\x80"), relation(members=b"\xff" * 9 + b"\1" + b"\2\2"),
+    ],
+)  # fmt: skip
+def test_a_damaged_restriction_is_refused(tmp_path, damaged):
+    whole = turns_of([relation(), relation(roles=b"\3\4\6")], tmp_path)
+    assert (whole.read, whole.restrictions, whole.left) == (1, [], {"no member `to`": 1})
+    assert turns_of([relation(roles=b"\3\4\6")], tmp_path).restrictions == [Restriction(7, False, (1, 3), 2)]
+    with pytest.raises(BadInput, match="relation 0 of a group is damaged"):
+        turns_of([damaged], tmp_path)
+
+
+def test_mutated_restrictions_are_read_or_refused(tmp_path):
+    chosen, sound = random.Random(2), relation(roles=b"\3\4\6")
+    for _ in range(20_000 if NIGHTLY else 300):
+        data = bytearray(sound)
+        for _ in range(chosen.randrange(1, 3)):
+            data[chosen.randrange(2, len(data))] = chosen.randrange(256)
+        try:
+            turns_of([bytes(data)], tmp_path)
+        except BadInput as error:
+            assert "damaged" in str(error)

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.steps.products.commands import product_into
 from pipeline.tables import files as tables
+from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Way, write
 from tests.pipeline.turns.router import Router, town
 from tests.pipeline.turns.test_restrictions import published, streets_of, table_of
@@ -80,3 +81,15 @@ def test_signals_cost_time_where_they_stop_traffic(tmp_path):
         published(tmp_path, extract, osm={"turns": {"signals": 8}}, stages=["wcc", "sssp"], sources=[1, 4]).path, "sssp"
     )
     assert (cost[1][4] - free[1][4], cost[4][1] - free[4][1]) == (16_000, 8_000)
+
+
+@pytest.mark.skipif(not NIGHTLY, reason="starts workers twice, for what other tests show of the steps one by one")
+@pytest.mark.parametrize("cluster", [{"workers": 2, "shards": 2}, {"workers": 2}], ids=["ranks", "workers"])
+def test_the_tables_are_the_same_on_workers(tmp_path, cluster):
+    nodes, ways, turns = town(5)
+    extract, made = write(tmp_path / "a.osm.pbf", nodes, ways, turns=turns), []
+    for name, more in (("here", {}), ("there", {"cluster": cluster})):
+        (folder := tmp_path / name).mkdir()
+        run = published(folder, extract, osm={"turns": COSTS}, sources=[1, 13], closeness={}, flows={}, **more)
+        made.append([tables.read(run.path / table) for table in ("bfs", "sssp", "closeness", "flows")])
+    assert made[0] == made[1]

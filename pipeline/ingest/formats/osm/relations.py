@@ -9,6 +9,7 @@ from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from pipeline.ingest.formats.osm.wire import field, fields, unpacked, varint
 from pipeline.ingest.roads.relations import RESTRICTION, TYPE, Member
+from pipeline.numerals import LARGEST
 
 _KEYS, _VALUES = 2, 3  # fields of a relation
 _ROLES, _MEMBERS, _TYPES = 8, 9, 10
@@ -70,7 +71,7 @@ def _read(data: memoryview, text: Callable[[int], bytes], strings: int) -> State
     parts = fields(data) or {}
     numbers = (_KEYS, _VALUES, _ROLES, _MEMBERS, _TYPES)
     identity, packed = parts.get(1, [b""])[-1], [parts.get(number, [memoryview(b"")]) for number in numbers]
-    if not isinstance(identity, int) or any(len(part) != 1 or isinstance(part[0], int) for part in packed):
+    if not isinstance(identity, int) or identity > LARGEST or any(len(part) != 1 or isinstance(part[0], int) for part in packed):
         return None
     lists = [unpacked(part[0]) for part in packed if not isinstance(part[0], int)]
     if any(one is None for one in lists):
@@ -84,5 +85,7 @@ def _read(data: memoryview, text: Callable[[int], bytes], strings: int) -> State
     tags, made, node = dict(zip(words[: len(keys)], words[len(keys) :], strict=True)), [], 0
     for role, step, kind in zip(roles, members, types, strict=True):
         node += (step >> 1) ^ -(step & 1)
+        if not 0 <= node <= LARGEST:
+            return None
         made.append(Member(kind, node, text(role).decode(errors="replace")))
     return Stated(identity, tags, made)
