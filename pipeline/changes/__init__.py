@@ -38,7 +38,7 @@ from pipeline.steps.solving import Input
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import history_of
 from pipeline.store.edges import FILES
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
 from pipeline.store.scratch import scratch
@@ -133,6 +133,9 @@ class _FromChanges:
         if (stage := stage_that_adds(config)) and GraphFacts.of(graph).parallel_arcs_dropped:
             reason = f"stage {stage} adds the capacities of parallel arcs, of which the graph that is changed has the lightest"
             raise BadConfig(f"{before.run.path}: {reason}; state graph.parallel, and run the source again")
+        if EdgeFacts.of(edges).has_turns:
+            reason = "changes of edges do not say what becomes of the turn restrictions and costs of its streets"
+            raise BadConfig(f"{before.run.path}: {reason}; run the changed source again")
         self._require_new(config, steps, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from pipeline.store.facts.base import Facts
-from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts.roads import RoadFacts, SplitFacts
 from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder
 
@@ -118,6 +118,12 @@ class EdgeFacts(Facts):
     order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
     merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
     attached: AttachFacts | None = None  # absent unless places were attached to streets
+    split: SplitFacts | None = None  # absent unless crossings were split
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns matter to paths (`pipeline.steps.turns`)."""
+        return bool(self.roads and self.roads.turns and self.roads.turns.matter)
 
     @property
     def referred(self) -> dict[Path, str]:

@@ -3,6 +3,20 @@
 from pipeline.store.facts.base import Facts
 
 
+class TurnFacts(Facts):
+    """How paths may turn, see `pipeline.steps.turns`."""
+
+    relations: int  # turn restrictions in the file
+    restrictions: int  # movements that they forbid or prescribe, and that paths obey
+    left: dict[str, int]  # relations, or movements of one, that paths need not obey, by the reason
+    costs: dict[str, int] | None = None  # absent without any: of movements, in milliseconds or millimetres
+
+    @property
+    def matter(self) -> bool:
+        """Whether paths obey restrictions, or turns cost something."""
+        return bool(self.restrictions or self.costs)
+
+
 class RoadFacts(Facts):
     """Which ways became arcs, and what was left out; see `pipeline.ingest.roads.chains` for runs and chains."""
 
@@ -21,5 +35,14 @@ class RoadFacts(Facts):
     duplicate_ways: int  # the same for ways
     islands: int  # weak components that were left out because they are small
     island_vertices: int  # of these
+    turns: TurnFacts | None = None  # absent if the file says nothing of turns, or paths need not obey it, and they cost nothing
+    rules: list[str]  # that were proved
+    seconds: float  # which that took
+
+
+class SplitFacts(Facts):
+    """How crossings were split for turns, see `pipeline.steps.turns`."""
+
+    copies: int  # vertices that were added
     rules: list[str]  # that were proved
     seconds: float  # which that took

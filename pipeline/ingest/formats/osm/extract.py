@@ -11,7 +11,8 @@ from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.osm.elements import ENTRY, NAME, TAG, place_of
-from pipeline.ingest.roads.profile import Profile, Street
+from pipeline.ingest.roads.profile import CLOSED, Profile, Street
+from pipeline.ingest.roads.relations import TurnRelations
 
 Tags = Sequence[tuple[bytes, bytes]]
 
@@ -20,7 +21,7 @@ class Reader(Protocol):
     """A file that is read twice: first its ways, then the nodes that they need."""
 
     def ways(self, into: "StreetWays") -> None:
-        """Add all ways."""
+        """Add all ways and, if they are wanted, the turn restrictions."""
 
     def nodes(self, into: "StreetNodes") -> None:
         """Add all nodes that are wanted."""
@@ -33,9 +34,11 @@ class StreetWays:
         kinds: What keys are for, see `elements`.
         streets: What is known of a street by its tags, its name aside.
         left: How many ways were left out, by the reason.
+        turns: Gets the turn restrictions, if they are wanted.
     """
 
-    def __init__(self, file: str, profile: Profile) -> None:
+    def __init__(self, file: str, profile: Profile, turns: TurnRelations | None = None) -> None:
+        self.turns = turns
         self.kinds = dict.fromkeys(map(str.encode, profile.keys), TAG) | dict.fromkeys([b"highway", b"route"], ENTRY)
         self.kinds[b"name"] = NAME
         self.streets: list[Street] = []
@@ -99,38 +102,48 @@ class StreetNodes:
         ids (int64 [M]): Of all nodes that are wanted, ascending.
         units (int32 [M, 2]): Longitude and latitude, in the seventh decimal of a degree.
         known (bool [M]): Which nodes the file has.
-        closed (bool [M]): Which nodes are barriers.
+        marks (uint8 [M]): What each is, see `Profile.marks`.
         repeated: How many nodes came again; the first counts.
     """
 
     def __init__(self, ids: Array, profile: Profile) -> None:
         self.ids, self.units = ids, np.zeros((len(ids), 2), np.int32)
-        self.known, self.closed = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
+        self.known, self.marks = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.uint8)
         self.repeated = 0
         self.kinds = dict.fromkeys(map(str.encode, profile.keys_of_nodes), TAG)
-        self._profile, self._verdicts = profile, dict[tuple[tuple[bytes, bytes], ...], bool]()
+        self._profile, self._verdicts = profile, dict[tuple[tuple[bytes, bytes], ...], int]()
 
-    def closes(self, tags: Tags) -> bool:
-        """Whether a node with these tags is a barrier."""
+    @property
+    def passable(self) -> Array:
+        """Which nodes are in the file and no barriers, bool [M]."""
+        return self.known & ~self.marked(CLOSED)
+
+    def marked(self, mark: int) -> Array:
+        """Which nodes have a mark, bool [M]."""
+        marked: Array = (self.marks & mark) > 0
+        return marked
+
+    def mark_of(self, tags: Tags) -> int:
+        """What a node with these tags is."""
         key = tuple(sorted(tags))
         if key not in self._verdicts:
             words = {name.decode(errors="replace"): text.decode(errors="replace") for name, text in key}
-            self._verdicts[key] = self._profile.closes(words)
+            self._verdicts[key] = self._profile.marks(words)
         return self._verdicts[key]
 
-    def add(self, places: Array, units: Array, closed: Array) -> None:
-        """Add nodes: their places in `ids`, int64 [n], longitudes and latitudes, int32 [n, 2], and whether each is closed."""
-        self.repeated += _first_of_each(places, units, closed, self.units, self.known, self.closed)
+    def add(self, places: Array, units: Array, marks: Array) -> None:
+        """Add nodes: their places in `ids`, int64 [n], longitudes and latitudes, int32 [n, 2], and their marks, uint8 [n]."""
+        self.repeated += _first_of_each(places, units, marks, self.units, self.known, self.marks)
 
 
 @njit(cache=True, nogil=True)
-def _first_of_each(places: Array, units: Array, closed: Array, all_units: Array, known: Array, all_closed: Array) -> int:
+def _first_of_each(places: Array, units: Array, marks: Array, all_units: Array, known: Array, all_marks: Array) -> int:
     repeated = 0
     for node, place in enumerate(places):
         if known[place]:
             repeated += 1
         else:
-            known[place], all_closed[place] = True, closed[node]
+            known[place], all_marks[place] = True, marks[node]
             all_units[place, 0], all_units[place, 1] = units[node, 0], units[node, 1]
     return repeated
 
@@ -161,9 +174,9 @@ class Extract:
     repeated: int
 
 
-def extract(file: str, reader: Reader, profile: Profile) -> Extract:
-    """Read the streets of a file, and the places of their nodes."""
-    ways = StreetWays(file, profile)
+def extract(file: str, reader: Reader, profile: Profile, turns: TurnRelations | None = None) -> Extract:
+    """Read the streets of a file, and the places of their nodes; `turns` gets its turn restrictions."""
+    ways = StreetWays(file, profile, turns)
     reader.ways(ways)
     columns = ways.columns()
     repeated = len(columns[0]) - len(first := np.unique(columns[0], return_index=True)[1])

@@ -18,6 +18,7 @@ from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blob_at, blobs, offsets_if_sorted
 from pipeline.ingest.formats.osm.elements import equal_tags, kinds_of, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
+from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
 
@@ -36,7 +37,7 @@ class _Block:
         parts = fields(view)
         if parts is None:
             raise blob.wrong("its content is damaged")
-        self.data, self._view = np.frombuffer(content, np.uint8), view
+        self.data, self.view = np.frombuffer(content, np.uint8), view
         self._begin = self.data.__array_interface__["data"][0]
         self._strings, groups = ([self._range(part) for part in parts.get(number, [])] for number in (1, 2))
         self.groups = groups
@@ -70,14 +71,14 @@ class _Block:
         """The strings by their numbers, and what each is for as a key, int8 [S]."""
         if len(self._strings) != 1:
             raise self.blob.wrong(f"has {len(self._strings)} tables of strings")
-        ranges, view = self.elements(self._strings[0], 1).copy(), self._view
+        ranges, view = self.elements(self._strings[0], 1).copy(), self.view
         kinds = np.empty(len(ranges), np.int8)
         kinds_of(self.data, ranges, keys.texts, keys.ends, keys.kinds, kinds)
         return (lambda number: bytes(view[slice(*ranges[number].tolist())])), kinds
 
     def dense(self, part: tuple[int, int]) -> Array:
         """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
-        parts = fields(self._view[slice(*part)])
+        parts = fields(self.view[slice(*part)])
         if parts is None or any(len(parts.get(field, [])) > 1 for field in (1, 8, 9, 10)):
             raise self.blob.wrong("its dense nodes are damaged")
         empty = memoryview(b"")
@@ -136,13 +137,16 @@ class PbfReader:
         self._inflated = Inflated(self.file, self._size, self.limits)
 
     def ways(self, into: StreetWays) -> None:
-        """Add all ways. Raises BadInput."""
+        """Add all ways, and the turn restrictions. Raises BadInput."""
         self.skipped = frozenset(self._only_nodes())
         self.offsets |= self.skipped
-        for offset, length, has_nodes, groups in self._each(
-            partial(_ways_of, _Keys.of(into.kinds)), lambda offset: offset not in self.skipped
+        for offset, length, has_nodes, groups, relations in self._each(
+            partial(_ways_of, _Keys.of(into.kinds), into.turns is not None), lambda offset: offset not in self.skipped
         ):
             self._inflated.add(length)
+            for relation in relations:
+                if into.turns:
+                    into.turns.add(*relation)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
@@ -156,8 +160,8 @@ class PbfReader:
         ):
             if offset in self.skipped:
                 self._inflated.add(length)
-            for places, units, closed in groups:
-                into.add(places, units, closed)
+            for places, units, marks in groups:
+                into.add(places, units, marks)
             progress.reached((self._size + offset) // 2, self._size, "bytes")
 
     def _only_nodes(self) -> list[int]:
@@ -180,16 +184,25 @@ class PbfReader:
         return map_in_order(read, blobs(self.path, self.file, wanted), cores())
 
 
-def _ways_of(keys: _Keys, blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup]]:
-    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups."""
-    block, has_nodes, groups = _Block(blob), False, list[_WaysOfGroup]()
+def _ways_of(keys: _Keys, turns: bool, blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup], list[Stated]]:
+    """Of a blob: its offset, its length, whether it has nodes, the ways of its groups and, if wanted, the restrictions."""
+    block, has_nodes, groups, relations = _Block(blob), False, list[_WaysOfGroup](), list[Stated]()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
         if len(ways := block.elements(group, _WAYS)):
             strings = strings or block.strings(keys)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
-    return blob.offset, block.length, has_nodes, groups
+        if turns and len(ranges := block.elements(group, _RELATIONS)):
+            relations += _read_restrictions(block, ranges)
+    return blob.offset, block.length, has_nodes, groups, relations
+
+
+def _read_restrictions(block: _Block, ranges: Array) -> list[Stated]:
+    read, damaged = restrictions_of(block.view, block.data, ranges, *block.strings(_Keys.of(KINDS)))
+    if damaged >= 0:
+        raise block.blob.wrong(f"relation {damaged} of a group is damaged")
+    return read
 
 
 def _read_ways(block: _Block, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:
@@ -225,11 +238,13 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
 def _nodes_of(
     nodes: StreetNodes, keys: _Keys, skipped: frozenset[int], blob: Blob
 ) -> tuple[int, int, list[tuple[Array, Array, Array]]]:
-    """The offset of a blob, its length and, of its groups, places of wanted nodes, units, and whether each node is closed."""
+    """The offset of a blob, its length and, of its groups, places of wanted nodes, units, and the marks of each node."""
     block, read, strings = _Block(blob), list[tuple[Array, Array, Array]](), None
     for group in block.groups:
-        if blob.offset in skipped and len(block.elements(group, _WAYS)):
-            raise blob.wrong("has ways before the last nodes, but the file says that it is sorted by type (osmium sort)")
+        if blob.offset in skipped and any(len(block.elements(group, kind)) for kind in (_WAYS, _RELATIONS)):
+            raise blob.wrong(
+                "has ways or relations before the last nodes, but the file says that it is sorted by type (osmium sort)"
+            )
         for kind in (_DENSE, _NODES):
             if not len(parts := block.elements(group, kind)):
                 continue
@@ -249,8 +264,8 @@ def _read_nodes(
     read = read_dense if kind == _DENSE else read_nodes
     kept = read(block.data, ranges, block.form, strings[1], nodes.ids, places, units, tags, tag_ends)
     block.require(kept, "node")
-    closed, ends = np.zeros(kept, np.bool_), np.concatenate([[0], tag_ends[:kept]])
+    marks, ends = np.zeros(kept, np.uint8), np.concatenate([[0], tag_ends[:kept]])
     for node in np.flatnonzero(np.diff(ends)).tolist():
         pairs = tags[ends[node] : ends[node + 1]].tolist()
-        closed[node] = nodes.closes([(strings[0](key), strings[0](value)) for key, value in pairs])
-    return places[:kept].copy(), units[:kept].copy(), closed
+        marks[node] = nodes.mark_of([(strings[0](key), strings[0](value)) for key, value in pairs])
+    return places[:kept].copy(), units[:kept].copy(), marks

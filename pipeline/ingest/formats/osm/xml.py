@@ -1,4 +1,4 @@
-"""OpenStreetMap's XML (`.osm`): `<node id lat lon>`, and `<way id>` with `<nd ref>` and `<tag k v>`.
+"""OpenStreetMap's XML (`.osm`): `<node id lat lon>`, `<way id>` with `<nd ref>` and `<tag k v>`, and `<relation>`.
 
 A document type is refused, and with it entities. https://wiki.openstreetmap.org/wiki/OSM_XML
 """
@@ -15,22 +15,25 @@ from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.osm.elements import ENTRY, NAME
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
+from pipeline.ingest.roads.relations import NODE, WAY, Member
 from pipeline.numerals import LARGEST
 from pipeline.texts import shown
 
 _PIECE = 2**16  # bytes that are parsed at a time
 _BATCH = 2**14  # elements that are added at a time
+_TYPES = {"node": NODE, "way": WAY}  # of members
 _MOST_REFS = 2**20  # of a way; OpenStreetMap allows 2,000
 
 
 @dataclass
 class _Element:
-    """A node or a way while it is read, with the tags and nodes that it has so far."""
+    """A node, way or relation while it is read, with the tags, nodes and members that it has so far."""
 
     kind: str
     attributes: dict[str, str]
     tags: list[tuple[bytes, bytes]] = field(default_factory=list)
     refs: list[int] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,16 @@ class XmlReader:
     limits: Limits
 
     def ways(self, into: StreetWays) -> None:
-        """Add all ways. Raises BadInput."""
+        """Add all ways, and the turn restrictions. Raises BadInput."""
         batch = _Batch(into)
         for way in _OsmDocument(self, "way", into.kinds).elements():
             batch.add(self._integer(way, "id"), way)
         batch.end()
+        if into.turns:
+            keys = dict.fromkeys(map(str.encode, into.turns.keys), 0)
+            for relation in _OsmDocument(self, "relation", keys).elements():
+                tags = {key.decode(): value.decode() for key, value in relation.tags}
+                into.turns.add(self._integer(relation, "id"), tags, relation.members)
 
     def nodes(self, into: StreetNodes) -> None:
         """Add all nodes that are wanted. Raises BadInput."""
@@ -55,7 +63,7 @@ class XmlReader:
             place = int(np.searchsorted(into.ids, identity))
             if place < len(into.ids) and into.ids[place] == identity:
                 units = [self._unit(node, "lon", 180), self._unit(node, "lat", 90)]
-                into.add(np.array([place]), np.array([units], np.int32), np.array([into.closes(node.tags)]))
+                into.add(np.array([place]), np.array([units], np.int32), np.array([into.mark_of(node.tags)], np.uint8))
 
     def _integer(self, element: _Element, name: str) -> int:
         return integer(self.file, element.kind, name, element.attributes)
@@ -163,7 +171,7 @@ class _OsmDocument:
                 else f"its first element is <{shown(name.encode())}>, expected <osm>"
             )
             raise self._wrong(what)
-        if self._depth == 2 and name in ("node", "way") and attributes.get("visible") == "false":
+        if self._depth == 2 and name in ("node", "way", "relation") and attributes.get("visible") == "false":
             raise self._wrong(f"a <{name}> is deleted, as in a history; a graph is made from the state of one day")
         if self._depth == 2 and name == self._wanted and attributes.get("action") != "delete":
             self._open = _Element(name, attributes)
@@ -172,6 +180,10 @@ class _OsmDocument:
                 self._open.refs.append(integer(self._reader.file, name, "ref", attributes))
                 if len(self._open.refs) > _MOST_REFS:
                     raise self._wrong(f"a way has more than {_MOST_REFS} nodes")
+            elif name == "member":
+                kind = _TYPES.get(attributes.get("type", ""), -1)
+                number = integer(self._reader.file, name, "ref", attributes)
+                self._open.members.append(Member(kind, number, attributes.get("role", "")))
             elif name == "tag" and (key := attributes.get("k", "").encode()) in self._keys:
                 self._open.tags.append((key, attributes.get("v", "").encode()))
 
