@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from kernels.registry import BY_NAME
 from pipeline.config.layout import LayoutConfig
@@ -64,12 +64,11 @@ class FromSource:
             require_fit(config, runtime.backend)
             prepare()
 
-        how = runtime.held_edges, config.cluster.elsewhere, begin, config.reject.limit
-        edges = steps("edges", ingest, config.graph, runtime.work, *how)
+        edges = self.edges(config, runtime, steps, begin)
         require_columns(edges, config.expect, target)
         layout = suited(config.layout, edges, config.cluster.shards)
         stated = [source for source in numbers_of(edges, config.listed_sources) if isinstance(source, int)]
-        graph = graph_of(config, edges, layout, runtime, stated, steps)
+        graph = self.graph(config, edges, layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, layout, runtime, steps)
         sources = sources_of(config, edges, graph, target, runtime)
         read = read_as(input_of(edges, graph, capacities=capacities)).items()
@@ -78,16 +77,33 @@ class FromSource:
             beside(partial(prepare_page, runtime.backend))  # not before: the layout waits for what `prepare` imports
         return Input(edges, graph, sources, capacities)
 
+    def edges(self, config: RunConfig, runtime: Runtime, steps: Steps, begin: Callable[[], object], *more: Any) -> Folder:
+        """The edge list of the source; `more` as the last arguments of `ingest`."""
+        how = runtime.held_edges, config.cluster.elsewhere, begin, config.reject.limit
+        return steps("edges", ingest, config.graph, runtime.work, *how, *more)
+
+    def graph(
+        self, config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int], steps: Steps
+    ) -> Folder:
+        """The stored graph of the edge list."""
+        return graph_of(config, edges, layout, runtime, sources, steps)
+
 
 def graph_of(
-    config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int], steps: Steps
-) -> Folder:  # fmt: skip
-    """The stored graph of an edge list, whose parallel rows are merged before, if a rule asks for it."""
+    config: RunConfig,
+    edges: Folder,
+    layout: LayoutConfig,
+    runtime: Runtime,
+    sources: Sequence[int],
+    steps: Steps,
+    folder: str = "",
+) -> Folder:
+    """The stored graph of an edge list, whose parallel rows are merged before, if a rule asks for it; `folder` as `Parallels`."""
     rule, merged = config.graph.parallel or LIGHTEST, None
     if config.graph.parallel and needs_merging(edges, rule):
         merged = steps(STEP, merge_parallel, edges, rule, layout, runtime, config.graph.columns.order)
         warn_if_mirrored(merged)
-    return steps("graph", lay_out, edges, layout, runtime, sources, Parallels(rule, merged))
+    return steps("graph", lay_out, edges, layout, runtime, sources, Parallels(rule, merged, folder=folder))
 
 
 def stage_that_adds(config: RunConfig) -> str:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.config.graph import GraphConfig, Limits
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.content import Content
 from pipeline.ingest.coordinates import write_coordinates, write_own, write_streets
-from pipeline.ingest.declared import loops, with_vertices
+from pipeline.ingest.declared import check_declared, loops, with_vertices
 from pipeline.ingest.feed import SHOWN, Feed, find
 from pipeline.ingest.feed.contents import Contents
 from pipeline.ingest.feed.joining import opened_feed
@@ -42,9 +42,10 @@ from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES
 
+if TYPE_CHECKING:
+    from pipeline.ingest.formats.osm.updates import Updates
+
 log = logging.getLogger(__name__)
-FEW_VERTICES = 2**16  # that any header may declare
-BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
 def ingest(
@@ -54,6 +55,7 @@ def ingest(
     copy: bool = False,
     before_reading: Callable[[], object] = bool,
     reject: float = 0,
+    updates: "Updates | None" = None,
 ) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
@@ -64,6 +66,7 @@ def ingest(
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
         reject: How many bad rows, or which share of all rows, are written to table `rejected` instead of refusing the source.
         before_reading: Called before the source is read, unless the folder already holds its content.
+        updates: Files of changes of an OpenStreetMap extract; they name another folder.
 
     Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
@@ -85,13 +88,18 @@ def ingest(
             sums.begin(inputs[name], one.local, one.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, one in sources.items() if one.is_local}
+    if updates:
+        inputs |= updates.inputs(source.url, inputs["source"])
     reading = _EdgeReader(graph, source, expected.get("source"), held, sums, copy, reject)
     if "nodes" in beside and graph.node_columns.declare:
         reading.declared = partial(_declared, graph, beside["nodes"], expected.get("nodes"))
 
     def write_all(folder: Path) -> dict[str, Any]:
         before_reading()
+        reading.changes = updates.read(graph.limits) if updates else None
         facts = reading.write(folder)
+        if updates:
+            updates.save(folder, reading.changes)
         names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in beside:
             with _checked(beside["coordinates"], expected.get("coordinates")) as content:
@@ -116,7 +124,7 @@ def ingest(
         | {"copy": copy}
         | ({"reject": reject} if reject else {})
     )
-    edges = make(work / "edges", "edges", inputs, parameters, write_all)
+    edges = make(work / (updates.folder if updates else "edges"), "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = source.unwritten
     if held and reading.arrays:
@@ -136,6 +144,7 @@ class _EdgeReader:
     copy: bool
     reject: float
     declared: Callable[[bool], pa.Array] | None = None  # the ids of vertices that need no edge; strings, if the argument says so
+    changes: Any = None  # those of an extract, see `pipeline.ingest.opening.opened`
     arrays: EdgeArrays | None = None
 
     def write(self, folder: Path) -> EdgeFacts:
@@ -155,7 +164,7 @@ class _EdgeReader:
                 alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
                 names = collect(chain(self._watched(read), alone, _listed(read.edges)))
         if not read.edges.named:
-            _check_declared(read.edges, read.content, self.graph.limits)
+            check_declared(read.edges, read.content, self.graph.limits)
             facts = self._facts(read, written, folder, refers_to=refers_to, placed=placed)
             return facts.model_copy(update={"roads": roads}) if roads else facts
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
@@ -174,7 +183,7 @@ class _EdgeReader:
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
         source, how = self.source, (graph, weight, folder, self.reject)
-        with opened_feed(source, *how) if isinstance(source, Feed) else opened(source, *how) as read:
+        with opened_feed(source, *how) if isinstance(source, Feed) else opened(source, *how, self.changes) as read:
             if self.declared and not read.edges.named:
                 read.edges = with_vertices(self.source.url, read.edges, self.declared(False))
             yield read
@@ -251,18 +260,6 @@ def _identify(source: Source | Feed, sha256: str | None) -> str:
         log.info("%s: %d files are read; %d that are hidden, unfinished or empty are ignored: %s",
                  source.url, len(source.parts), len(ignored), quoted(names))  # fmt: skip
     return source.digest
-
-
-def _check_declared(edges: EdgeList, content: Content, limits: Limits) -> None:
-    """Raise BadInput if the header of a small file declares a large graph."""
-    vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
-    needed = BYTES_PER_VERTEX * vertices
-    if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
-        raise BadInput(
-            content.source.url,
-            f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
-            f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
-        )
 
 
 def _declared(graph: GraphConfig, source: Source, digest: str | None, named: bool) -> pa.Array:

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -39,11 +40,12 @@ class Opened:
 
 @contextmanager
 def opened(
-    source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0
+    source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0, changes: Any = None
 ) -> Iterator[Opened]:
     """Begin to read a source.
 
     Args:
+        changes: Those of an OpenStreetMap extract since it was written, see `pipeline.ingest.formats.osm.updates`.
         reject: How many bad rows, or which share, are left out.
         weight: Type of the weights of a text: int64, or float64.
         folder: For the copy of a binary file that is compressed or remote; the folder of temporary files by default.
@@ -61,7 +63,8 @@ def opened(
         if isinstance(entry, FileFormat) and name and first.strip():
             _require_options(url, name, graph, entry.options)
             with saved(on_disk, stream, folder) as path:
-                yield Opened(name, content, rejecting(url, name, entry.read(path, url, graph), reject), None, on_disk)
+                edges = entry.read(path, url, graph, *([changes] if changes else []))
+                yield Opened(name, content, rejecting(url, name, edges, reject), None, on_disk)
             return
         text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)

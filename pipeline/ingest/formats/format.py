@@ -165,8 +165,8 @@ class FileFormat:
     """A binary format that needs random access."""
 
     # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages. `path` exists while the tables
-    # are iterated; its name says nothing.
-    read: Callable[[Path, str, GraphConfig], EdgeList]
+    # are iterated; its name says nothing. OpenStreetMap's has a further argument: changes that are applied to the source.
+    read: Callable[..., EdgeList]
     suffixes: tuple[str, ...]  # without the dot
     matches: Callable[[bytes], bool]  # whether a file whose first HEAD bytes, or more, are these has the format
     options: frozenset[str] = frozenset()  # as of a TextFormat

@@ -3,6 +3,19 @@
 from pipeline.store.facts.base import Facts
 
 
+class UpdateFacts(Facts):
+    """What files of changes have done to an extract: how many elements they have put into it, and deleted."""
+
+    files: int  # since the extract
+    nodes: int
+    ways: int
+    relations: int
+    deleted: int
+    absent: int  # deletions of elements that the extract lacks
+    older: int  # elements whose version in the extract is newer, which stays
+    timestamp: str | None = None  # of the newest element; absent unless they have some
+
+
 class RoadFacts(Facts):
     """Which ways became arcs, and what was left out; see `pipeline.ingest.roads.chains` for runs and chains."""
 
@@ -21,5 +34,9 @@ class RoadFacts(Facts):
     duplicate_ways: int  # the same for ways
     islands: int  # weak components that were left out because they are small
     island_vertices: int  # of these
+    # When the source was current, and the number of the last change that it has; absent unless it says so.
+    timestamp: str | None = None
+    sequence: int | None = None
+    updates: UpdateFacts | None = None  # absent unless changes were applied
     rules: list[str]  # that were proved
     seconds: float  # which that took

@@ -109,6 +109,17 @@ def _next(read: Callable[[int], bytes], file: str, offset: int) -> tuple[Blob, b
     return Blob(file, offset, content), bytes(kind)
 
 
+def replication_of(path: Path, file: str) -> tuple[int | None, int | None]:
+    """When the content of a file was current, in seconds since 1970, and the number of the last change that it has.
+
+    Each is None if the file does not say so, as osmium, Osmosis and Geofabrik do. Raises BadInput.
+    """
+    with path.open("rb") as content:
+        parts = fields(memoryview(_next(content.read, file, 0)[0].data())) or {}
+    seconds, number = (one if isinstance(one := parts.get(part, [None])[-1], int) else None for part in (32, 33))
+    return seconds, number
+
+
 def _require_readable(blob: Blob) -> None:
     parts = fields(memoryview(blob.data()))
     if parts is None:

@@ -16,12 +16,14 @@ from kernels.graph import Array
 from pipeline import progress
 from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blobs
+from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
 from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
+from pipeline.ingest.formats.osm.versions import read_dense_versions, read_versions
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
 
-_NODES, _DENSE, _WAYS = 1, 2, 3  # fields of a group
+_NODES, _DENSE, _WAYS, _RELATIONS = 1, 2, 3, 4  # fields of a group
 _GRANULARITY = 100
 _LARGEST = 2**31 - 1  # nanodegrees
 
@@ -83,6 +85,15 @@ class _Block:
         empty = memoryview(b"")
         return np.array([self._range(parts.get(field, [empty])[0]) for field in (1, 8, 9, 10)], np.int64)
 
+    def dense_versions(self, part: tuple[int, int]) -> Array:
+        """Where ids and versions of dense nodes begin and end, int64 [2, 2]; without metadata there are no versions."""
+        empty, parts = memoryview(b""), fields(self._view[slice(*part)])
+        info = parts.get(5, [empty])[-1] if parts else empty
+        versions = None if isinstance(info, int) else fields(info)
+        if parts is None or versions is None:
+            raise self.blob.wrong("its dense nodes are damaged")
+        return np.array([self._range(parts.get(1, [empty])[0]), self._range(versions.get(1, [empty])[0])], np.int64)
+
     def require(self, kept: int, what: str) -> int:
         """The number of elements that were kept. Raises BadInput if it stands for a damaged one."""
         if kept < 0:
@@ -115,8 +126,11 @@ class PbfReader:
         """Add all ways. Raises BadInput."""
         size = self.path.stat().st_size
         inflated = Inflated(self.file, size, self.limits)
-        for offset, length, has_nodes, groups in self._each(partial(_ways_of, into.kinds), None):
+        read = partial(_ways_of, into.kinds, into.changed)
+        for offset, length, has_nodes, groups, versions in self._each(read, None):
             inflated.add(length)
+            for found in versions:
+                into.note(*found)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
@@ -136,16 +150,42 @@ class PbfReader:
         return map_in_order(read, wanted, cores())
 
 
-def _ways_of(kinds: Mapping[bytes, int], blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup]]:
-    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups."""
-    block, has_nodes, groups = _Block(blob), False, list[_WaysOfGroup]()
+_Versions = list[tuple[int, Array, Array]]  # as the arguments of `ChangedElements.note`
+
+
+def _ways_of(
+    kinds: Mapping[bytes, int], changed: ChangedElements | None, blob: Blob
+) -> tuple[int, int, bool, list[_WaysOfGroup], _Versions]:
+    """Of a blob: its offset, its length, whether it has nodes, the ways of its groups, and the versions of changed elements."""
+    block, has_nodes, groups, versions = _Block(blob), False, list[_WaysOfGroup](), _Versions()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
-        if len(ways := block.elements(group, _WAYS)):
+        ways = block.elements(group, _WAYS)
+        if changed:
+            ways = _unchanged(block, group, ways, changed, versions)
+        if len(ways):
             strings = strings or block.strings(kinds)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
-    return blob.offset, block.length, has_nodes, groups
+    return blob.offset, block.length, has_nodes, groups, versions
+
+
+def _unchanged(block: _Block, group: tuple[int, int], ways: Array, changed: ChangedElements, versions: _Versions) -> Array:
+    """The ways that changes do not replace; appends the versions of all elements of a group that they may replace."""
+    replaced = np.zeros(0, np.bool_)
+    for kind, number in ((NODE, _NODES), (RELATION, _RELATIONS), (WAY, _WAYS)):
+        elements = ways if kind == WAY else block.elements(group, number)
+        ids, found = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
+        block.require(read_versions(block.data, elements, kind == NODE, ids, found), "the metadata of element")
+        replaced, places, of_places = changed.compare(kind, ids, found)
+        versions.append((kind, places, of_places))
+    for part in block.elements(group, _DENSE).tolist():
+        ranges = block.dense_versions(part)
+        most = ranges[0, 1] - ranges[0, 0]
+        ids, found = np.empty(most, np.int64), np.empty(most, np.int64)
+        count = block.require(read_dense_versions(block.data, ranges, ids, found), "the version of node")
+        versions.append((NODE, *changed.compare(NODE, ids[:count], found[:count])[1:]))
+    return ways[~replaced]
 
 
 def _read_ways(block: _Block, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:

@@ -1,7 +1,9 @@
 """The edge list of an OpenStreetMap file."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,8 +11,11 @@ import pyarrow as pa
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList
+from pipeline.ingest.formats.osm.blobs import replication_of
+from pipeline.ingest.formats.osm.changed import shown_time
 from pipeline.ingest.formats.osm.extract import Extract, Reader, extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
+from pipeline.ingest.formats.osm.updates import AppliedChanges
 from pipeline.ingest.formats.osm.xml import XmlReader
 from pipeline.ingest.roads.certificate import WaysRead, prove
 from pipeline.ingest.roads.chains import chains_of
@@ -21,14 +26,14 @@ from pipeline.store.facts.roads import RoadFacts
 log = logging.getLogger(__name__)
 
 
-def read_streets(path: Path, file: str, graph: GraphConfig) -> EdgeList:
-    """Read the streets of a file that a profile takes. Raises BadInput."""
+def read_streets(path: Path, file: str, graph: GraphConfig, changes: AppliedChanges | None = None) -> EdgeList:
+    """Read the streets of a file that a profile takes, as they are after changes. Raises BadInput."""
     with path.open("rb") as content:
         is_text = content.read(4).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     reader: Reader = XmlReader(path, file, graph.limits) if is_text else PbfReader(path, file, graph.limits, set())
     profile = Profile(graph.osm)
-    streets = extract(file, reader, profile)
-    nodes = streets.nodes
+    streets = extract(file, reader, profile, changes)
+    stated, nodes = _stated(path, file, changes, is_text), streets.nodes
     chains = chains_of(streets.at, streets.ends, nodes.known & ~nodes.closed, nodes.units)
     speeds = np.array([(one.forward, one.backward, one.seconds) for one in streets.streets], np.int64).reshape(-1, 3)
     classes = [one.highway for one in streets.streets]
@@ -45,16 +50,26 @@ def read_streets(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     return EdgeList(
         network.edges(weighted), pa.int64() if weighted else None, states_direction=True, rows=arcs, largest=network.largest,
         coordinates=network.coordinates(), streets=network.streets(), measure=measure,
-        prove=lambda folder: _proved(file, graph, streets, network, folder),
+        prove=lambda folder: _proved(file, graph, streets, network, stated, folder),
     )  # fmt: skip
 
 
-def _proved(file: str, graph: GraphConfig, streets: Extract, network: RoadNetwork, folder: Path) -> RoadFacts:
+def _stated(path: Path, file: str, changes: AppliedChanges | None, is_text: bool) -> dict[str, Any]:
+    """The facts of when an extract was current, and of what was changed since."""
+    seconds, number = (None, None) if is_text else replication_of(path, file)
+    stated: dict[str, Any] = {} if seconds is None else {"timestamp": shown_time(seconds)}
+    stated |= {} if number is None else {"sequence": number}
+    return stated | ({"updates": changes.facts()} if changes else {})
+
+
+def _proved(
+    file: str, graph: GraphConfig, streets: Extract, network: RoadNetwork, stated: Mapping[str, Any], folder: Path
+) -> RoadFacts:
     """The facts of an edge list that was stored and proved. Raises ProofFailed."""
     passable = streets.nodes.known & ~streets.nodes.closed
     claim = WaysRead(streets.at, streets.ends, passable, network.known, graph.osm.weight == "time", graph.osm.islands)
     rules, seconds = prove(claim, folder, graph.columns.weight is not False)
-    facts = _facts(graph, streets, network).model_copy(update={"rules": rules, "seconds": seconds})
+    facts = _facts(graph, streets, network).model_copy(update={**stated, "rules": rules, "seconds": seconds})
     _tell(file, facts)
     return facts
 
@@ -78,5 +93,8 @@ def _tell(file: str, facts: RoadFacts) -> None:
     if facts.missing_nodes:
         log.warning("%s: %s nodes of streets are not in the file: the streets end before them, as at the border of an extract",
                     file, f"{facts.missing_nodes:,}")  # fmt: skip
+    if facts.updates and facts.updates.older:
+        log.warning("%s: %s elements of the files of changes are older than those of the extract, which stay",
+                    file, f"{facts.updates.older:,}")  # fmt: skip
     log.info("%s: %s ways are streets for %s, %s are not", file, f"{facts.ways:,}", facts.profile,
              f"{sum(facts.ways_left.values()):,}")  # fmt: skip
