@@ -5,7 +5,7 @@ What has not changed is not computed again: a graph whose edges are the same sta
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from pipeline.changes.state import PublishedState
 from pipeline.config.layout import LayoutConfig
@@ -13,7 +13,8 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.ingest.source import Source, identify
 from pipeline.progress.shown import Steps
-from pipeline.reading import FromSource, graph_of
+from pipeline.reading import FromSource, parallels_of
+from pipeline.steps.layout import lay_out
 from pipeline.steps.parallel import LIGHTEST
 from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
@@ -23,6 +24,9 @@ from pipeline.store.deltas.history import HISTORY, Applied, history_of
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.tables import files as tables
+
+if TYPE_CHECKING:
+    from pipeline.ingest.formats.osm.updates import ChangedExtract
 
 
 def has_osc(before: PublishedState, sources: Sequence[Source]) -> bool:
@@ -58,7 +62,7 @@ class FromExtract(FromSource):
     reads_source = False
 
     @property
-    def files(self) -> tuple[str, ...]:  # type: ignore[override]
+    def files(self) -> tuple[str, ...]:
         """See `Read`."""
         return tuple(source.url for source in self.sources)
 
@@ -71,9 +75,9 @@ class FromExtract(FromSource):
         self.done.clear()
         return super().__call__(config, runtime, steps, prepare, target)
 
-    def edges(self, config: RunConfig, runtime: Runtime, steps: Steps, begin: Callable[[], object], *_: Any) -> Folder:
-        """The edge list of the changed extract."""
-        from pipeline.ingest.formats.osm.updates import Updates
+    def source(self, config: RunConfig, steps: Steps) -> "ChangedExtract":
+        """The extract and all its changes."""
+        from pipeline.ingest.formats.osm.updates import ChangedExtract
 
         before, graph = self.before.steps()
         if HISTORY in graph.manifest.files:
@@ -88,10 +92,8 @@ class FromExtract(FromSource):
                 self.before.refuse(source.url, digests, digest, config, steps)
             new.append((source, digest))
             history = [*history, Applied(source.name, digest)]
-        updates = Updates(new, history, before.manifest.inputs["source"], before.path, in_turn(before, EDGES))
-        edges = super().edges(config, runtime, steps, begin, updates)
-        self.done.extend(source.url for source in self.sources)
-        return edges
+        identified = before.manifest.inputs["source"], before.path
+        return ChangedExtract(config.graph, new, history, *identified, in_turn(before, EDGES), self.done)
 
     def graph(
         self, config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int], steps: Steps
@@ -100,7 +102,8 @@ class FromExtract(FromSource):
         before, graph = self.before.steps()
         if _rows_of(edges) == _rows_of(before) and graph.manifest.parameters == _parameters(config, layout, runtime):
             return steps("graph", _checked, graph)
-        return graph_of(config, edges, layout, runtime, sources, steps, in_turn(graph, GRAPHS))
+        parallels = replace(parallels_of(config, edges, layout, runtime, steps), folder=in_turn(graph, GRAPHS))
+        return steps("graph", lay_out, edges, layout, runtime, sources, parallels)
 
 
 def _rows_of(edges: Folder) -> list[object]:

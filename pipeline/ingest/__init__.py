@@ -43,30 +43,28 @@ from pipeline.tables import files as tables
 from pipeline.tables.points import NODES
 
 if TYPE_CHECKING:
-    from pipeline.ingest.formats.osm.updates import Updates
+    from pipeline.ingest.formats.osm.updates import ChangedExtract
 
 log = logging.getLogger(__name__)
 
 
 def ingest(
-    graph: GraphConfig,
+    graph: "GraphConfig | ChangedExtract",
     work: Path,
     held: HeldEdges | None = None,
     copy: bool = False,
     before_reading: Callable[[], object] = bool,
     reject: float = 0,
-    updates: "Updates | None" = None,
 ) -> Folder:
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
     Args:
-        graph: The source, its format and its limits.
+        graph: The source, its format and its limits; or an OpenStreetMap extract and its changes, which name another folder.
         work: The folder of the run's steps.
         held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
         reject: How many bad rows, or which share of all rows, are written to table `rejected` instead of refusing the source.
         before_reading: Called before the source is read, unless the folder already holds its content.
-        updates: Files of changes of an OpenStreetMap extract; they name another folder.
 
     Returns:
         `part-00000.parquet`, ..., of a million edges each: `src`, `dst` int64 and, if the source has it, `weight`, in the
@@ -78,6 +76,7 @@ def ingest(
         BadInput: The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
         OSError: The file cannot be read now; a retry may succeed.
     """
+    extract, graph = (None, graph) if isinstance(graph, GraphConfig) else (graph, graph.graph)
     source, tables_beside = find(graph.source), {"coordinates": graph.coordinates, "nodes": graph.nodes}
     beside = {name: locate(file) for name, file in tables_beside.items() if file}
     sources: dict[str, Source | Feed] = {"source": source, **beside}
@@ -88,18 +87,18 @@ def ingest(
             sums.begin(inputs[name], one.local, one.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, one in sources.items() if one.is_local}
-    if updates:
-        inputs |= updates.inputs(source.url, inputs["source"])
+    if extract:
+        inputs |= extract.inputs(source.url, inputs["source"])
     reading = _EdgeReader(graph, source, expected.get("source"), held, sums, copy, reject)
     if "nodes" in beside and graph.node_columns.declare:
         reading.declared = partial(_declared, graph, beside["nodes"], expected.get("nodes"))
 
     def write_all(folder: Path) -> dict[str, Any]:
         before_reading()
-        reading.changes = updates.read(graph.limits) if updates else None
+        reading.changes = extract.read() if extract else None
         facts = reading.write(folder)
-        if updates:
-            updates.save(folder, reading.changes)
+        if extract:
+            extract.save(folder, reading.changes)
         names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in beside:
             with _checked(beside["coordinates"], expected.get("coordinates")) as content:
@@ -124,7 +123,7 @@ def ingest(
         | {"copy": copy}
         | ({"reject": reject} if reject else {})
     )
-    edges = make(work / (updates.folder if updates else "edges"), "edges", inputs, parameters, write_all)
+    edges = make(work / (extract.folder if extract else "edges"), "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = source.unwritten
     if held and reading.arrays:
@@ -158,6 +157,8 @@ class _EdgeReader:
             if not read.edges.named:
                 refers_to = self._reference(read)
                 written = self._store(read, None if refers_to else folder)
+                if numbered_names := read.edges.names:
+                    numbered_names.save(folder)
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
                 roads = write_streets(read, folder, graph.limits)
             else:
@@ -166,6 +167,8 @@ class _EdgeReader:
         if not read.edges.named:
             check_declared(read.edges, read.content, self.graph.limits)
             facts = self._facts(read, written, folder, refers_to=refers_to, placed=placed)
+            if numbered_names:
+                facts = facts.model_copy(update={"name_bytes": len(numbered_names.content)})
             return facts.model_copy(update={"roads": roads}) if roads else facts
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)

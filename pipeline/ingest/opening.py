@@ -19,6 +19,8 @@ from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.overture import FORMAT as OVERTURE
+from pipeline.ingest.formats.overture import is_overture
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import as_utf8
@@ -61,8 +63,10 @@ def opened(
         name = binary_format(first) if graph.format == "auto" else graph.format
         entry = FORMATS[name] if name else None
         if isinstance(entry, FileFormat) and name and first.strip():
-            _require_options(url, name, graph, entry.options)
             with saved(on_disk, stream, folder) as path:
+                if name == "parquet" and graph.format == "auto" and is_overture(path):
+                    name, entry = "overture", OVERTURE
+                _require_options(url, name, graph, entry.options)
                 edges = entry.read(path, url, graph, *([changes] if changes else []))
                 yield Opened(name, content, rejecting(url, name, edges, reject), None, on_disk)
             return

@@ -17,6 +17,7 @@ from pipeline.ingest.values.oneway import Directions, arcs_of
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.ingest.values.travel_times import SpeedCounts, times_of
 from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.names import VertexNames
 from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ class EdgeList:
     # and `prove(folder)`, which checks the stored edge list against the source, and returns the facts. It raises ProofFailed.
     streets: Iterator[pa.Table] | None = None
     prove: Callable[[Path], RoadFacts] | None = None
+    names: VertexNames | None = None  # of vertices whose ids the reader has numbered, so that those of the tables are integers
     measure: str | None = None  # what the weights measure, if the format says it
 
 

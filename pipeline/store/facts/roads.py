@@ -16,6 +16,15 @@ class UpdateFacts(Facts):
     timestamp: str | None = None  # of the newest element; absent unless they have some
 
 
+class OvertureFacts(Facts):
+    """What segments of Overture have besides, see `pipeline.ingest.formats.overture`."""
+
+    transitions: int  # that are prohibited, which is not respected
+    conditional: int  # rules for some times or sizes of vehicles only, which are left out
+    closed_parts: int  # of segments that are streets elsewhere
+    apart: int  # segments on which a connector is at another place than on the first one with it
+
+
 class RoadFacts(Facts):
     """Which ways became arcs, and what was left out; see `pipeline.ingest.roads.chains` for runs and chains."""
 
@@ -38,5 +47,6 @@ class RoadFacts(Facts):
     timestamp: str | None = None
     sequence: int | None = None
     updates: UpdateFacts | None = None  # absent unless changes were applied
+    overture: OvertureFacts | None = None  # absent unless the source has segments of Overture
     rules: list[str]  # that were proved
     seconds: float  # which that took

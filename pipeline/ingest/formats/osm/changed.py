@@ -33,7 +33,7 @@ class _OfKind:
 
     ids: Array
     versions: Array
-    found: Array
+    stored: Array
     rows: Array
 
     @cached_property
@@ -44,7 +44,7 @@ class _OfKind:
     @property
     def wins(self) -> Array:
         """Which elements take the place of those of the extract, bool [n]; known once the extract was read."""
-        return self.versions >= self.found
+        return self.versions >= self.stored
 
 
 @dataclass
@@ -88,7 +88,7 @@ class ChangedElements:
 
     def note(self, kind: int, places: Array, versions: Array) -> None:
         """Note the versions that the extract has; of an element that comes twice the newest."""
-        np.maximum.at(self.of(kind).found, places, versions)
+        np.maximum.at(self.of(kind).stored, places, versions)
 
     def facts(self, files: int) -> UpdateFacts:
         """What the files have changed, once the extract was read."""
@@ -96,7 +96,7 @@ class ChangedElements:
         absent, older, removed = 0, 0, 0
         for kind in KINDS.values():
             known = self.of(kind)
-            gone, is_absent = deleted[known.rows], known.found == _UNKNOWN
+            gone, is_absent = deleted[known.rows], known.stored == _UNKNOWN
             absent += int(np.count_nonzero(gone & is_absent))
             older += int(np.count_nonzero(~known.wins))
             removed += int(np.count_nonzero(gone & known.wins & ~is_absent))

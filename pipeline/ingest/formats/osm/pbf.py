@@ -129,8 +129,8 @@ class PbfReader:
         read = partial(_ways_of, into.kinds, into.changed)
         for offset, length, has_nodes, groups, versions in self._each(read, None):
             inflated.add(length)
-            for found in versions:
-                into.note(*found)
+            for noted in versions:
+                into.note(*noted)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
@@ -175,16 +175,16 @@ def _unchanged(block: _Block, group: tuple[int, int], ways: Array, changed: Chan
     replaced = np.zeros(0, np.bool_)
     for kind, number in ((NODE, _NODES), (RELATION, _RELATIONS), (WAY, _WAYS)):
         elements = ways if kind == WAY else block.elements(group, number)
-        ids, found = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
-        block.require(read_versions(block.data, elements, kind == NODE, ids, found), "the metadata of element")
-        replaced, places, of_places = changed.compare(kind, ids, found)
+        ids, own = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
+        block.require(read_versions(block.data, elements, kind == NODE, ids, own), "the metadata of element")
+        replaced, places, of_places = changed.compare(kind, ids, own)
         versions.append((kind, places, of_places))
     for part in block.elements(group, _DENSE).tolist():
         ranges = block.dense_versions(part)
         most = ranges[0, 1] - ranges[0, 0]
-        ids, found = np.empty(most, np.int64), np.empty(most, np.int64)
-        count = block.require(read_dense_versions(block.data, ranges, ids, found), "the version of node")
-        versions.append((NODE, *changed.compare(NODE, ids[:count], found[:count])[1:]))
+        ids, own = np.empty(most, np.int64), np.empty(most, np.int64)
+        count = block.require(read_dense_versions(block.data, ranges, ids, own), "the version of node")
+        versions.append((NODE, *changed.compare(NODE, ids[:count], own[:count])[1:]))
     return ways[~replaced]
 
 

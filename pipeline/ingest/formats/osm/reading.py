@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
-from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList
 from pipeline.ingest.formats.osm.blobs import replication_of
 from pipeline.ingest.formats.osm.changed import shown_time
@@ -19,6 +17,7 @@ from pipeline.ingest.formats.osm.updates import AppliedChanges
 from pipeline.ingest.formats.osm.xml import XmlReader
 from pipeline.ingest.roads.certificate import WaysRead, prove
 from pipeline.ingest.roads.chains import chains_of
+from pipeline.ingest.roads.edges import edge_list_of
 from pipeline.ingest.roads.network import Attributes, RoadNetwork
 from pipeline.ingest.roads.profile import Profile
 from pipeline.store.facts.roads import RoadFacts
@@ -39,19 +38,7 @@ def read_streets(path: Path, file: str, graph: GraphConfig, changes: AppliedChan
     classes = [one.highway for one in streets.streets]
     known = Attributes(streets.ways, streets.street, streets.name, nodes.ids, nodes.units, streets.names, classes, speeds)
     network = RoadNetwork(chains, known, graph.osm)
-    try:
-        arcs = network.arcs
-    except OverflowError as error:
-        raise BadInput(file, f"a street takes longer than 2^63 milliseconds: {error}") from None
-    if arcs > graph.limits.edges:
-        raise BadInput(file, f"has {arcs} arcs, the limit is {graph.limits.edges} edges (graph.limits.edges)")
-    weighted = graph.columns.weight is not False
-    measure = "milliseconds (travel time)" if graph.osm.weight == "time" else "millimetres (length)"
-    return EdgeList(
-        network.edges(weighted), pa.int64() if weighted else None, states_direction=True, rows=arcs, largest=network.largest,
-        coordinates=network.coordinates(), streets=network.streets(), measure=measure,
-        prove=lambda folder: _proved(file, graph, streets, network, stated, folder),
-    )  # fmt: skip
+    return edge_list_of(file, graph, network, lambda folder: _proved(file, graph, streets, network, stated, folder))
 
 
 def _stated(path: Path, file: str, changes: AppliedChanges | None, is_text: bool) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.config.graph import Limits
+from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
 from pipeline.ingest.formats.osm.changed import NODE, WAY, ChangedElements, newest
@@ -31,22 +31,26 @@ _HEAD = 2**13  # bytes
 
 
 @dataclass(frozen=True)
-class Updates:
-    """Files of changes of an extract, and what those before them have changed.
+class ChangedExtract:
+    """An extract, files of its changes, and what those before them have changed.
 
     Attributes:
+        graph: The extract, as the graph was read from it.
         files: The new files, in their order, and what identifies each (`pipeline.ingest.source.identify`).
         history: All files since the extract, with the new ones.
         extract: What identifies the extract.
         before: The folder of the edge list that the new one follows: it has CHANGED unless it is that of the extract.
         folder: The name of the step's folder, beside that of `before`.
+        done: Gets the names of files that were read.
     """
 
+    graph: GraphConfig
     files: Sequence[tuple[Source, str]]
     history: Sequence[Applied]
     extract: str
     before: Path
     folder: str
+    done: list[str]
 
     def inputs(self, source: str, digest: str) -> dict[str, str]:
         """What identifies all files, and so what the edge list is made from besides the extract.
@@ -60,14 +64,15 @@ class Updates:
             )
         return {"changes": digest_of([list(applied) for applied in self.history])}
 
-    def read(self, limits: Limits) -> "AppliedChanges":
+    def read(self) -> "AppliedChanges":
         """The newest version of each element in all files. Raises BadInput."""
-        former = self.before / CHANGED
+        limits, former = self.graph.limits, self.before / CHANGED
         tables = [pq.read_table(former, schema=ELEMENTS, page_checksum_verification=True)] if former.exists() else []
         for source, digest in self.files:
             with stored(source) as content:
                 tables.append(read_osc(source.url, chunks(content, limits), limits))
                 content.check(digest if source.local else None, None)
+            self.done.append(source.url)
         return AppliedChanges(ChangedElements(newest(pa.concat_tables(tables))), len(self.history))
 
     def save(self, folder: Path, applied: "AppliedChanges") -> None:
