@@ -11,6 +11,7 @@ import pytest
 from pyproj import Geod
 from shapely.geometry import LineString
 
+from pipeline.changes import change
 from pipeline.config.loading import run_config
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.ingest.formats.overture import reading
@@ -223,7 +224,13 @@ def test_a_run_has_the_tables_of_streets(tmp_path):
     table = geopandas.read_parquet(sorted((published.path / "arcs").glob("*.parquet"))[0])
     assert table.geometry.is_valid.all()
     first = table.iloc[0]
-    assert [first[name] for name in ("src", "dst", "segment", "class", "name")] == ["x", "y", "s1", "tertiary", "Straße"]
+    assert [first[name] for name in ("src_name", "dst_name", "segment", "class", "name")] == [
+        "x",
+        "y",
+        "s1",
+        "tertiary",
+        "Straße",
+    ]
     assert first.geometry == LineString(LINE)
     assert "way" not in table.columns
     vertices = pq.read_table(published.path / "vertices")
@@ -310,3 +317,13 @@ def test_the_stored_streets_are_checked(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "chains_of", lambda *given: replace(one := right(*given), length=one.length + 2))
     with pytest.raises(ProofFailed, match="edges: a street behind number 0 has another length"):
         read(write(tmp_path / "a.parquet", [segment("s", [(0, 0), (0.001, 0)], AB)]), tmp_path / "work")
+
+
+def test_changes_with_new_names_keep_the_streets(tmp_path):
+    path = write(tmp_path / "town.parquet", [segment("s1", LINE, [("x", 0), ("y", 1)])])
+    run(run_config("test", graph={"source": str(path), "osm": {"profile": "car"}}, output=tmp_path / "out", stages=["wcc"]))
+    (tmp_path / "a.csv").write_text("op,src,dst,weight\ninsert,a,y,7\n")
+    arcs = pq.read_table(change(tmp_path / "out", tmp_path / "a.csv").path / "arcs").to_pylist()
+    assert [(arc["src_name"], arc["dst_name"], arc["segment"]) for arc in arcs] == [
+        ("a", "y", None), ("x", "y", "s1"), ("y", "x", "s1"),
+    ]  # fmt: skip
