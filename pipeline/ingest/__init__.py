@@ -19,14 +19,14 @@ from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.content import Content
 from pipeline.ingest.coordinates import write_coordinates, write_own, write_streets
-from pipeline.ingest.declared import check_declared, loops, with_vertices
+from pipeline.ingest.declared import loops, with_vertices
 from pipeline.ingest.feed import SHOWN, Feed, find
 from pipeline.ingest.feed.contents import Contents
 from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
 from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
-from pipeline.ingest.opening import Opened, opened, watched
+from pipeline.ingest.opening import Opened, check_declared, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.values.oneway import warn_of_one_way
 from pipeline.ingest.values.travel_times import facts_of_times

@@ -12,13 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.content import Content
 from pipeline.ingest.formats.format import EdgeList
-
-FEW_VERTICES = 2**16  # that any header may declare
-BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
 def with_vertices(file: str, edges: EdgeList, ids: pa.Array) -> EdgeList:
@@ -46,16 +41,4 @@ def _wide(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     for table in tables:
         yield pa.table(
             {name: table[name].cast(pa.int64()) if name in ("src", "dst") else table[name] for name in table.schema.names}
-        )
-
-
-def check_declared(edges: EdgeList, content: Content, limits: Limits) -> None:
-    """Raise BadInput if the header of a small file declares a large graph."""
-    vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
-    needed = BYTES_PER_VERTEX * vertices
-    if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
-        raise BadInput(
-            content.source.url,
-            f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
-            f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
         )

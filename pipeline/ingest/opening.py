@@ -27,6 +27,8 @@ from pipeline.ingest.values.encodings import as_utf8
 from pipeline.runtime.threads import ahead
 
 AHEAD = 1  # chunks
+FEW_VERTICES = 2**16  # that any header may declare
+BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
 @dataclass
@@ -125,3 +127,15 @@ def watched(tables: Iterator[pa.Table], content: Content, limits: Limits, rows: 
             progress.reached(content.bytes, content.total, "bytes")
         else:
             progress.reached(read, rows, "edges")
+
+
+def check_declared(edges: EdgeList, content: Content, limits: Limits) -> None:
+    """Raise BadInput if the header of a small file declares a large graph."""
+    vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
+    needed = BYTES_PER_VERTEX * vertices
+    if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
+        raise BadInput(
+            content.source.url,
+            f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
+            f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
+        )

@@ -6,6 +6,7 @@ https://wiki.openstreetmap.org/wiki/OsmChange
 import datetime as dt
 import re
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
 from typing import Any
 from xml.parsers import expat
 
@@ -26,6 +27,7 @@ ELEMENTS = pa.schema([
     pa.field("refs", pa.list_(pa.int64()), False), pa.field("kinds", pa.list_(pa.int8()), False),
     pa.field("roles", pa.list_(pa.binary()), False),
 ])  # fmt: skip
+_LISTS = ("keys", "values", "refs", "kinds", "roles")
 _ACTIONS = ("create", "modify", "delete")
 _PIECE = 2**16  # bytes that are parsed at a time
 _BATCH = 2**15  # elements of a table
@@ -72,7 +74,14 @@ class _ChangeDocument:
 
     def _table(self) -> pa.Table:
         rows, self._rows = self._rows, []
-        return pa.Table.from_pylist(rows, ELEMENTS)
+        columns: dict[str, Any] = {
+            field.name: [row[field.name] for row in rows] for field in ELEMENTS if field.name not in _LISTS
+        }
+        for name in _LISTS:
+            ends = pa.array(accumulate((len(row[name]) for row in rows), initial=0), pa.int32())
+            values = pa.array(chain.from_iterable(row[name] for row in rows), ELEMENTS.field(name).type.value_type)
+            columns[name] = pa.ListArray.from_arrays(ends, values)
+        return pa.table(columns, ELEMENTS)
 
     def _parse(self, data: bytes, end: bool) -> None:
         try:
@@ -109,8 +118,10 @@ class _ChangeDocument:
             "version": version_of(self._file, name, attributes),
             "deleted": deleted,
             "seconds": self._seconds(attributes),
+            "x": None,
+            "y": None,
         }
-        row |= {column: [] for column in ("keys", "values", "refs", "kinds", "roles")}
+        row |= {column: [] for column in _LISTS}
         if name == "node" and not deleted:
             x, y = (unit(self._file, attributes, axis, most) for axis, most in (("lon", 180), ("lat", 90)))
             row |= {"x": x, "y": y}

@@ -4,7 +4,9 @@ A segment is looked at in pieces between all places at which anything begins or 
 one part, unless a connector is between them. The points of a part must be those of the segment's line, in their order.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -42,16 +44,16 @@ def prove_parts(parts: Parts, path: Path, graph: GraphConfig) -> list[str]:
         roads = [number for number, kind in enumerate(table["subtype"].to_pylist()) if kind == "road"]
         taken = table.take(roads)
         ends, degrees = lines_of(parts.file, taken["geometry"], first_row)
-        metres, begin = along(ends, degrees), 0
+        metres, units, begin = along(ends, degrees).tolist(), np.rint(degrees / _UNIT).astype(int).tolist(), 0
         for row, end in zip(taken.drop_columns(["geometry"]).to_pylist(), ends.tolist(), strict=True):
             if row["id"] not in seen:
                 seen.add(row["id"])
-                due = reader.parts(row, float(metres[end - 1]))
+                due = reader.parts(row, metres[end - 1])
                 own = pieces if segment == row["id"] else []
                 _compare(row["id"], due, own)
-                line = np.rint(degrees[begin:end] / _UNIT).astype(int)
+                line = _Line(units[begin:end], metres[begin:end])
                 for part, (*_, points) in zip(due, own, strict=True):
-                    if not _are_points(points, part[3:], line, metres[begin:end], parts.counts["apart"] == 0):
+                    if not line.has(points, part[3:], parts.counts["apart"] == 0):
                         raise ProofFailed(f"edges: segment {row['id']}: the points of a part are not those of its line")
                 if own:
                     segment, pieces = next(stored, (None, []))
@@ -109,18 +111,34 @@ def _compare(segment: str, due: list[_Due], own: list[_Part]) -> None:
             raise ProofFailed(f"edges: segment {segment}: a part is not the street between the connectors that it should be")
 
 
-def _are_points(points: list[Sequence[int]], between: tuple[float, ...], line: Array, metres: Array, in_place: bool) -> bool:
-    """Whether a part has the points of the line between two shares of its length, and begins and ends there, if `in_place`."""
-    first, last = (share * metres[-1] for share in between)
-    own = np.array(points)
-    may = np.flatnonzero((metres >= first - NEAR) & (metres <= last + NEAR))  # neighbours; those near the ends may be the ends
-    must = may[(metres[may] > first + NEAR) & (metres[may] < last - NEAR)]
-    inner = len(own) - 2
-    begins = [at for at in may.tolist() if np.array_equal(line[at : at + inner], own[1:-1])]
-    begins = [at for at in begins if at + inner <= may[-1] + 1]
-    has_all = any(at <= must[0] and at + inner > must[-1] for at in begins) if len(must) else bool(begins) or not inner
-    ends = np.stack([np.interp((first, last), metres, line[:, axis]) for axis in (0, 1)], axis=1)
-    return has_all and (not in_place or bool((np.abs(ends - own[[0, -1]]) <= _APART).all()))
+@dataclass(frozen=True)
+class _Line:
+    """The line of a segment: its points in the seventh decimal of a degree, and how many metres each is behind its begin."""
+
+    points: list[list[int]]
+    metres: list[float]
+
+    def has(self, points: list[Sequence[int]], between: tuple[float, ...], in_place: bool) -> bool:
+        """Whether a part has its points between two shares of its length, and begins and ends there, if `in_place`."""
+        first, last = (share * self.metres[-1] for share in between)
+        # Of the line's points those that are near an end of the part may be this end, and the others must be within the part.
+        may = range(bisect_left(self.metres, first - NEAR), bisect_right(self.metres, last + NEAR))
+        must = [at for at in may if first + NEAR < self.metres[at] < last - NEAR]
+        inner = [[*point] for point in points[1:-1]]
+        begins = [at for at in may if self.points[at : at + len(inner)] == inner and at + len(inner) <= may.stop]
+        has_all = any(at <= must[0] and at + len(inner) > must[-1] for at in begins) if must else bool(begins) or not inner
+        ends = zip((first, last), (points[0], points[-1]), strict=True)
+        return has_all and (not in_place or all(self._is_at(metres, end) for metres, end in ends))
+
+    def _is_at(self, metres: float, point: Sequence[int]) -> bool:
+        """Whether a point is about where the line is after some metres."""
+        behind = min(max(bisect_left(self.metres, metres), 1), len(self.metres) - 1)
+        step = self.metres[behind] - self.metres[behind - 1]
+        share = (metres - self.metres[behind - 1]) / step if step else 0.0
+        return all(
+            abs(one + share * (other - one) - axis) <= _APART
+            for one, other, axis in zip(self.points[behind - 1], self.points[behind], point, strict=True)
+        )
 
 
 class _SecondReader:
@@ -129,6 +147,7 @@ class _SecondReader:
     def __init__(self, graph: GraphConfig) -> None:
         travel = TravelRules.of(graph.osm)
         self._profile, self._walks = Profile(graph.osm), "oneway" not in travel.oneway
+        self._judged = dict[tuple[tuple[str, Any], ...], Street | None]()
         self._modes = {"car" if key == "motorcar" else key for key in travel.access}
 
     def parts(self, row: dict[str, Any], metres: float) -> list[_Due]:
@@ -154,7 +173,9 @@ class _SecondReader:
 
     def _street(self, row: dict[str, Any], at: float) -> Street | None:
         def there(name: str) -> list[dict[str, Any]]:
-            every = [(rule, rule.get("between") or _END) for rule in row.get(name) or []]
+            if not row.get(name):
+                return []
+            every = [(rule, rule.get("between") or _END) for rule in row[name]]
             return [rule for rule, (begin, end) in every if begin <= at <= end][::-1]
 
         flags = [flag for rule in there("road_flags") for flag in rule["values"] or []]
@@ -171,8 +192,11 @@ class _SecondReader:
             tags |= {f"maxspeed:{heading}": f"{limits[0]['value']} {limits[0]['unit']}"} if limits else {}
             access = [one["access_type"] for one in there("access_restrictions") if self._concerns(one, heading)]
             permitted[f":{heading}"] = access[0] != "denied" if access else None
-        street = self._profile.judge(tags, permitted)
-        return street if isinstance(street, Street) else None
+        said = (*tags.items(), *permitted.items())
+        if said not in self._judged:
+            street = self._profile.judge(tags, permitted)
+            self._judged[said] = street if isinstance(street, Street) else None
+        return self._judged[said]
 
     def _concerns(self, rule: dict[str, Any], heading: str) -> bool:
         """Whether a rule is for the traveller in a direction, whenever it is."""
