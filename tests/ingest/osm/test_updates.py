@@ -255,3 +255,25 @@ def test_the_command_says_what_was_changed(tmp_path):
         "changes              1 file since the extract: 1 node and 0 ways put, 1 element deleted, up to 2026-11-01T00:00:00Z"
         in said
     )
+
+
+def restriction(version, kind, gone=False):
+    members = [] if gone else [("w", 10, "from"), ("n", 2, "via"), ("w", 20, "to")]
+    tags = {} if gone else {"type": "restriction", "restriction": kind}
+    return mutable.Relation(id=5, version=version, visible=not gone, members=members, tags=tags)
+
+
+def test_restrictions_are_those_of_the_updated_extract(tmp_path):
+    """A graph whose stages respect restrictions must have those of the changes."""
+    streets = [*(node(one, 1) for one in (1, 2, 3, 14)), way(10, [1, 2]), way(20, [2, 3]), way(30, [2, 14])]
+    first_run(tmp_path, [*streets, restriction(1, "no_straight_on")])
+    changed = restriction(2, "only_straight_on"), restriction(3, "", gone=True)
+    files = [written(tmp_path / f"{number}.osc", [one]) for number, one in enumerate(changed)]
+    for number, file in enumerate(files, 1):
+        published = change(tmp_path / "out", file)
+        (tmp_path / str(number)).mkdir()
+        rebuilt = updated(tmp_path / str(number) / "town.osm.pbf", tmp_path / "town.osm.pbf", *files[:number])
+        graph = {"source": str(rebuilt), "osm": {"profile": "car"}}
+        due = run(run_config("test", graph=graph, output=tmp_path / "due", stages=["wcc", "sssp"]))
+        assert contents(published.path) == contents(due.path)
+    assert RunFacts.of(published).input.roads.updates.deleted == 1
