@@ -98,6 +98,8 @@ def change(
         sources, done = [find(str(changes)) if snapshot else locate(str(changes))], []
     reading: Read = _FromChanges(before, sources, done, count_violations, again, snapshot)
     if not snapshot and has_osc(before, single := [source for source in sources if isinstance(source, Source)]):
+        if count_violations:
+            raise BadConfig(f"{single[0].url}: count_violations has no effect on .osc files, which say what counts; leave it out")
         reading = FromExtract(before, single, done, again)
     return run(before.config(**options), call, reading, before.target())
 

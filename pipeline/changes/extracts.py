@@ -77,7 +77,7 @@ class FromExtract(FromSource):
 
     def source(self, config: RunConfig, steps: Steps) -> "ChangedExtract":
         """The extract and all its changes."""
-        from pipeline.ingest.formats.osm.updates import ChangedExtract
+        from pipeline.ingest.formats.osm.updates import ChangedExtract, has_elements
 
         before, graph = self.before.steps()
         if HISTORY in graph.manifest.files:
@@ -88,7 +88,7 @@ class FromExtract(FromSource):
         history, new = history_of(before), list[tuple[Source, str]]()
         for source in self.sources:
             digest, digests = identify(source, None), [applied.digest for applied in history]
-            if digest in digests and not self.again:
+            if digest in digests and not self.again and has_elements(source, config.graph.limits):
                 self.before.refuse(source.url, digests, digest, config, steps)
             new.append((source, digest))
             history = [*history, Applied(source.name, digest)]

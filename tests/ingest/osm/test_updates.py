@@ -180,6 +180,15 @@ def test_what_cannot_be_applied_is_refused(tmp_path):
         change(tmp_path / "out", written(tmp_path / "b.osc", [node(1, 5)]))
 
 
+def test_a_file_without_changes_may_come_again(tmp_path):
+    town(tmp_path)
+    (tmp_path / "a.osc").write_text("<osmChange version='0.6'/>")
+    for number in (1, 2):
+        assert RunFacts.of(change(tmp_path / "out", tmp_path / "a.osc")).input.roads.updates.files == number
+    with pytest.raises(BadConfig, match="count_violations has no effect"):
+        change(tmp_path / "out", tmp_path / "a.osc", count_violations=True)
+
+
 def test_changes_of_edges_end_those_of_the_extract(tmp_path):
     town(tmp_path)
     change(tmp_path / "out", written(tmp_path / "a.osc", [node(2, 4, move=1e-4)]))

@@ -81,6 +81,12 @@ class ChangedExtract:
         write_history(folder, [*self.history])
 
 
+def has_elements(source: Source, limits: Limits) -> bool:
+    """Whether a file of changes has some: one without may come again. Raises BadInput, OSError."""
+    with stored(source) as content:
+        return len(read_osc(source.url, chunks(content, limits), limits)) > 0
+
+
 def begins_osc(source: Source, limits: Limits) -> bool:
     """Whether a file, compressed or not, is one of changes of OpenStreetMap. Raises BadInput, OSError."""
     with stored(source) as content:
