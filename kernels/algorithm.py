@@ -101,6 +101,7 @@ class Algorithm:
     part: tuple[str, str] = ("component", "components")  # what a label stands for, with Form.COMPONENTS: one, several
     table: str = ""  # name of the table where it differs from the stage's
     by_default: bool = True  # whether a run whose configuration names no stages computes it
+    passes_crossings: bool = False  # whether it is about ways through vertices, with no regard to how they turn there
     adds_parallel: bool = False  # whether weights are capacities: those of parallel arcs are added, unless a rule is stated
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance
 

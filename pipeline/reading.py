@@ -26,6 +26,7 @@ from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
 from pipeline.steps.sources import require_sources
+from pipeline.steps.turns import has_turns
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
@@ -79,12 +80,19 @@ class FromSource:
         stated = [source for source in numbers_of(edges, config.listed_sources) if isinstance(source, int)]
         graph = self.graph(config, edges, layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, layout, runtime, steps)
+        turned = None
+        if has_turns(edges):
+            from pipeline.steps.turns.graph import turned_of
+            from pipeline.steps.turns.requirements import require_obeyed
+
+            require_obeyed(config, edges)
+            turned = turned_of(edges, graph, layout, runtime, steps)
         sources = sources_of(config, edges, graph, target, runtime)
         read = read_as(input_of(edges, graph, capacities=capacities)).items()
         log.info("%s", quoted(f"{config.graph.title} was read as: {'; '.join(f'{what.lower()}: {said}' for what, said in read)}"))
         if not edges.reused:
             beside(partial(prepare_page, runtime.backend))  # not before: the layout waits for what `prepare` imports
-        return Input(edges, graph, sources, capacities)
+        return Input(edges, graph, sources, capacities, turned)
 
     def source(self, config: RunConfig, _: Steps) -> "GraphConfig | ChangedExtract":
         """What is read."""

@@ -122,7 +122,8 @@ def _with_products(config: RunConfig, results: Results, runtime: Runtime, steps:
 
     before = stored_steps(runtime.work)
     products = [steps(name, step, runtime) for name, step in configured]
-    return replace(results, products=products, hierarchies=steps_of(results.graph, runtime.work, before))
+    searched = results.turned.graph if results.turned else results.graph
+    return replace(results, products=products, hierarchies=steps_of(searched, runtime.work, before))
 
 
 def _with_names(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:

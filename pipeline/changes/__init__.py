@@ -36,6 +36,7 @@ from pipeline.signals import beside
 from pipeline.steps.publication.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
+from pipeline.steps.turns import has_turns
 from pipeline.store.code import Code
 from pipeline.store.deltas.history import history_of_state
 from pipeline.store.edges import FILES
@@ -135,6 +136,9 @@ class _FromChanges:
         if (stage := stage_that_adds(config)) and GraphFacts.of(graph).parallel_arcs_dropped:
             reason = f"stage {stage} adds the capacities of parallel arcs, of which the graph that is changed has the lightest"
             raise BadConfig(f"{before.run.path}: {reason}; state graph.parallel, and run the source again")
+        if has_turns(edges):
+            reason = "changes of edges do not say what becomes of the turn restrictions and costs of its streets"
+            raise BadConfig(f"{before.run.path}: {reason}; run the changed source again")
         self._require_new(config, steps, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:

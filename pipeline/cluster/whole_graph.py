@@ -27,14 +27,17 @@ from pipeline.tables.row_lookup import VertexRows
 class WholeGraph:
     """A graph on one rank. It is opened when it is first needed."""
 
-    def __init__(self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int) -> None:
+    def __init__(
+        self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int, beside: Folder | None = None
+    ) -> None:
+        self._beside = beside
         self.communicator, self.threads = SingleRank(), threads
         self._folder, self._open_graphs, self._backend = folder, open_graphs, backend
 
     @cached_property
     def graph(self) -> Graph:
         """Its arrays, where the backend computes."""
-        return self._open_graphs.graph(self._folder, self._backend)
+        return self._open_graphs.graph(self._folder, self._backend, self._beside)
 
     def hierarchy(self, folder: Folder) -> Hierarchy:
         """The graph's stored hierarchy, which is kept as long as the graph."""

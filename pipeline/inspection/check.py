@@ -21,6 +21,7 @@ from pipeline.steps.publication.facts import files_read, input_of, names_of_sour
 from pipeline.steps.publication.target import target_of
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, require_sources
+from pipeline.steps.turns import has_turns
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.run import InputFacts
@@ -67,6 +68,12 @@ def check(config: RunConfig) -> Checked:
         stated, steps = [one for one in named if isinstance(one, int)], Steps(shown)
         graph = graph_of(config, edges, config.layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, config.layout, runtime, steps)
+        if has_turns(edges):
+            from pipeline.steps.turns.graph import turned_of
+            from pipeline.steps.turns.requirements import require_obeyed
+
+            require_obeyed(config, edges)
+            turned_of(edges, graph, config.layout, runtime, steps)
         given = given_sources(config, edges, graph, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)

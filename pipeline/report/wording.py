@@ -8,7 +8,7 @@ import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
-from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts.roads import RoadFacts, TurnFacts
 from pipeline.store.facts.run import InputFacts
 from pipeline.units import size
 
@@ -171,7 +171,19 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
         said["Changes"] = f"{counted(made.files, 'file')} since the extract: {put}{until}"
     if roads.islands:
         said["Islands"] = f"{roads.islands:,} left out, with {counted(roads.island_vertices, 'vertex', 'vertices')}"
+    if roads.turns:
+        said["Turns"] = _of_turns(roads.turns)
     return said
+
+
+def _of_turns(turns: TurnFacts) -> str:
+    """Which restrictions paths obey, which not and why, and what turns cost."""
+    left = [f"{reason}: {count:,}" for reason, count in turns.left.items()]
+    costs = [f"{name.replace('_', '-')}: {cost / 1000:g}" for name, cost in (turns.costs or {}).items()]
+    obeyed = [f"{counted(turns.restrictions, 'restriction')}, of {counted(turns.relations, 'relation')}"]
+    return "; ".join(
+        [*obeyed, *([f"not obeyed: {', '.join(left)}"] if left else []), *([f"costs: {', '.join(costs)}"] * bool(costs))]
+    )
 
 
 def _parallel(facts: InputFacts) -> str:

@@ -1,4 +1,4 @@
-"""What is known of the arcs of a road network: the file that the step `edges` writes beside its edges, and how arcs find it."""
+"""What is known of the arcs of a road network: files that the step `edges` writes beside its edges, and how arcs find them."""
 
 from collections.abc import Container
 from dataclasses import dataclass
@@ -21,6 +21,18 @@ SCHEMA = pa.schema([
     pa.field("src", pa.int64(), False), pa.field("dst", pa.int64(), False), pa.field("forward", pa.int64()),
     pa.field("backward", pa.int64()), pa.field("way", pa.int64(), False), pa.field("class", pa.string(), False),
     pa.field("name", pa.string()), pa.field("length", pa.int64(), False), pa.field("points", pa.list_(pa.int32()), False),
+])  # fmt: skip
+RESTRICTIONS = "restrictions.parquet"
+# A row is a movement over ways, which arrives at the first of `nodes` on the first way, goes on to each next one on the next way,
+# and leaves the last one on the last way. It is forbidden or, with `only`, the only one that may follow all ways but the last.
+RESTRICTION_SCHEMA = pa.schema([
+    pa.field("relation", pa.int64(), False), pa.field("only", pa.bool_(), False),
+    pa.field("ways", pa.list_(pa.int64()), False), pa.field("nodes", pa.list_(pa.int64()), False),
+])  # fmt: skip
+SIGNALS = "signals.parquet"
+# A row is a street, by its number, with the traffic signals that its arcs pass.
+SIGNAL_SCHEMA = pa.schema([
+    pa.field("street", pa.int64(), False), pa.field("along", pa.int64(), False), pa.field("against", pa.int64(), False),
 ])  # fmt: skip
 WAYS = ("way", "segment")  # the column that says of what a street is a part: of OpenStreetMap, and of Overture
 COLUMNS = (*WAYS, "class", "name", "length")  # of table `arcs` that only a road network has, with one of WAYS

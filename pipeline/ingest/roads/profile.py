@@ -19,6 +19,7 @@ _FORWARD, _BACKWARD, _BOTH = ({"yes", "true", "1"}, {"-1", "reverse"}, {"no", "f
 _ROUNDABOUTS = {"roundabout", "circular", "mini_roundabout"}
 _SPEED_KEYS = ("maxspeed", "maxspeed:type", "source:maxspeed", "zone:maxspeed")
 _CYCLEWAYS = ("cycleway", "cycleway:left", "cycleway:right", "cycleway:both")
+_SIGNAL_KEYS = ("highway", "traffic_signals:direction")
 _ZONE = re.compile(r"([A-Z]{2})(?:-[A-Z]+)?:(?:zone:?)?(\d{1,3})", re.IGNORECASE)
 _IN_MILES = {"GB", "UK", "US"}
 _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,4})(?::(\d{2}))?")
@@ -45,6 +46,10 @@ class Street:
     seconds: int = 0
 
 
+CLOSED, SIGNALS_ALONG, SIGNALS_AGAINST = 1, 2, 4  # marks of nodes: a barrier; signals for traffic along its way, and against it
+_DIRECTIONS_OF_SIGNALS = {"forward": SIGNALS_ALONG, "backward": SIGNALS_AGAINST}
+
+
 class Profile:
     """Who travels: the rules by which ways are streets.
 
@@ -62,7 +67,8 @@ class Profile:
             "highway", "route", "junction", "area", "motorroad", "surface", "tracktype", "duration", *_SPEED_KEYS, *limits,
             *directed, *rules.oneway, *(_CYCLEWAYS if rules.contraflow else ()),
         ])  # fmt: skip
-        self.keys_of_nodes = frozenset(["barrier", "locked", *rules.access])
+        self._has_signals = config.turns.signals > 0
+        self.keys_of_nodes = frozenset(["barrier", "locked", *rules.access, *(_SIGNAL_KEYS if self._has_signals else ())])
 
     def judge(self, tags: Mapping[str, str], permitted: Mapping[str, bool | None] | None = None) -> Street | str:
         """The street that a way with these tags is, or why it is none.
@@ -91,6 +97,13 @@ class Profile:
         if tags.get("motorroad") == "yes" and not (rules.on_motorroads or self._access(tags, "")):
             return "motorroad=yes"
         return "oneway=reversible" if tags.get("oneway") == "reversible" and "oneway" in rules.oneway else None
+
+    def marks(self, tags: Mapping[str, str]) -> int:
+        """What a node with these tags is: bits of CLOSED, SIGNALS_ALONG and SIGNALS_AGAINST."""
+        marks = CLOSED if self.closes(tags) else 0
+        if self._has_signals and tags.get("highway") == "traffic_signals":
+            marks |= _DIRECTIONS_OF_SIGNALS.get(tags.get("traffic_signals:direction", ""), SIGNALS_ALONG | SIGNALS_AGAINST)
+        return marks
 
     def closes(self, tags: Mapping[str, str]) -> bool:
         """Whether a node with these tags is a barrier that does not open."""

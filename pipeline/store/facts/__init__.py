@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from pipeline.store.facts.base import Facts
-from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts.roads import RoadFacts, SplitFacts
 from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder
 
@@ -106,6 +106,7 @@ class EdgeFacts(Facts):
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
     order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
     merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
+    split: SplitFacts | None = None  # absent unless crossings were split
 
     @property
     def referred(self) -> dict[Path, str]:

@@ -25,6 +25,15 @@ class OvertureFacts(Facts):
     apart: int  # segments on which a connector is at another place than on the first one with it
 
 
+class TurnFacts(Facts):
+    """How paths may turn, see `pipeline.steps.turns`."""
+
+    relations: int  # turn restrictions in the file
+    restrictions: int  # movements that they forbid or prescribe, and that paths obey
+    left: dict[str, int]  # relations, or movements of one, that paths need not obey, by the reason
+    costs: dict[str, int] | None = None  # absent without any: of movements, in milliseconds or millimetres
+
+
 class RoadFacts(Facts):
     """Which ways became arcs, and what was left out; see `pipeline.ingest.roads.chains` for runs and chains."""
 
@@ -48,5 +57,14 @@ class RoadFacts(Facts):
     sequence: int | None = None
     updates: UpdateFacts | None = None  # absent unless changes were applied
     overture: OvertureFacts | None = None  # absent unless the source has segments of Overture
+    turns: TurnFacts | None = None  # absent if the file says nothing of turns, or paths need not obey it, and they cost nothing
+    rules: list[str]  # that were proved
+    seconds: float  # which that took
+
+
+class SplitFacts(Facts):
+    """How crossings were split for turns, see `pipeline.steps.turns`."""
+
+    copies: int  # vertices that were added
     rules: list[str]  # that were proved
     seconds: float  # which that took

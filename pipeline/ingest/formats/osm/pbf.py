@@ -19,6 +19,7 @@ from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blobs
 from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
 from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
+from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
 from pipeline.ingest.formats.osm.versions import read_dense_versions, read_versions
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
@@ -38,7 +39,7 @@ class _Block:
         parts = fields(view)
         if parts is None:
             raise blob.wrong("its content is damaged")
-        self.data, self._view = np.frombuffer(content, np.uint8), view
+        self.data, self.view = np.frombuffer(content, np.uint8), view
         self._begin = self.data.__array_interface__["data"][0]
         self._strings, groups = ([self._range(part) for part in parts.get(number, [])] for number in (1, 2))
         self.groups = groups
@@ -73,13 +74,13 @@ class _Block:
         if len(self._strings) != 1:
             raise self.blob.wrong(f"has {len(self._strings)} tables of strings")
         ranges = self.elements(self._strings[0], 1)
-        places, view = ranges.tolist(), self._view
+        places, view = ranges.tolist(), self.view
         kind = np.array([kinds.get(bytes(view[begin:end]), 0) if end - begin < 100 else 0 for begin, end in places], np.int8)
         return (lambda number: bytes(view[slice(*places[number])])), kind
 
     def dense(self, part: tuple[int, int]) -> Array:
         """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
-        parts = fields(self._view[slice(*part)])
+        parts = fields(self.view[slice(*part)])
         if parts is None or any(len(parts.get(field, [])) > 1 for field in (1, 8, 9, 10)):
             raise self.blob.wrong("its dense nodes are damaged")
         empty = memoryview(b"")
@@ -87,7 +88,7 @@ class _Block:
 
     def dense_versions(self, part: tuple[int, int]) -> Array:
         """Where ids and versions of dense nodes begin and end, int64 [2, 2]; without metadata there are no versions."""
-        empty, parts = memoryview(b""), fields(self._view[slice(*part)])
+        empty, parts = memoryview(b""), fields(self.view[slice(*part)])
         info = parts.get(5, [empty])[-1] if parts else empty
         versions = None if isinstance(info, int) else fields(info)
         if parts is None or versions is None:
@@ -123,14 +124,17 @@ class PbfReader:
     offsets: set[int]
 
     def ways(self, into: StreetWays) -> None:
-        """Add all ways. Raises BadInput."""
+        """Add all ways, and the turn restrictions. Raises BadInput."""
         size = self.path.stat().st_size
         inflated = Inflated(self.file, size, self.limits)
-        read = partial(_ways_of, into.kinds, into.changed)
-        for offset, length, has_nodes, groups, versions in self._each(read, None):
+        read = partial(_ways_of, into.kinds, into.turns is not None, into.changed)
+        for offset, length, has_nodes, groups, relations, versions in self._each(read, None):
             inflated.add(length)
             for noted in versions:
                 into.note(*noted)
+            for relation in relations:
+                if into.turns:
+                    into.turns.add(*relation)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
@@ -141,8 +145,8 @@ class PbfReader:
         """Add all nodes that are wanted. Raises BadInput."""
         size = self.path.stat().st_size
         for offset, groups in self._each(partial(_nodes_of, into), self.offsets):
-            for places, units, closed in groups:
-                into.add(places, units, closed)
+            for places, units, marks in groups:
+                into.add(places, units, marks)
             progress.reached((size + offset) // 2, size, "bytes")
 
     def _each(self, read: Callable[[Blob], Any], offsets: set[int] | None) -> Iterator[Any]:
@@ -154,38 +158,56 @@ _Versions = list[tuple[int, Array, Array]]  # as the arguments of `ChangedElemen
 
 
 def _ways_of(
-    kinds: Mapping[bytes, int], changed: ChangedElements | None, blob: Blob
-) -> tuple[int, int, bool, list[_WaysOfGroup], _Versions]:
-    """Of a blob: its offset, its length, whether it has nodes, the ways of its groups, and the versions of changed elements."""
-    block, has_nodes, groups, versions = _Block(blob), False, list[_WaysOfGroup](), _Versions()
+    kinds: Mapping[bytes, int], turns: bool, changed: ChangedElements | None, blob: Blob
+) -> tuple[int, int, bool, list[_WaysOfGroup], list[Stated], _Versions]:
+    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups.
+
+    Also, if they are wanted, its restrictions, and the versions of elements that were changed.
+    """
+    block, has_nodes, groups, relations, versions = _Block(blob), False, list[_WaysOfGroup](), list[Stated](), _Versions()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
         ways = block.elements(group, _WAYS)
         if changed:
-            ways = _unchanged(block, group, ways, changed, versions)
+            _note_nodes(block, group, changed, versions)
+            ways = _unchanged(block, WAY, ways, changed, versions)
         if len(ways):
             strings = strings or block.strings(kinds)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
-    return blob.offset, block.length, has_nodes, groups, versions
+        ranges = block.elements(group, _RELATIONS) if turns or changed else ways[:0]
+        if changed:
+            ranges = _unchanged(block, RELATION, ranges, changed, versions)
+        if turns and len(ranges):
+            relations += _read_restrictions(block, ranges)
+    return blob.offset, block.length, has_nodes, groups, relations, versions
 
 
-def _unchanged(block: _Block, group: tuple[int, int], ways: Array, changed: ChangedElements, versions: _Versions) -> Array:
-    """The ways that changes do not replace; appends the versions of all elements of a group that they may replace."""
-    replaced = np.zeros(0, np.bool_)
-    for kind, number in ((NODE, _NODES), (RELATION, _RELATIONS), (WAY, _WAYS)):
-        elements = ways if kind == WAY else block.elements(group, number)
-        ids, own = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
-        block.require(read_versions(block.data, elements, kind == NODE, ids, own), "the metadata of element")
-        replaced, places, of_places = changed.compare(kind, ids, own)
-        versions.append((kind, places, of_places))
+def _unchanged(block: _Block, kind: int, elements: Array, changed: ChangedElements, versions: _Versions) -> Array:
+    """The elements of a group that changes do not replace; appends the versions of those that they may replace."""
+    ids, own = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
+    block.require(read_versions(block.data, elements, kind == NODE, ids, own), "the metadata of element")
+    replaced, places, of_places = changed.compare(kind, ids, own)
+    versions.append((kind, places, of_places))
+    return elements[~replaced]
+
+
+def _note_nodes(block: _Block, group: tuple[int, int], changed: ChangedElements, versions: _Versions) -> None:
+    """Append the versions of the nodes of a group that changes may replace."""
+    _unchanged(block, NODE, block.elements(group, _NODES), changed, versions)
     for part in block.elements(group, _DENSE).tolist():
         ranges = block.dense_versions(part)
         most = ranges[0, 1] - ranges[0, 0]
         ids, own = np.empty(most, np.int64), np.empty(most, np.int64)
         count = block.require(read_dense_versions(block.data, ranges, ids, own), "the version of node")
         versions.append((NODE, *changed.compare(NODE, ids[:count], own[:count])[1:]))
-    return ways[~replaced]
+
+
+def _read_restrictions(block: _Block, ranges: Array) -> list[Stated]:
+    read, damaged = restrictions_of(block.view, block.data, ranges, *block.strings(KINDS))
+    if damaged >= 0:
+        raise block.blob.wrong(f"relation {damaged} of a group is damaged")
+    return read
 
 
 def _read_ways(block: _Block, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:
@@ -219,7 +241,7 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
 
 
 def _nodes_of(nodes: StreetNodes, blob: Blob) -> tuple[int, list[tuple[Array, Array, Array]]]:
-    """The offset of a blob and, of its groups, places among the wanted ids, units, and whether each node is closed."""
+    """The offset of a blob and, of its groups, places among the wanted ids, units, and the marks of each node."""
     block, read, strings = _Block(blob), list[tuple[Array, Array, Array]](), None
     for group in block.groups:
         for kind in (_DENSE, _NODES):
@@ -241,8 +263,8 @@ def _read_nodes(
     read = read_dense if kind == _DENSE else read_nodes
     kept = read(block.data, ranges, block.form, strings[1], nodes.ids, places, units, tags, tag_ends)
     block.require(kept, "node")
-    closed, ends = np.zeros(kept, np.bool_), np.concatenate([[0], tag_ends[:kept]])
+    marks, ends = np.zeros(kept, np.uint8), np.concatenate([[0], tag_ends[:kept]])
     for node in np.flatnonzero(np.diff(ends)).tolist():
         pairs = tags[ends[node] : ends[node + 1]].tolist()
-        closed[node] = nodes.closes([(strings[0](key), strings[0](value)) for key, value in pairs])
-    return places[:kept].copy(), units[:kept].copy(), closed
+        marks[node] = nodes.mark_of([(strings[0](key), strings[0](value)) for key, value in pairs])
+    return places[:kept].copy(), units[:kept].copy(), marks

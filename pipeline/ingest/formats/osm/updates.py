@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 from pipeline.config.graph import GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.decompress import chunks
-from pipeline.ingest.formats.osm.changed import NODE, WAY, ChangedElements, newest
+from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements, newest
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
 from pipeline.ingest.formats.osm.osc import ELEMENTS, is_osc, read_osc
-from pipeline.ingest.formats.osm.xml import Element, WayBatch
+from pipeline.ingest.formats.osm.xml import Element, WayBatch, texts_of
+from pipeline.ingest.roads.relations import Member, TurnRelations
 from pipeline.ingest.source import Source, stored
 from pipeline.store.deltas.history import Applied, write_history
 from pipeline.store.facts.roads import UpdateFacts
@@ -107,6 +108,17 @@ class AppliedChanges:
         for row in taken.filter(pc.invert(taken["deleted"])).to_pylist():
             batch.add(row["id"], Element("way", {}, _tags_of(row, into.kinds), row["refs"]))
         batch.end()
+        if into.turns:
+            self._add_restrictions(into.turns)
+
+    def _add_restrictions(self, turns: TurnRelations) -> None:
+        known, keys = self.changed.of(RELATION), dict.fromkeys(map(str.encode, turns.keys), 0)
+        taken = self.changed.elements.take(pa.array(known.rows[known.wins]))
+        for row in taken.filter(pc.invert(taken["deleted"])).to_pylist():
+            roles = zip(row["kinds"], row["refs"], row["roles"], strict=True)
+            members = [Member(kind - NODE, ref, role.decode(errors="replace")) for kind, ref, role in roles]
+            turns.add(row["id"], texts_of(_tags_of(row, keys)), members)
+        turns.restrictions.sort(key=lambda one: one.relation)  # as in a file that has these versions
 
     def add_nodes(self, into: StreetNodes) -> None:
         """Add the new versions of nodes, before those of the extract, of which the replaced and deleted ones will be ignored."""
@@ -121,8 +133,8 @@ class AppliedChanges:
         )
         kept = [number for number, row in enumerate(rows) if not row["deleted"]]
         units = np.array([(rows[number]["x"], rows[number]["y"]) for number in kept], np.int32).reshape(-1, 2)
-        closed = np.array([into.closes(_tags_of(rows[number], into.kinds)) for number in kept], np.bool_)
-        into.replace(places, places[kept], units, closed)
+        marks = np.array([into.mark_of(_tags_of(rows[number], into.kinds)) for number in kept], np.uint8)
+        into.replace(places, places[kept], units, marks)
 
     def facts(self) -> UpdateFacts:
         """What was changed, once the extract was read."""

@@ -1,9 +1,9 @@
-"""OpenStreetMap's XML (`.osm`): `<node id lat lon>`, and `<way id>` with `<nd ref>` and `<tag k v>`.
+"""OpenStreetMap's XML (`.osm`): `<node id lat lon>`, `<way id>` with `<nd ref>` and `<tag k v>`, and `<relation>`.
 
 A document type is refused, and with it entities. https://wiki.openstreetmap.org/wiki/OSM_XML
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -13,25 +13,30 @@ import numpy as np
 
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
+from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY
 from pipeline.ingest.formats.osm.elements import ENTRY, NAME
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
+from pipeline.ingest.roads.relations import NODE as NODE_MEMBER
+from pipeline.ingest.roads.relations import WAY as WAY_MEMBER
+from pipeline.ingest.roads.relations import Member
 from pipeline.numerals import LARGEST
 from pipeline.texts import shown
 
 _PIECE = 2**16  # bytes that are parsed at a time
 _BATCH = 2**14  # elements that are added at a time
+_TYPES = {"node": NODE_MEMBER, "way": WAY_MEMBER}  # of members
 MOST_REFS = 2**20  # of a way; OpenStreetMap allows 2,000
 
 
 @dataclass
 class Element:
-    """A node or a way while it is read, with the tags and nodes that it has so far."""
+    """A node, way or relation while it is read, with the tags, nodes and members that it has so far."""
 
     kind: str
     attributes: dict[str, str]
     tags: list[tuple[bytes, bytes]] = field(default_factory=list)
     refs: list[int] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -43,22 +48,21 @@ class XmlReader:
     limits: Limits
 
     def ways(self, into: StreetWays) -> None:
-        """Add all ways. Raises BadInput."""
+        """Add all ways, and the turn restrictions. Raises BadInput."""
         batch, changed = WayBatch(into), into.changed
         for way in _OsmDocument(self, "way", into.kinds).elements():
             identity = self._integer(way, "id")
             if not (changed and changed.supersedes(WAY, identity, version_of(self.file, way.kind, way.attributes))):
                 batch.add(identity, way)
         batch.end()
+        keys = dict.fromkeys(map(str.encode, into.turns.keys if into.turns else ()), 0)
+        for relation in _OsmDocument(self, "relation", keys).elements() if into.turns or changed else ():
+            identity, version = self._integer(relation, "id"), version_of(self.file, "relation", relation.attributes)
+            if not (changed and changed.supersedes(RELATION, identity, version)) and into.turns:
+                into.turns.add(identity, texts_of(relation.tags), relation.members)
         if changed:
-            self._note_versions(changed)
-
-    def _note_versions(self, changed: ChangedElements) -> None:
-        """Note the versions of nodes and relations that changes may replace."""
-        for kind, number in (("node", NODE), ("relation", RELATION)):
-            for element in _OsmDocument(self, kind, {}).elements():
-                version = version_of(self.file, kind, element.attributes)
-                changed.supersedes(number, self._integer(element, "id"), version)
+            for node in _OsmDocument(self, "node", {}).elements():
+                changed.supersedes(NODE, self._integer(node, "id"), version_of(self.file, "node", node.attributes))
 
     def nodes(self, into: StreetNodes) -> None:
         """Add all nodes that are wanted. Raises BadInput."""
@@ -67,7 +71,7 @@ class XmlReader:
             place = int(np.searchsorted(into.ids, identity))
             if place < len(into.ids) and into.ids[place] == identity:
                 units = [unit(self.file, node.attributes, "lon", 180), unit(self.file, node.attributes, "lat", 90)]
-                into.add(np.array([place]), np.array([units], np.int32), np.array([into.closes(node.tags)]))
+                into.add(np.array([place]), np.array([units], np.int32), np.array([into.mark_of(node.tags)], np.uint8))
 
     def _integer(self, element: Element, name: str) -> int:
         return integer(self.file, element.kind, name, element.attributes)
@@ -97,6 +101,11 @@ def integer(file: str, kind: str, name: str, attributes: Mapping[str, str]) -> i
     ):
         raise BadInput(file, f"a <{kind}> has {name} {shown(text.encode())}, which is not an integer")
     return int(text)
+
+
+def texts_of(tags: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The tags of a relation as texts."""
+    return {key.decode(): value.decode() for key, value in tags}
 
 
 def version_of(file: str, kind: str, attributes: Mapping[str, str]) -> int:
@@ -184,7 +193,7 @@ class _OsmDocument:
                 else f"its first element is <{shown(name.encode())}>, expected <osm>"
             )
             raise self._wrong(what)
-        if self._depth == 2 and name in ("node", "way") and attributes.get("visible") == "false":
+        if self._depth == 2 and name in ("node", "way", "relation") and attributes.get("visible") == "false":
             raise self._wrong(f"a <{name}> is deleted, as in a history; a graph is made from the state of one day")
         if self._depth == 2 and name == self._wanted and attributes.get("action") != "delete":
             self._open = Element(name, attributes)
@@ -193,6 +202,10 @@ class _OsmDocument:
                 self._open.refs.append(integer(self._reader.file, name, "ref", attributes))
                 if len(self._open.refs) > MOST_REFS:
                     raise self._wrong(f"a way has more than {MOST_REFS} nodes")
+            elif name == "member":
+                kind = _TYPES.get(attributes.get("type", ""), -1)
+                number = integer(self._reader.file, name, "ref", attributes)
+                self._open.members.append(Member(kind, number, attributes.get("role", "")))
             elif name == "tag" and (key := attributes.get("k", "").encode()) in self._keys:
                 self._open.tags.append((key, attributes.get("v", "").encode()))
 

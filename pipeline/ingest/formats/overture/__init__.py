@@ -13,6 +13,7 @@ import struct
 from pathlib import Path
 
 from pipeline.config.graph import GraphConfig
+from pipeline.config.model import set_keys
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList, FileFormat
 
@@ -42,6 +43,8 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         )
     if graph.directed is False:
         raise BadInput(file, "graph.directed is false, but segments say in which directions each is open; leave it out")
+    if set_keys(graph.osm.turns):
+        raise BadInput(file, "graph.osm.turns is given, but turns on segments of Overture are not read; leave the table out")
     if graph.coordinates:
         raise BadInput(file, "graph.coordinates is given, but segments have the places of their connectors; leave it out")
     from pipeline.ingest.formats.overture.reading import read_segments
