@@ -93,8 +93,8 @@ def random_elements(chosen, count, versions):
 
 def first_run(folder, elements, name="town.osm.pbf", **more):
     path = written(folder / name, elements)
-    graph = {"source": str(path), "osm": {"profile": "car"}} | more
-    return run(run_config("test", graph=graph, output=folder / "out", stages=["wcc", "sssp"]))
+    graph = {"source": str(path), "osm": {"profile": "car"}}
+    return run(run_config("test", graph=graph, output=folder / "out", stages=["wcc", "sssp"], **more))
 
 
 def contents(published: Path) -> dict[str, bytes]:
@@ -275,7 +275,7 @@ def restriction(version, kind, gone=False):
 def test_restrictions_are_those_of_the_updated_extract(tmp_path):
     """A graph whose stages respect restrictions must have those of the changes."""
     streets = [*(node(one, 1) for one in (1, 2, 3, 14)), way(10, [1, 2]), way(20, [2, 3]), way(30, [2, 14])]
-    first_run(tmp_path, [*streets, restriction(1, "no_straight_on")])
+    first_run(tmp_path, [*streets, restriction(1, "no_straight_on")], sources=[1])
     changed = restriction(2, "only_straight_on"), restriction(3, "", gone=True)
     files = [written(tmp_path / f"{number}.osc", [one]) for number, one in enumerate(changed)]
     for number, file in enumerate(files, 1):
@@ -283,6 +283,6 @@ def test_restrictions_are_those_of_the_updated_extract(tmp_path):
         (tmp_path / str(number)).mkdir()
         rebuilt = updated(tmp_path / str(number) / "town.osm.pbf", tmp_path / "town.osm.pbf", *files[:number])
         graph = {"source": str(rebuilt), "osm": {"profile": "car"}}
-        due = run(run_config("test", graph=graph, output=tmp_path / "due", stages=["wcc", "sssp"]))
+        due = run(run_config("test", graph=graph, output=tmp_path / "due", stages=["wcc", "sssp"], sources=[1]))
         assert contents(published.path) == contents(due.path)
     assert RunFacts.of(published).input.roads.updates.deleted == 1
