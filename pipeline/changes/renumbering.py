@@ -2,7 +2,7 @@
 
 The rows of the stored graph keep their order, and former names their order among each other, so arcs and batches of changes stay
 as they are. What has numbers of vertices is written again: the ids of the rows in the stored graph, and, beside the edge list of
-the source, names, coordinates and the table of nodes.
+the source, names, coordinates, streets and the table of nodes.
 """
 
 from dataclasses import dataclass, replace
@@ -25,6 +25,7 @@ from pipeline.store.manifest import Folder, WrittenStep, link_or_copy, make
 from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, VertexNames, merge, names_of, open_names
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES
+from pipeline.tables.streets import STREETS, read_streets
 
 NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any
 
@@ -105,6 +106,12 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
                 numbers = pa.array(numbering.numbers(table["vertex"].to_numpy()))
                 table = table.set_column(table.schema.get_field_index("vertex"), table.schema.field("vertex"), numbers)
                 pq.write_table(table, folder / name, compression="zstd", write_page_checksum=True)
+        if STREETS in edges.manifest.files:
+            streets = read_streets(edges)
+            for end in ("src", "dst"):
+                numbers = pa.array(numbering.numbers(streets[end].to_numpy()))
+                streets = streets.set_column(streets.schema.get_field_index(end), streets.schema.field(end), numbers)
+            pq.write_table(streets, folder / STREETS, compression="zstd", write_page_checksum=True)
         if REJECTED in edges.manifest.files:
             link_or_copy(edges.path / REJECTED, folder / REJECTED)
         names = VertexNames(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))

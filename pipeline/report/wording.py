@@ -151,12 +151,27 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
         "way cut there": roads.cut_ways, "node twice in a row": roads.repeated_nodes,
         "duplicate node": roads.duplicate_nodes, "duplicate way": roads.duplicate_ways,
     }  # fmt: skip
-    chains = f"{counted(roads.chains, 'chain')} between crossings and ends"
+    if own := roads.overture:
+        counts |= {
+            "prohibited transition, not respected": own.transitions, "conditional rule, not read": own.conditional,
+            "closed part": own.closed_parts, "connector at another place": own.apart,
+        }  # fmt: skip
+    way, ends = ("segment", "connectors") if roads.overture else ("way", "crossings and ends")
+    chains = f"{counted(roads.chains, 'chain')} between {ends}"
     more = [f"{name}: {count:,}" for name, count in counts.items() if count]
     said = {
-        "Streets": f"{counted(roads.ways, 'way')} for profile {roads.profile}: {'; '.join([chains, *more])}",
-        "Other ways": f"{sum(roads.ways_left.values()):,}{f': {left}' if left else ''}",
+        "Streets": f"{counted(roads.ways, way)} for profile {roads.profile}: {'; '.join([chains, *more])}",
+        f"Other {way}s": f"{sum(roads.ways_left.values()):,}{f': {left}' if left else ''}",
     }
+    if roads.timestamp or roads.sequence is not None:
+        replicated = "" if roads.sequence is None else f", number {roads.sequence:,} of its replication"
+        said["Extract"] = f"as of {roads.timestamp or 'an unknown time'}{replicated}"
+    if made := roads.updates:
+        put = f"{counted(made.nodes, 'node')} and {counted(made.ways, 'way')} put, {counted(made.deleted, 'element')} deleted"
+        aside = {"absent": made.absent, "older than the extract's": made.older}
+        put += "".join(f", {count:,} {what}" for what, count in aside.items() if count)
+        until = f", up to {made.timestamp}" if made.timestamp else ""
+        said["Changes"] = f"{counted(made.files, 'file')} since the extract: {put}{until}"
     if roads.islands:
         said["Islands"] = f"{roads.islands:,} left out, with {counted(roads.island_vertices, 'vertex', 'vertices')}"
     if roads.turns:

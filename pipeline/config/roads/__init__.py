@@ -1,4 +1,4 @@
-"""The table `[graph.osm]`: who travels on the streets of an OpenStreetMap file, how fast, and what an arc weighs."""
+"""The table `[graph.osm]`: who travels on the streets of OpenStreetMap or Overture, how fast, and what an arc weighs."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ class TurnCosts(Model):
 
 
 class OsmConfig(Model):
-    """Which ways of an OpenStreetMap file are streets, for whom, and what their arcs weigh."""
+    """Which ways of OpenStreetMap, or segments of Overture, are streets, for whom, and what their arcs weigh."""
 
     # Who travels. It decides which ways are streets, in which directions and at what speed; the keys below change single rules,
     # so that `profile` and some of them are a profile of your own.

@@ -111,7 +111,7 @@ class EdgeFacts(Facts):
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
-    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap
+    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap or Overture
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares

@@ -3,6 +3,28 @@
 from pipeline.store.facts.base import Facts
 
 
+class UpdateFacts(Facts):
+    """What files of changes have done to an extract: how many elements they have put into it, and deleted."""
+
+    files: int  # since the extract
+    nodes: int
+    ways: int
+    relations: int
+    deleted: int
+    absent: int  # deletions of elements that the extract lacks
+    older: int  # elements whose version in the extract is newer, which stays
+    timestamp: str | None = None  # of the newest element; absent unless they have some
+
+
+class OvertureFacts(Facts):
+    """What segments of Overture have besides, see `pipeline.ingest.formats.overture`."""
+
+    transitions: int  # that are prohibited, which is not respected
+    conditional: int  # rules for some times or sizes of vehicles only, which are left out
+    closed_parts: int  # of segments that are streets elsewhere
+    apart: int  # segments on which a connector is at another place than on the first one with it
+
+
 class TurnFacts(Facts):
     """How paths may turn, see `pipeline.steps.turns`."""
 
@@ -35,6 +57,11 @@ class RoadFacts(Facts):
     duplicate_ways: int  # the same for ways
     islands: int  # weak components that were left out because they are small
     island_vertices: int  # of these
+    # When the source was current, and the number of the last change that it has; absent unless it says so.
+    timestamp: str | None = None
+    sequence: int | None = None
+    updates: UpdateFacts | None = None  # absent unless changes were applied
+    overture: OvertureFacts | None = None  # absent unless the source has segments of Overture
     turns: TurnFacts | None = None  # absent if the file says nothing of turns, or paths need not obey it, and they cost nothing
     rules: list[str]  # that were proved
     seconds: float  # which that took

@@ -64,7 +64,7 @@ class InputFacts(Facts):
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
-    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap
+    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap or Overture
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     # node_rows, unmatched_node_rows: absent without a table of nodes: its rows, and how many of them have the id of no vertex.

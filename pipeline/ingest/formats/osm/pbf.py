@@ -16,9 +16,11 @@ from kernels.graph import Array
 from pipeline import progress
 from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blob_at, blobs, offsets_if_sorted
+from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
 from pipeline.ingest.formats.osm.elements import equal_tags, kinds_of, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
 from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
+from pipeline.ingest.formats.osm.versions import read_dense_versions, read_versions
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
 
@@ -84,6 +86,15 @@ class _Block:
         empty = memoryview(b"")
         return np.array([self._range(parts.get(field, [empty])[0]) for field in (1, 8, 9, 10)], np.int64)
 
+    def dense_versions(self, part: tuple[int, int]) -> Array:
+        """Where ids and versions of dense nodes begin and end, int64 [2, 2]; without metadata there are no versions."""
+        empty, parts = memoryview(b""), fields(self.view[slice(*part)])
+        info = parts.get(5, [empty])[-1] if parts else empty
+        versions = None if isinstance(info, int) else fields(info)
+        if parts is None or versions is None:
+            raise self.blob.wrong("its dense nodes are damaged")
+        return np.array([self._range(parts.get(1, [empty])[0]), self._range(versions.get(1, [empty])[0])], np.int64)
+
     def require(self, kept: int, what: str) -> int:
         """The number of elements that were kept. Raises BadInput if it stands for a damaged one."""
         if kept < 0:
@@ -138,12 +149,13 @@ class PbfReader:
 
     def ways(self, into: StreetWays) -> None:
         """Add all ways, and the turn restrictions. Raises BadInput."""
-        self.skipped = frozenset(self._only_nodes())
+        self.skipped = frozenset() if into.changed else frozenset(self._only_nodes())  # of changed nodes it needs the versions
         self.offsets |= self.skipped
-        for offset, length, has_nodes, groups, relations in self._each(
-            partial(_ways_of, _Keys.of(into.kinds), into.turns is not None), lambda offset: offset not in self.skipped
-        ):
+        read = partial(_ways_of, _Keys.of(into.kinds), into.turns is not None, into.changed)
+        for offset, length, has_nodes, groups, relations, versions in self._each(read, lambda offset: offset not in self.skipped):
             self._inflated.add(length)
+            for noted in versions:
+                into.note(*noted)
             for relation in relations:
                 if into.turns:
                     into.turns.add(*relation)
@@ -184,18 +196,53 @@ class PbfReader:
         return map_in_order(read, blobs(self.path, self.file, wanted), cores())
 
 
-def _ways_of(keys: _Keys, turns: bool, blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup], list[Stated]]:
-    """Of a blob: its offset, its length, whether it has nodes, the ways of its groups and, if wanted, the restrictions."""
-    block, has_nodes, groups, relations = _Block(blob), False, list[_WaysOfGroup](), list[Stated]()
+_Versions = list[tuple[int, Array, Array]]  # as the arguments of `ChangedElements.note`
+
+
+def _ways_of(
+    keys: _Keys, turns: bool, changed: ChangedElements | None, blob: Blob
+) -> tuple[int, int, bool, list[_WaysOfGroup], list[Stated], _Versions]:
+    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups.
+
+    Also, if they are wanted, its restrictions, and the versions of elements that were changed.
+    """
+    block, has_nodes, groups, relations, versions = _Block(blob), False, list[_WaysOfGroup](), list[Stated](), _Versions()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
-        if len(ways := block.elements(group, _WAYS)):
+        ways = block.elements(group, _WAYS)
+        if changed:
+            _note_nodes(block, group, changed, versions)
+            ways = _unchanged(block, WAY, ways, changed, versions)
+        if len(ways):
             strings = strings or block.strings(keys)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
-        if turns and len(ranges := block.elements(group, _RELATIONS)):
+        ranges = block.elements(group, _RELATIONS) if turns or changed else ways[:0]
+        if changed:
+            ranges = _unchanged(block, RELATION, ranges, changed, versions)
+        if turns and len(ranges):
             relations += _read_restrictions(block, ranges)
-    return blob.offset, block.length, has_nodes, groups, relations
+    return blob.offset, block.length, has_nodes, groups, relations, versions
+
+
+def _unchanged(block: _Block, kind: int, elements: Array, changed: ChangedElements, versions: _Versions) -> Array:
+    """The elements of a group that changes do not replace; appends the versions of those that they may replace."""
+    ids, own = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
+    block.require(read_versions(block.data, elements, kind == NODE, ids, own), "the metadata of element")
+    replaced, places, of_places = changed.compare(kind, ids, own)
+    versions.append((kind, places, of_places))
+    return elements[~replaced]
+
+
+def _note_nodes(block: _Block, group: tuple[int, int], changed: ChangedElements, versions: _Versions) -> None:
+    """Append the versions of the nodes of a group that changes may replace."""
+    _unchanged(block, NODE, block.elements(group, _NODES), changed, versions)
+    for part in block.elements(group, _DENSE).tolist():
+        ranges = block.dense_versions(part)
+        most = ranges[0, 1] - ranges[0, 0]
+        ids, own = np.empty(most, np.int64), np.empty(most, np.int64)
+        count = block.require(read_dense_versions(block.data, ranges, ids, own), "the version of node")
+        versions.append((NODE, *changed.compare(NODE, ids[:count], own[:count])[1:]))
 
 
 def _read_restrictions(block: _Block, ranges: Array) -> list[Stated]:

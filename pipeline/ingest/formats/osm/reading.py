@@ -2,19 +2,23 @@
 
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from pipeline.config.graph import GraphConfig
-from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import EdgeList
+from pipeline.ingest.formats.osm.blobs import replication_of
+from pipeline.ingest.formats.osm.changed import shown_time
 from pipeline.ingest.formats.osm.extract import Extract, Reader, extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
+from pipeline.ingest.formats.osm.updates import AppliedChanges
 from pipeline.ingest.formats.osm.xml import XmlReader
 from pipeline.ingest.roads.certificate import WaysRead, prove
 from pipeline.ingest.roads.chains import chains_of
+from pipeline.ingest.roads.edges import edge_list_of
 from pipeline.ingest.roads.network import Attributes, RoadNetwork
 from pipeline.ingest.roads.profile import CLOSED, SIGNALS_AGAINST, SIGNALS_ALONG, Profile
 from pipeline.ingest.roads.relations import TurnRelations
@@ -26,44 +30,44 @@ _MILLI = 1000  # seconds and metres as arcs weigh them
 log = logging.getLogger(__name__)
 
 
-def read_streets(path: Path, file: str, graph: GraphConfig) -> EdgeList:
-    """Read the streets of a file that a profile takes. Raises BadInput."""
+def read_streets(path: Path, file: str, graph: GraphConfig, changes: AppliedChanges | None = None) -> EdgeList:
+    """Read the streets of a file that a profile takes, as they are after changes. Raises BadInput."""
     with path.open("rb") as content:
         is_text = content.read(4).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
     reader: Reader = XmlReader(path, file, graph.limits) if is_text else PbfReader(path, file, graph.limits)
     profile = Profile(graph.osm)
     turns = TurnRelations(graph.osm) if graph.osm.obeys else None
-    streets = extract(file, reader, profile, turns)
-    nodes = streets.nodes
+    streets = extract(file, reader, profile, turns, changes)
+    stated, nodes = _stated(path, file, changes, is_text), streets.nodes
     chains = chains_of(streets.at, streets.ends, nodes.passable, nodes.units)
     speeds = np.array([(one.forward, one.backward, one.seconds) for one in streets.streets], np.int64).reshape(-1, 3)
     classes = [one.highway for one in streets.streets]
     known = Attributes(streets.ways, streets.street, streets.name, nodes.ids, nodes.units, streets.names, classes, speeds)
     network = RoadNetwork(chains, known, graph.osm)
-    try:
-        arcs = network.arcs
-    except OverflowError as error:
-        raise BadInput(file, f"a street takes longer than 2^63 milliseconds: {error}") from None
-    if arcs > graph.limits.edges:
-        raise BadInput(file, f"has {arcs} arcs, the limit is {graph.limits.edges} edges (graph.limits.edges)")
-    weighted = graph.columns.weight is not False
-    measure = "milliseconds (travel time)" if graph.osm.weight == "time" else "millimetres (length)"
-    return EdgeList(
-        network.edges(weighted), pa.int64() if weighted else None, states_direction=True, rows=arcs, largest=network.largest,
-        coordinates=network.coordinates(), streets=network.streets(), measure=measure,
-        prove=lambda folder: _proved(file, graph, streets, network, turns, folder),
-    )  # fmt: skip
+    return edge_list_of(file, graph, network, lambda folder: _proved(file, graph, streets, network, (stated, turns), folder))
+
+
+def _stated(path: Path, file: str, changes: AppliedChanges | None, is_text: bool) -> dict[str, Any]:
+    """The facts of when an extract was current, and of what was changed since."""
+    seconds, number = (None, None) if is_text else replication_of(path, file)
+    stated: dict[str, Any] = {} if seconds is None else {"timestamp": shown_time(seconds)}
+    stated |= {} if number is None else {"sequence": number}
+    return stated | ({"updates": changes.facts()} if changes else {})
 
 
 def _proved(
-    file: str, graph: GraphConfig, streets: Extract, network: RoadNetwork, turns: TurnRelations | None, folder: Path
-) -> RoadFacts:  # fmt: skip
+    file: str,
+    graph: GraphConfig,
+    streets: Extract,
+    network: RoadNetwork,
+    read: tuple[Mapping[str, Any], TurnRelations | None],
+    folder: Path,
+) -> RoadFacts:
     """The facts of an edge list that was stored and proved, beside which turns are stored. Raises ProofFailed."""
-    claim = WaysRead(
-        streets.at, streets.ends, streets.nodes.passable, network.known, graph.osm.weight == "time", graph.osm.islands
-    )
+    (stated, turns), passable = read, streets.nodes.passable
+    claim = WaysRead(streets.at, streets.ends, passable, network.known, graph.osm.weight == "time", graph.osm.islands)
     rules, seconds = prove(claim, folder, graph.columns.weight is not False)
-    facts = _facts(graph, streets, network).model_copy(update={"rules": rules, "seconds": seconds})
+    facts = _facts(graph, streets, network).model_copy(update={**stated, "rules": rules, "seconds": seconds})
     if said := _store_turns(graph, streets, network, turns, folder):
         facts = facts.model_copy(update={"turns": said})
     _tell(file, facts)
@@ -106,5 +110,8 @@ def _tell(file: str, facts: RoadFacts) -> None:
     if facts.missing_nodes:
         log.warning("%s: %s nodes of streets are not in the file: the streets end before them, as at the border of an extract",
                     file, f"{facts.missing_nodes:,}")  # fmt: skip
+    if facts.updates and facts.updates.older:
+        log.warning("%s: %s elements of the files of changes are older than those of the extract, which stay",
+                    file, f"{facts.updates.older:,}")  # fmt: skip
     log.info("%s: %s ways are streets for %s, %s are not", file, f"{facts.ways:,}", facts.profile,
              f"{sum(facts.ways_left.values()):,}")  # fmt: skip
