@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.roads.classes import OTHER, why_closed, why_refused
-from benchmarks.roads.comparing import Comparison, Findings
+from benchmarks.roads.comparing import RouterComparison, Findings
 from benchmarks.roads.ours import Ours
 from benchmarks.roads.ways import Ways
 from pipeline.config.roads import OsmConfig
@@ -34,7 +34,7 @@ def compare(extract: Path, router: str, profile: str, pairs: int, arcs: int, tur
     module, name = ROUTERS[router]
     with tempfile.TemporaryDirectory() as folder:
         other = getattr(import_module(f"benchmarks.roads.{module}"), name)(extract, profile, Path(folder), turns)
-        comparison = Comparison(ways, ours, other)
+        comparison = RouterComparison(ways, ours, other)
         random = np.random.default_rng(SEED)
         comparison.arcs([ours.arcs[at] for at in random.permutation(len(ours.arcs))[:arcs].tolist()])
         for source in random.integers(0, len(ours.vertices), max(1, pairs // PER_SOURCE)).tolist():

@@ -41,7 +41,7 @@ class Findings:
     shorter: list[tuple[int, int]] = field(default_factory=list)
 
 
-class Comparison:
+class RouterComparison:
     """Compares one router with graphmill on one extract."""
 
     def __init__(self, ways: Ways, ours: Ours, router: Router) -> None:
