@@ -25,7 +25,7 @@ class Router(Protocol):
 
 
 @dataclass
-class Findings:
+class RouterFindings:
     """How often what was found, and where.
 
     Attributes:
@@ -46,7 +46,7 @@ class RouterComparison:
 
     def __init__(self, ways: Ways, ours: Ours, router: Router) -> None:
         self._ways, self._ours, self._router = ways, ours, router
-        self.found = Findings()
+        self.found = RouterFindings()
         self._known: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # what was refused, by its first node
 
     def arcs(self, arcs: list[list[int]]) -> None:
