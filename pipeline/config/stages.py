@@ -7,8 +7,24 @@ from pydantic import Field
 
 from kernels.cdlp.parameters import ITERATIONS
 from kernels.closure.limit import LIMIT
+from kernels.pagerank.parameters import DAMPING, TOLERANCE
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Seed, Switch, set_keys
+
+
+class PageRankConfig(Model):
+    """Parameters of stage `pagerank`, which docs/tables.md describes."""
+
+    damping: Annotated[Finite, Field(ge=0, lt=1)] = Field(default=DAMPING, examples=[0.9])  # probability of following an arc
+    # Iteration ends when the sum of the changes of all scores is less than this; it is NetworkX's `tol` times V.
+    tolerance: Annotated[Finite, Field(ge=1e-9, le=0.1)] = Field(default=TOLERANCE, examples=[1e-8])
+    # A fixed number of iterations, whatever the change, as in LDBC Graphalytics. By default as many as the tolerance needs.
+    iterations: Annotated[Natural, Field(le=10_000)] | None = Field(default=None, examples=[10])
+
+    def idle_keys(self) -> Iterator[tuple[str, str]]:
+        """See `Model.idle_keys`."""
+        if self.iterations is not None and "tolerance" in set_keys(self):
+            yield "tolerance", f"there are {self.iterations} iterations, whatever the change; leave one of both out"
 
 
 class ReachabilityConfig(Model):

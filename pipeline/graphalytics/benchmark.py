@@ -112,8 +112,6 @@ class _LoadedGraph:
         return int(self._rows_by_id[place])
 
     def _proof(self, algorithm: Benchmarked, answer: Any, parameters: dict[str, Any]) -> Outcome:
-        if algorithm.options is None:
-            return {"proved": False}
         started = time.perf_counter()
         verdict = BY_NAME[algorithm.stage].resolve("certificate")(self._graph, answer, **algorithm.options(parameters))
         if not verdict.holds:
