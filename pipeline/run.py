@@ -29,6 +29,7 @@ from pipeline.steps.publication.publish import PublishOptions, flush_tables, pub
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeds import with_seeds
 from pipeline.steps.solving import solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
@@ -77,7 +78,8 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = replace(solve_stages(config, given, runtime, steps), places=places)
+        solved = solve_stages(with_seeds(config, given.edges, given.graph, runtime), given, runtime, steps)
+        results = replace(solved, places=places)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)

@@ -6,5 +6,3 @@ ROUND = 256  # arcs that a warp adds at a time, and floats that it stages
 UNIT = 1 << 60  # sums over all rows are integers of 2^-60
 CONTROL_WORDS = 16  # 64-bit words of Control in pagerank.cu
 SETTLED = 128  # a score has settled when its change is at most 1/128 of it
-COLUMNS = 64  # rankings from seeds that are computed at a time
-CHUNK = 1024  # arcs of a row whose shares are added one after the other, before those of the next ones

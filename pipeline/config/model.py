@@ -157,7 +157,7 @@ class Model(BaseModel):
     @property
     def vertex_files(self) -> dict[str, str]:
         """The files of vertices that are named, by their keys."""
-        return {key: file for key in self.VERTICES if (file := getattr(self, key))}
+        return {key: file for key in self.VERTICES if (file := getattr(self, key)) and isinstance(file, str)}
 
     @property
     def pair_files(self) -> dict[str, str]:

@@ -18,7 +18,17 @@ from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import CUSTOM, LIST, MEASURED, PLACE, definition_of, geometry_of, other_column, with_followers
+from pipeline.tables.definitions import (
+    CUSTOM,
+    LIST,
+    MEASURED,
+    PLACE,
+    definition_of,
+    geometry_of,
+    has_seeds,
+    other_column,
+    with_followers,
+)
 from pipeline.tables.names import require_names, with_names
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
@@ -33,21 +43,26 @@ def table_of(step: str) -> str:
     return BY_NAME[step].table_name if step in BY_NAME else step.removeprefix(CUSTOM)
 
 
-def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None) -> list[Column]:
+def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None, seeded: bool = False) -> list[Column]:
     """The columns of a table, in their order; a table of labels has `dimensions`, a user's stage those of its `schema`."""
-    once = [column for column in definition_of(table, schema) if not column.each]
+    once = [column for column in definition_of(table, schema, seeded) if not column.each]
     each = [column for column in definition_of(table) if column.each]
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
 def schema(
-    table: str, weight: str | None, dimensions: int = 0, measure: str | None = None, without: Container[str] = ()
+    table: str,
+    weight: str | None,
+    dimensions: int = 0,
+    measure: str | None = None,
+    without: Container[str] = (),
+    seeded: bool = False,
 ) -> pa.Schema:
     """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`.
 
-    Columns `without` are not in it.
+    Columns `without` are not in it. A table with an answer for each seed is `seeded`.
     """
-    described = [column for column in columns(table, dimensions) if column.name not in without]
+    described = [column for column in columns(table, dimensions, seeded=seeded) if column.name not in without]
     weight_type = pa.type_for_alias(weight or "int64")
     followed = {
         "weight": weight_type,
@@ -113,8 +128,8 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
 
 
 def keys(table: str, present: Collection[str] = ()) -> list[str]:
-    """The columns by which a table is sorted; of those that are `present`, also the ids of places after their vertices."""
-    own = [column.name for column in definition_of(table) if column.key]
+    """The columns by which a table is sorted; of those that are `present`, also a seed, and the ids of places after vertices."""
+    own = [column.name for column in definition_of(table, seeded=has_seeds(table, present)) if column.key]
     return [name for key in own for name in (key, f"{key}{PLACE}") if name == key or name in present]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Closure, Components, Flows, Forest, Paths, ReachabilityIndex, RowLabels
+from kernels.answers import Closure, Components, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
@@ -247,6 +247,19 @@ def _values(answer: Callable[..., Any], _: RankVertices, columns: Sequence[Array
     return answer(*columns[1:])
 
 
+def _ranking_columns(vertices: RankVertices, ranking: Ranking) -> list[Array]:
+    (seed,) = vertices.ids_of(np.array([ranking.seed], like=vertices.ids)).tolist()
+    return [np.full_like(vertices.ids, seed), vertices.ids, ranking.scores]
+
+
+def _ranking(vertices: RankVertices, columns: Sequence[Array], seed: int | None) -> Ranking:
+    seeds, _, scores = columns
+    if not (seeds == seed).all():
+        raise ProofFailed(f"seed {seed}: rows of another seed among its own")
+    row = vertices.rows_of(np.full_like(seeds, seed, shape=(1,)))
+    return Ranking(int(row[0]), scores)
+
+
 def _label_columns(vertices: RankVertices, rows: RowLabels) -> list[Array]:
     intervals = [column for pair in zip(rows.low, rows.post, strict=True) for column in pair]
     return [vertices.ids, vertices.ids_of(rows.labels), rows.level, *intervals]
@@ -270,6 +283,7 @@ FOREST = TableForm(_forest_columns, _forest, ("src", "dst", "weights"))
 COMPONENTS = TableForm(_component_columns, _components)
 PAIRS = TableForm(_pair_columns, _pairs, ("vertex", "reached"))
 FLOWS = TableForm(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
+RANKINGS = TableForm(_ranking_columns, _ranking)
 LABELS = TableForm(_label_columns, _row_labels)
 _FORMS = {
     algorithm.Form.PATHS: PATHS,
@@ -281,8 +295,10 @@ _FORMS = {
 }
 
 
-def form_of(stage: algorithm.Algorithm) -> TableForm:
-    """The form of an algorithm's table."""
+def form_of(stage: algorithm.Algorithm, seeded: bool = False) -> TableForm:
+    """The form of an algorithm's table, which may have an answer for each seed."""
+    if seeded:
+        return RANKINGS
     if stage.form is algorithm.Form.VALUES:
         return TableForm(_value_columns, partial(_values, stage.resolve("answer")))
     return _FORMS[stage.form]

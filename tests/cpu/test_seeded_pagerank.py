@@ -9,9 +9,9 @@ import pytest
 
 from kernels.graph import Array
 from kernels.pagerank import pagerank
-from kernels.pagerank.constants import CHUNK
 from kernels.pagerank.parameters import ANYWHERE, Personalization
 from kernels.pagerank.seeded import rankings, sharded
+from kernels.pagerank.seeded.constants import CHUNK
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import evenly
 

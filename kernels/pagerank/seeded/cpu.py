@@ -9,8 +9,9 @@ from kernels.arrays import unsigned
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, over_rows, ranges
 from kernels.graph import Array, Csr
-from kernels.pagerank.constants import CHUNK, COLUMNS, UNIT
+from kernels.pagerank.constants import UNIT
 from kernels.pagerank.parameters import PageRankParameters
+from kernels.pagerank.seeded.constants import CHUNK, COLUMNS
 
 _CHUNK, _UNIT = CHUNK, float(UNIT)
 

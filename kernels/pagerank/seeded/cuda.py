@@ -8,11 +8,10 @@ import numpy as np
 from kernels.derived import Derived
 from kernels.gpu.loader import at_once, launch
 from kernels.graph import Array, Csr
-from kernels.pagerank.constants import CHUNK
 from kernels.pagerank.parameters import PageRankParameters
+from kernels.pagerank.seeded.constants import CELL_THREADS, CHUNK
 
 _SOURCE = "pagerank/seeded/seeded.cu"
-_THREADS = 256
 _BLOCKS_PER_PROCESSOR = 8
 _ARRAYS = 4  # scores, shares, those with ghosts, and results
 
@@ -55,7 +54,7 @@ class OnGpu:
 
     def _launch(self, kernel: str, *arguments: Any) -> None:
         blocks = _BLOCKS_PER_PROCESSOR * cupy.cuda.Device().attributes["MultiProcessorCount"]
-        launch(_SOURCE, kernel, _THREADS, None, *arguments, blocks=blocks, plain=True, ROW=self._into.indices.dtype)
+        launch(_SOURCE, kernel, CELL_THREADS, None, *arguments, blocks=blocks, plain=True, ROW=self._into.indices.dtype)
 
 
 def _chunks_of(offsets: Array) -> tuple[Array, Array]:

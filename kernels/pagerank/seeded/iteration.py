@@ -14,8 +14,9 @@ from kernels.answers import Scores
 from kernels.derived import Derived
 from kernels.distributed import Communicator
 from kernels.graph import Array, Csr
-from kernels.pagerank.constants import COLUMNS, UNIT
+from kernels.pagerank.constants import UNIT
 from kernels.pagerank.parameters import PageRankParameters, Personalization, columns_of
+from kernels.pagerank.seeded.constants import COLUMNS
 
 _CHANGE, _UNSETTLED = 0, 1
 

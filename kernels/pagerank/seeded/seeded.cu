@@ -40,7 +40,7 @@ __device__ __forceinline__ void add_to(uint64_t* totals, int64_t columns, int64_
     }
 }
 
-extern "C" __global__ void share(
+extern "C" __global__ void __launch_bounds__(CELL_THREADS) share(
     const int64_t* out_offsets, int64_t num_rows, int64_t columns, const double* scores, double* shares, uint64_t* lost) {
     const Cells cells(columns);
     uint64_t sum = 0;
@@ -64,7 +64,7 @@ __device__ __forceinline__ double sum_of(
 }
 
 /* Sum the chunks of rows of more than CHUNK arcs; those of long row i begin at `first_chunks[i]`. */
-extern "C" __global__ void sum_chunks(
+extern "C" __global__ void __launch_bounds__(CELL_THREADS) sum_chunks(
     const int64_t* offsets, const ROW* indices, const int64_t* long_rows, const int64_t* first_chunks, int64_t num_long,
     int64_t columns, const double* shares, double* chunks) {
     const Cells cells(columns);
@@ -76,7 +76,7 @@ extern "C" __global__ void sum_chunks(
     }
 }
 
-extern "C" __global__ void pull(
+extern "C" __global__ void __launch_bounds__(CELL_THREADS) pull(
     const int64_t* offsets, const ROW* indices, int64_t num_rows, const int64_t* long_rows, const int64_t* first_chunks,
     int64_t num_long, int64_t columns, const double* chunks, const double* shares, const double* base, double damping,
     double settled, double* scores, uint64_t* sums) {

@@ -14,9 +14,9 @@ from kernels.graph import Graph
 from kernels.pagerank import pagerank
 from kernels.pagerank.certificate import certify_pagerank
 from kernels.pagerank.certificate.seeded import certify_rankings
-from kernels.pagerank.constants import CHUNK
 from kernels.pagerank.parameters import ANYWHERE, Personalization
 from kernels.pagerank.seeded import rankings
+from kernels.pagerank.seeded.constants import CHUNK
 from tests.gpu.inputs import poison, random_edges, with_wide_rows
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
 
