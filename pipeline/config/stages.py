@@ -34,6 +34,8 @@ class PageRankConfig(Model):
 
     @model_validator(mode="after")
     def _one_weight_each(self) -> Self:
+        if not self.seeds:
+            return self
         if isinstance(self.seed_weights, tuple) and self.seed_weights:
             if isinstance(self.seeds, str):
                 raise ValueError("seed_weights is a list, but seeds are those of a file; name a column of the file")
@@ -45,9 +47,9 @@ class PageRankConfig(Model):
 
     def idle_keys(self) -> Iterator[tuple[str, str]]:
         """See `Model.idle_keys`."""
-        if self.together and not self.seeds:
-            yield "together", "there are no seeds; name some, or leave the key out"
-        if self.seed_weights and not self.together:
+        for key in set_keys(self) & {"together", "seed_weights"} if not self.seeds else ():
+            yield key, "there are no seeds; name some, or leave the key out"
+        if self.seeds and self.seed_weights and not self.together:
             yield "seed_weights", "each seed has a ranking of its own; set together = true, or leave the key out"
         if self.iterations is not None and "tolerance" in set_keys(self):
             yield "tolerance", f"there are {self.iterations} iterations, whatever the change; leave one of both out"
