@@ -106,6 +106,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.answers:Scores",
         columns=(_VERTEX, Column("pagerank", "float64", "share of 1")),
         options=True,
+        searches="kernels.pagerank.parameters:searches",
         exact=False,
         costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(10.0, 0.0), stored=7.0),
     ),

@@ -74,6 +74,12 @@ def checked(damping: float, tolerance: float, iterations: int | None = None) -> 
     return PageRankParameters(damping, 0.0, iterations)
 
 
+def searches(_: int, damping: float, tolerance: float, iterations: int | None, **__: object) -> int:
+    """How many times as many iterations as with the defaults there may be, rounded up; those of a fixed number are made twice."""
+    needed = _enough(damping, tolerance) if iterations is None else 2 * iterations
+    return math.ceil(needed / MOST_ITERATIONS)
+
+
 def _enough(damping: float, tolerance: float) -> int:
     """After how many iterations the change, 2 at first, is surely below the tolerance; a few more, so that scores settle."""
     if not (0 < damping < 1 and tolerance > 0):

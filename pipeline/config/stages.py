@@ -31,6 +31,7 @@ class PageRankConfig(Model):
     seed_weights: tuple[_Weight, ...] | File = Field(default=(), examples=[[2, 1]])
 
     VERTICES: ClassVar[tuple[str, ...]] = ("seeds",)
+    SEEDS: ClassVar[tuple[str, ...]] = ("seeds", "together", "seed_weights")
 
     @model_validator(mode="after")
     def _one_weight_each(self) -> Self:

@@ -15,6 +15,7 @@ from kernels.pagerank.seeded.constants import COLUMNS
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import TaskContext
+from pipeline.config.stages import PageRankConfig
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Clock
 from pipeline.runtime.memory import free_memory
@@ -29,7 +30,6 @@ from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable
 from pipeline.tables.forms import RANKINGS, form_of
 
-_SEEDS = ("seeds", "seed_weights", "together")  # options that say which personalizations are asked for
 _ARRAYS = 6  # doubles for each vertex and ranking that solving or proving one takes
 
 
@@ -128,7 +128,7 @@ def _asked(held: HeldGraph, options: Mapping[str, Any], stored: Sequence[int]) -
 
 
 def _others(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in _SEEDS}
+    return {name: value for name, value in options.items() if name not in PageRankConfig.SEEDS}
 
 
 def _batches(held: HeldGraph, graph: Folder, answers: range) -> Iterator[range]:

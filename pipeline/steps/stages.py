@@ -50,7 +50,7 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
         return tabulate_index(graph, algorithm, build_index(graph, config, runtime), runtime)
     if isinstance(options, PageRankConfig) and options.seeds:
         return rank(graph, algorithm, options.model_dump(mode="json"), runtime)
-    return solve(graph, algorithm, sources, runtime, options.model_dump() if options else {})
+    return solve(graph, algorithm, sources, runtime, options.model_dump(exclude={*options.SEEDS}) if options else {})
 
 
 def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: Runtime) -> Folder:
