@@ -29,7 +29,7 @@ from pipeline.steps.publication.publish import PublishOptions, flush_tables, pub
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.seeds import with_seeds
+from pipeline.steps.seeded.vertices import with_seeds
 from pipeline.steps.solving import solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges

@@ -21,6 +21,7 @@ from kernels.graph import UNREACHED, Array, Graph
 from kernels.oracle.compare import DOUBLES, compares, require_classes, require_distances
 from kernels.oracle.pagerank_by_scipy import dense, placed, require_scores, steps_of
 from kernels.oracle.triangles_by_scipy import require_counts
+from kernels.pagerank.certificate.bounds import Bounds
 from kernels.pagerank.parameters import ANYWHERE, DAMPING, TOLERANCE, Personalization
 
 CUGRAPH = "cuGraph"
@@ -109,7 +110,7 @@ def pagerank(
     solver = pylibcugraph.personalized_pagerank if seeds else pylibcugraph.pagerank
     given = (_handle(), arcs, None, None, *first, *seeds, damping, 1e-30, steps, False, False)
     vertices, solved, _ = solver(*given) if steps else (*first, False)
-    require_scores(graph, scores, _by_row(vertices, solved), CUGRAPH, damping, tolerance, iterations)
+    require_scores(graph, scores, _by_row(vertices, solved), CUGRAPH, Bounds(damping, tolerance), iterations)
 
 
 @compares("core numbers are those of pylibcugraph.core_number")

@@ -50,7 +50,7 @@ def pagerank(
     for _ in range(steps_of(damping, tolerance, iterations)):
         jump = 1 - damping + damping * solved[dangling].sum()
         solved = jump * jumps + damping * (transposed @ (solved / np.maximum(degrees, 1)))
-    require_scores(graph, answer, solved, SCIPY, damping, tolerance, iterations)
+    require_scores(graph, answer, solved, SCIPY, Bounds(damping, tolerance), iterations)
 
 
 def dense(personalization: Personalization, num_vertices: int) -> Array:
@@ -62,14 +62,12 @@ def dense(personalization: Personalization, num_vertices: int) -> Array:
     return weights
 
 
-def require_scores(
-    graph: Graph, answer: Scores, solved: Array, solver: str, damping: float, tolerance: float, iterations: int | None
-) -> None:
+def require_scores(graph: Graph, answer: Scores, solved: Array, solver: str, bounds: Bounds, iterations: int | None) -> None:
     """Raise Broken unless the scores are as near `solved` (float64 [V]) as the certificate proves them to be to the truth."""
     stated = require_array("pagerank", answer.scores, graph.num_vertices, np.dtype(np.float64))
     apart = np.abs(stated - solved)
     if iterations is None:
-        holds = apart.sum() <= Bounds(damping, tolerance).farthest  # `not <=` also catches NaN
+        holds = apart.sum() <= bounds.farthest  # `not <=` also catches NaN
     else:
         holds = bool((apart <= FARTHEST_RECOUNTED * solved).all())
         apart = apart / np.where(solved > 0, solved, 1)

@@ -20,8 +20,8 @@ from pipeline.store.shards import DealtRows, DealtShard
 from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable, in_units
-from pipeline.tables.batches import as_batch
-from pipeline.tables.forms import TableForm, with_arrays
+from pipeline.tables.batches import as_batch, with_arrays
+from pipeline.tables.forms import TableForm
 from pipeline.tables.over_ranks import ShardVertices, Spread, edge_positions, own_edges, own_rows
 
 

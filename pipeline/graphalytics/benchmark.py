@@ -26,7 +26,7 @@ from pipeline.graphalytics.validation import EXACT, read_reference, why_invalid
 from pipeline.runtime.backend import Backend, Clock, fetch
 from pipeline.steps.stored_graph import stored_graph
 from pipeline.store.counting import decimals_of
-from pipeline.tables.forms import with_arrays
+from pipeline.tables.batches import with_arrays
 
 log = logging.getLogger(__name__)
 RESULTS = "results.json"

@@ -20,7 +20,7 @@ from pipeline.steps.publication.expectations import require_columns, require_gra
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.seeds import with_seeds
+from pipeline.steps.seeded.vertices import with_seeds
 from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts

@@ -12,8 +12,8 @@ from pipeline.config.stages import PageRankConfig, ReachabilityConfig
 from pipeline.steps.answers import AnswerRequest, solve, write_table
 from pipeline.steps.index import build_index
 from pipeline.steps.pairs.maximum_flows import solve_pairs
-from pipeline.steps.rankings import rank
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.rankings import rank
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
 from pipeline.store.manifest import Folder, make

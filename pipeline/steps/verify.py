@@ -18,8 +18,8 @@ from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
-from pipeline.steps.rankings import certify_rankings, options_of, tasks_of
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.rankings import certify_rankings, options_of, tasks_of
 from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts
 from pipeline.store.index.folder import index_of

@@ -1,7 +1,8 @@
 /* The sum of the shares of each row's in-arcs' tails, in doubles.
 
    Method: one row per warp; each lane adds every 32nd arc, then the lanes' sums are added in a fixed order, so that every run
-   gives the same bits. With several columns of shares one row per block, whose threads share the arcs and the columns. Apart from device.cuh nothing is shared with the kernel that the certificate checks. */
+   gives the same bits. With several columns of shares one row per block, whose threads share the arcs and the columns.
+   Apart from device.cuh nothing is shared with the kernel that the certificate checks. */
 #include "gpu/device.cuh"
 
 extern "C" __global__ void gather(const int64_t* offsets, const ROW* indices, int64_t num_rows, const double* shares,

@@ -37,8 +37,8 @@ def certify_rankings(
 
 
 def certify_all(
-    view: View, answers: Sequence[Scores], personalizations: Sequence[Personalization], damping: float, tolerance: float,
-    iterations: int | None,
+    view: View, answers: Sequence[Scores], personalizations: Sequence[Personalization], damping: float = DAMPING,
+    tolerance: float = TOLERANCE, iterations: int | None = None,
 ) -> list[Certificate]:  # fmt: skip
     """The certificates, on every rank."""
     try:

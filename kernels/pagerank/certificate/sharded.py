@@ -46,12 +46,10 @@ def certify_rankings(
     communicator: Communicator,
     answers: Sequence[Scores],
     personalizations: Sequence[Personalization],
-    damping: float = DAMPING,
-    tolerance: float = TOLERANCE,
-    iterations: int | None = None,
+    **options: Any,
 ) -> list[Certificate]:
     """Prove rankings from seeds, whose rows are those of the whole graph, as the certificate for one rank. A collective."""
-    return certify_all(_ShardView(shard, communicator), answers, personalizations, damping, tolerance, iterations)
+    return certify_all(_ShardView(shard, communicator), answers, personalizations, **options)
 
 
 class _ShardView:

@@ -69,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(CELL_THREADS) sum_chunks(
     int64_t columns, const double* shares, double* chunks) {
     const Cells cells(columns);
     for (int64_t chunk = cells.first; chunk < first_chunks[num_long]; chunk += cells.step) {
-        const int64_t place = first_not(0, num_long, [=](int64_t i) { return first_chunks[i + 1] <= chunk; }), row = long_rows[place];
+        const int64_t place = first_not(0, num_long, [=](int64_t i) { return first_chunks[i + 1] <= chunk; });
+        const int64_t row = long_rows[place];
         const int64_t begin = offsets[row] + (chunk - first_chunks[place]) * CHUNK;
         const int64_t end = begin + CHUNK < offsets[row + 1] ? begin + CHUNK : offsets[row + 1];
         chunks[chunk * columns + cells.column] = sum_of(indices, begin, end, shares, columns, cells.column);

@@ -245,8 +245,7 @@ class StageFacts(ComputedFacts):
     def seeds(self) -> list[int] | None:
         """External ids, ascending, of the seeds that have an answer each; None if there is one answer for all, or no seed."""
         options = self.options or {}
-        seeds: list[int] | None = options.get("seeds") or None
-        return None if options.get("together") else seeds
+        return None if options.get("together") else options.get("seeds") or None
 
     @property
     def num_dimensions(self) -> int:

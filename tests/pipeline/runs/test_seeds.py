@@ -15,8 +15,8 @@ from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, BadInput, BadSource, ProofFailed
 from pipeline.inspection.check import check
 from pipeline.run import run
-from pipeline.steps.rankings import tasks_of
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.rankings import tasks_of
 from pipeline.steps.verify import prove
 from pipeline.store import manifest
 from pipeline.tables import files as tables
@@ -95,7 +95,7 @@ def test_the_table_has_the_same_bytes_everywhere(cluster, graph, ranked, tmp_pat
 
 def test_files_of_one_answer_each_and_tasks_of_several_files(graph, ranked, tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "ROWS_PER_FILE", len(IDS))
-    monkeypatch.setattr("pipeline.steps.rankings.COLUMNS", 4)
+    monkeypatch.setattr("pipeline.steps.seeded.rankings.COLUMNS", 4)
     assert [*map(len, tasks_of(10, len(IDS)))] == [4, 4, 2]
     run(configured(graph, tmp_path / "out", {"seeds": SEEDS}))
     assert len([*(tmp_path / "out" / "latest" / "pagerank").iterdir()]) == len(SEEDS)
@@ -167,7 +167,7 @@ def test_a_wrong_table_is_refused(change, ranked, tmp_path):
         scores[len(IDS) + 3] += 1e-4
     changed = pa.table([seeds, vertices, scores], schema=table.schema).to_batches(len(IDS))
     tables.write_rows(file, table.schema, ["seed", "vertex"], changed)
-    with pytest.raises(ProofFailed, match=r"seed \d+: (rows of another seed|a step changes|the scores sum to 1.0001)"):
+    with pytest.raises(ProofFailed, match=r"(seed|source) \d+: (rows of another source|a step changes|the scores sum to 1.0001)"):
         prove(graph, rewritten(answer), False, Runtime(tmp_path))
 
 

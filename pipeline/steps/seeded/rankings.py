@@ -46,7 +46,7 @@ def rank(graph: Folder, algorithm: Algorithm, options: Mapping[str, Any], runtim
         rows = rows_of_sources(graph, options["seeds"])
         answers = 1 if options["together"] else len(rows)
         tasks = [range(answers)] if ranks else tasks_of(answers, facts.vertices)
-        run = partial(_write, graph, algorithm, options, rows, attempts_beside(folder))
+        run = partial(_write, graph, algorithm, (options, rows), attempts_beside(folder))
         written = runtime.cluster.map(run, tasks, runtime.backend, ranks, code=code)
         total, seconds, supersteps = 0, 0.0, 0
         for parts in progress.counted(written, [*map(len, tasks)], "seeds"):
@@ -72,10 +72,11 @@ def tasks_of(answers: int, num_vertices: int) -> list[range]:
 
 
 def _write(
-    graph: Folder, algorithm: Algorithm, options: Mapping[str, Any], rows: Sequence[int], attempts: Path, context: TaskContext,
+    graph: Folder, algorithm: Algorithm, asked_for: tuple[Mapping[str, Any], Sequence[int]], attempts: Path, context: TaskContext,
     answers: range,
 ) -> TableFiles:  # fmt: skip
-    """Write this rank's files of some answers under names that no other attempt has."""
+    """Write this rank's files of some answers, of options and seeds, under names that no other attempt has."""
+    options, rows = asked_for
     held, clock, supersteps = context.graph(graph), Clock(context.backend), 0
     asked, more = _asked(held, options, rows), _others(options)
     schema = _schema(graph, algorithm, bool(options["together"]))
