@@ -14,6 +14,7 @@ from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 from pipeline.cli.output import summarise
 from pipeline.cli.reach import reach
+from pipeline.cli.tiles import tiles
 from pipeline.config.formats import FORMATS
 from pipeline.registry.products import PRODUCTS
 
@@ -147,6 +148,7 @@ for command in (
     runs.runs,
     runs.prune,
     runs.diff,
+    tiles,
     graphalytics,
 ):
     app.command(command)

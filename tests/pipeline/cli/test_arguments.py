@@ -36,6 +36,7 @@ COMMANDS = (
     "runs o",
     "prune o --keep 3 --at-least 1h",
     "diff o o --out new --examples 2",
+    "tiles o --out new --tables vertices --max-zoom 12",
     "graphalytics o --out new --runs 2 --backend cpu",
 )
 CASES = [(command, place) for command in COMMANDS for place, word in enumerate(command.split()) if not word.startswith("--")]
