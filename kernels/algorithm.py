@@ -39,6 +39,7 @@ class Column:
     each: bool = False
 
 
+SEED = Column("seed", "int64", "external id", key=True)
 Rate = tuple[float, float, float]  # seconds, seconds for a million vertices, seconds for a million arcs
 
 
@@ -86,6 +87,12 @@ class Algorithm:
     # For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
     # `vertex`, in the same order; fields after these have defaults.
     answer: str = ""
+    # seeded_...: the same for several answers at a time, each from seeds that the configuration names: they also take
+    # `personalizations`, and return a list. Empty: the stage has no seeds.
+    seeded_solver: str = ""
+    sharded_seeded_solver: str = ""
+    seeded_certificate: str = ""
+    sharded_seeded_certificate: str = ""
     # `oracle(graph, answer)` compares with a second solver on the CPU and returns a Certificate. Empty: there is none.
     oracle: str = ""
     gpu_oracle: str = ""  # the same for a graph on a GPU. Empty: the oracle runs on the CPU.
@@ -114,6 +121,11 @@ class Algorithm:
     def has_sources(self) -> bool:
         """Whether there is an answer for each source."""
         return self.form is Form.PATHS
+
+    @property
+    def may_have_seeds(self) -> bool:
+        """Whether there may be an answer for each seed, whose table then begins with the column SEED."""
+        return bool(self.seeded_solver)
 
     @property
     def has_pairs(self) -> bool:

@@ -29,7 +29,7 @@ from pipeline.steps.publication.publish import PublishOptions, flush_tables, pub
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.solving import solve_stages
+from pipeline.steps.solving import Input, solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
@@ -77,7 +77,8 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = replace(solve_stages(config, given, runtime, steps), places=places, source=given.source)
+        results = solve_stages(_with_seeds(config, given, runtime), given, runtime, steps)
+        results = replace(results, places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)
@@ -90,6 +91,15 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         results = replace(results, report=steps("report", draw, results, runtime))
         flushed.result()
         return _publish(config, results, target, backend, steps)
+
+
+def _with_seeds(config: RunConfig, given: Input, runtime: Runtime) -> RunConfig:
+    """The configuration with the vertices of its seeds, if it names some."""
+    if not config.has_seeds:
+        return config
+    from pipeline.steps.seeded.vertices import with_seeds
+
+    return with_seeds(config, given.edges, given.graph, runtime)
 
 
 def _with_places(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:

@@ -152,12 +152,13 @@ class Model(BaseModel):
     VERTICES: ClassVar[tuple[str, ...]] = ()  # keys that name files of vertices
     PAIRS: ClassVar[tuple[str, ...]] = ()  # keys that name files of pairs of vertices
     COLUMNS: ClassVar[tuple[str, ...]] = ()  # keys that name columns of the table of nodes or of places, one or several
+    SEEDS: ClassVar[tuple[str, ...]] = ()  # keys that say what seeds a stage has, which its kernels get as rows
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property
     def vertex_files(self) -> dict[str, str]:
         """The files of vertices that are named, by their keys."""
-        return {key: file for key in self.VERTICES if (file := getattr(self, key))}
+        return {key: file for key in self.VERTICES if (file := getattr(self, key)) and isinstance(file, str)}
 
     @property
     def pair_files(self) -> dict[str, str]:

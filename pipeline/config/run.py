@@ -171,6 +171,15 @@ class RunConfig(_TaskWithTables):
         return {name: table for name in OF_PRODUCTS if (table := getattr(self, name))}
 
     @property
+    def _of_wanted_stages(self) -> dict[str, Model]:
+        return {stage: table for stage, table in self.of_stages.items() if stage in self.stages}
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether a stage that runs has seeds."""
+        return any(getattr(table, "seeds", ()) for table in self._of_wanted_stages.values())
+
+    @property
     def listed_sources(self) -> tuple[int | str, ...]:
         """The sources, unless they are the places of a file."""
         return () if isinstance(self.sources, str) else self.sources
@@ -178,8 +187,8 @@ class RunConfig(_TaskWithTables):
     @property
     def files_by_key(self) -> dict[str, str]:
         """The files that name vertices or places, by the keys that name them."""
-        tables = self.of_products.items()
-        files = {f"{name}.{key}": file for name, table in tables for key, file in table.vertex_files.items()}
+        tables = self._of_wanted_stages | self.of_products
+        files = {f"{name}.{key}": file for name, table in tables.items() for key, file in table.vertex_files.items()}
         return {"sources": self.sources} | files if isinstance(self.sources, str) else files
 
     @property
@@ -201,8 +210,7 @@ class RunConfig(_TaskWithTables):
     @property
     def pairs_by_key(self) -> dict[str, str]:
         """The files of pairs, of queries and of paths, by the keys that name them."""
-        of_stages = {stage: table for stage, table in self.of_stages.items() if stage in self.stages}
-        tables = ({"queries": self.queries} if self.queries else {}) | of_stages | self.of_products
+        tables = ({"queries": self.queries} if self.queries else {}) | self._of_wanted_stages | self.of_products
         return {f"{name}.{key}": file for name, table in tables.items() for key, file in table.pair_files.items()}
 
     @property

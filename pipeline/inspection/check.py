@@ -20,6 +20,7 @@ from pipeline.steps.publication.expectations import require_columns, require_gra
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.vertices import with_seeds
 from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import EdgeFacts, GraphFacts
@@ -85,6 +86,7 @@ def check(config: RunConfig) -> Checked:
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         placed = with_vertices(config, edges, graph, runtime)
+        with_seeds(placed, edges, graph, runtime)
         require_products(placed, edges, graph, runtime)
         require_pairs(placed, graph)
         default = None if given else default_source(graph)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from kernels.registry import BY_NAME
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
 from pipeline.ingest.formats.parquet import reading
@@ -60,6 +61,20 @@ def rows_of_pairs(file: str) -> int:
     with reading(file):
         rows: int = pq.read_metadata(path).num_rows
     return rows
+
+
+def seeds_of(config: RunConfig, stage: str) -> int:
+    """How many seeds the table of a stage names. Raises BadInput."""
+    seeds = config.of_stages[stage].model_dump()["seeds"] if BY_NAME[stage].may_have_seeds else ()
+    return rows_of_file(seeds, config.places) if isinstance(seeds, str) else len(seeds)
+
+
+def answers_of(config: RunConfig, stage: str) -> int:
+    """How many answers the table of a stage has. Raises BadInput."""
+    if BY_NAME[stage].has_sources:
+        return max(1, sources_of(config))
+    seeds = seeds_of(config, stage)
+    return seeds if seeds and not config.of_stages[stage].model_dump()["together"] else 1
 
 
 def sources_of(config: RunConfig) -> int:

@@ -8,7 +8,7 @@ from kernels.algorithm import Costs, Rate
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
-from pipeline.inspection.products import TreesOfProduct, are_swept, rows_of_file, rows_of_pairs, sources_of
+from pipeline.inspection.products import TreesOfProduct, answers_of, are_swept, rows_of_file, rows_of_pairs, sources_of
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
@@ -58,6 +58,7 @@ class Work:
         elif stage and stage.searches:
             options = self.config.of_stages[step].model_dump()
             count = stage.resolve("searches")(int(self.vertices * 1e6), **options)
+            count *= answers_of(self.config, step)
         seconds = self.seconds(one, self.vertices, self.arcs, max(1, count))
         if stage and self.config.cluster.shards and self.config.cluster.scheduler != "none":
             return rates.SESSION + rates.SHARDED * seconds
@@ -133,7 +134,7 @@ def _besides(work: Work, named: bool) -> Iterator[tuple[str, float]]:
         yield "reached", work.seconds(of["reached"], 0, pairs)
         if config.queries.witness:
             yield "paths", work.seconds(of["paths"], 0, pairs)
-    rows = work.vertices * sum(max(1, sources_of(config)) if BY_NAME[stage].has_sources else 1 for stage in config.stages)
+    rows = work.vertices * sum(answers_of(config, stage) for stage in config.stages)
     if named and config.named:
         yield NAMED, len(config.stages) * work.seconds(of[NAMED], rows / len(config.stages), 0)
     if config.changes.tables:

@@ -49,6 +49,7 @@ _ADDED = {
             ),
         )
     ),
+    "pagerank": Stage(configuration="pipeline.config.stages:PageRankConfig"),
     "reachability": Stage(configuration="pipeline.config.stages:ReachabilityConfig"),
     "betweenness": Stage(configuration="pipeline.config.stages:BetweennessConfig"),
     "closure": Stage(configuration="pipeline.config.stages:ClosureConfig"),

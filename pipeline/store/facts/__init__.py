@@ -255,8 +255,15 @@ class StageFacts(ComputedFacts):
 
     @property
     def num_answers(self) -> int:
-        """Number of answers in the table: one for each source, or one."""
-        return 1 if self.sources is None else len(self.sources)
+        """Number of answers in the table: one for each source or seed, or one."""
+        each = self.sources if self.seeds is None else self.seeds
+        return 1 if each is None else len(each)
+
+    @property
+    def seeds(self) -> list[int] | None:
+        """External ids, ascending, of the seeds that have an answer each; None if there is one answer for all, or no seed."""
+        options = self.options or {}
+        return None if options.get("together") else options.get("seeds") or None
 
     @property
     def num_dimensions(self) -> int:
