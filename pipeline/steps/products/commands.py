@@ -36,7 +36,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     files = options.vertex_files
     *_, table = product.tables_for(options)
     zone = getattr(options, "zone", None)
-    read = [*files.values(), *([zone] if is_zone_file(zone) else [])]
+    read = [*files.values(), *([str(zone)] if is_zone_file(zone) else [])]
 
     def tabulate() -> Folder:
         prepare(options.output, table.name if table.switch else name)
