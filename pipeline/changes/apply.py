@@ -17,7 +17,7 @@ from kernels.layout.rules import ArcRules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
-from pipeline.changes.renumbering import NEW_NAMES, NameNumbering, without_unused
+from pipeline.changes.renumbering import NEW_NAMES, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.changes.snapshot import Snapshot
 from pipeline.config.graph import GraphConfig
@@ -37,7 +37,7 @@ from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFac
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
-from pipeline.store.names import VertexNames, open_names
+from pipeline.store.names import NameNumbering, VertexNames, open_names
 from pipeline.store.vertices import open_vertices, renumber_vertices
 
 

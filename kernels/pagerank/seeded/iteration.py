@@ -80,14 +80,14 @@ def _iterate(
     (damping, tolerance, most), count = parameters, len(personalizations)
     jumps, scores, shares = _Jumps(rows, personalizations), step.empty(len(rows.own), count), step.empty(len(rows.own), count)
     jumps.start(scores)
-    found: list[Scores | None] = [None] * count
+    scores_of: list[Scores | None] = [None] * count
     change = np.full(count, np.inf)
     for iteration in range(most + 1 if rows.num_vertices else 0):
         ended = (change < tolerance) if iteration < most else np.ones(count, np.bool_)
         for column in np.flatnonzero(ended):
-            if found[column] is None:
-                found[column] = Scores(scores[:, column].copy(), iteration, float(change[column]))
-        if None not in found:
+            if scores_of[column] is None:
+                scores_of[column] = Scores(scores[:, column].copy(), iteration, float(change[column]))
+        if None not in scores_of:
             break
         jump = 1 - damping + damping * (communicator.total(step.share(scores, shares)) / UNIT)
         before = jumps.entries(scores)
@@ -95,7 +95,7 @@ def _iterate(
         sums[_CHANGE] += jumps.add(jump, before, scores)
         sums = communicator.total(sums.ravel()).reshape(sums.shape)
         change = np.where(jumps.everywhere * sums[_UNSETTLED] > 0, np.inf, sums[_CHANGE] / UNIT)
-    return [one or Scores(scores[:, 0].copy(), 0, 0.0) for one in found]
+    return [one or Scores(scores[:, 0].copy(), 0, 0.0) for one in scores_of]
 
 
 class _Jumps:

@@ -10,7 +10,6 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 from pipeline.progress.shown import Steps
 from pipeline.steps.attaching import STEP
-from pipeline.steps.attaching.ground import StreetGround
 from pipeline.steps.attaching.points import GivenPoints, points_in, points_of_run
 from pipeline.steps.attaching.step import attach_places
 from pipeline.steps.layout import lay_out
@@ -82,9 +81,8 @@ def on_streets(stored: StoredGraph, files: Mapping[str, str], runtime: Runtime) 
 
 def _has(points: GivenPoints, edges: Folder, graph: Folder, runtime: Runtime) -> bool:
     """Whether a run has attached all of these places."""
-    ground = ground_of(edges, graph, runtime)
-    assert isinstance(ground, StreetGround)
-    return bool(np.all(ground.rows_of(points.places)[1]))
+    attached = ground_of(edges, graph, runtime).attached
+    return attached is not None and bool(np.all(attached.rows_of(points.places)[1]))
 
 
 def _without_places(edges: Folder) -> Folder:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from pipeline.store.facts.base import Facts
-from pipeline.store.facts.roads import RoadFacts, SplitFacts
+from pipeline.store.facts.roads import AttachFacts, RoadFacts, SplitFacts
 from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
 from pipeline.store.manifest import Folder
 
@@ -67,17 +67,6 @@ class MergeFacts(Facts):
     most: int  # rows of one pair
     self_loops: int  # rows
     mirrored: bool  # whether each pair of an undirected graph has as many rows in one direction as in the other
-    proof: CheckFacts | None = None  # absent while it is being proved
-
-
-class AttachFacts(Facts):
-    """Places that were attached to streets, see `pipeline.steps.attaching`."""
-
-    places: int  # with different coordinates
-    vertices: int  # new ones, at feet within streets
-    streets: int  # that were divided
-    at_crossings: int  # places whose foot is at an end of a street
-    farthest: float  # metres from a place to its foot
     proof: CheckFacts | None = None  # absent while it is being proved
 
 

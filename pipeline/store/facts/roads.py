@@ -1,4 +1,4 @@
-"""The facts of a road network that was made from OpenStreetMap."""
+"""The facts of a road network that was made from OpenStreetMap, and of places on streets."""
 
 from pipeline.store.facts.base import Facts
 
@@ -71,5 +71,17 @@ class SplitFacts(Facts):
     """How crossings were split for turns, see `pipeline.steps.turns`."""
 
     copies: int  # vertices that were added
+    rules: list[str]  # that were proved
+    seconds: float  # which that took
+
+
+class AttachFacts(Facts):
+    """Places that were attached to streets, see `pipeline.steps.attaching`."""
+
+    places: int  # with different coordinates
+    vertices: int  # new ones, at feet within streets
+    streets: int  # that were divided
+    at_crossings: int  # places whose foot is at an end of a street
+    farthest: float  # metres from a place to its foot
     rules: list[str]  # that were proved
     seconds: float  # which that took

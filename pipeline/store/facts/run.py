@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.store.facts import (
-    AttachFacts,
     CheckFacts,
     CountedFacts,
     DirectionCounts,
@@ -18,7 +17,7 @@ from pipeline.store.facts import (
 )
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.changes import ChangesFacts
-from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts.roads import AttachFacts, RoadFacts
 from pipeline.store.facts.sources import SourceFacts
 
 
