@@ -16,7 +16,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
-from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, UnsortedArcs, UnsortedEdges, ReversedRows
+from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, ReversedRows, UnsortedArcs, UnsortedEdges
 from kernels.layout.numbering import Numbered
 from kernels.layout.rules import ArcRules, Edges
 
@@ -69,7 +69,12 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
 
 
 def _sorted(
-    num_rows: int, arcs: UnsortedArcs, ascending: bool, passes: int, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+    num_rows: int,
+    arcs: UnsortedArcs,
+    ascending: bool,
+    passes: int,
+    rules: ArcRules | None = None,
+    dropped: list[Edges] | None = None,
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 

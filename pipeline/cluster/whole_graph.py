@@ -59,7 +59,7 @@ class WholeGraph:
     def seeded_solver(self, algorithm: Algorithm) -> Callable[..., list[ShardAnswer[Any]]]:
         """See `HeldGraph.seeded_solver`."""
         solve, graph = algorithm.resolve("seeded_solver"), self.graph
-        return lambda *asked, **options: [ShardAnswer(answer, 0) for answer in solve(graph, *asked, **options)]
+        return lambda *given, **options: [ShardAnswer(answer, 0) for answer in solve(graph, *given, **options)]
 
     def seeded_certifier(self, algorithm: Algorithm) -> Callable[..., list[Certificate]]:
         """See `HeldGraph.seeded_certifier`."""

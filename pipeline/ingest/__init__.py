@@ -34,8 +34,8 @@ from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
-from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
+from pipeline.store.facts import EdgeFacts, ReferenceFacts
+from pipeline.store.facts.sources import CoordinateFacts, DirectionCounts, RejectFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared

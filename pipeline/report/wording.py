@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
-from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
+from pipeline.store.facts import MergeFacts, PathFacts, QueryFacts, StateFacts
 from pipeline.store.facts.roads import RoadFacts, TurnFacts
 from pipeline.store.facts.run import InputFacts
+from pipeline.store.facts.sources import DirectionCounts, TravelTimeFacts
 from pipeline.units import length, size
 
 FLOATS = "double", "float"  # Arrow types

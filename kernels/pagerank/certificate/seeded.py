@@ -48,7 +48,7 @@ def certify_all(
         return [Certificate(False, str(broken), ())] * len(answers)
     if not (answers and view.num_vertices):
         return [Certificate(True, "", (_FIRST,))] * len(answers)
-    ranked = _Ranked(view, np.stack(columns, axis=1), _Jumps.of(view, personalizations), damping)
+    ranked = _RankedSeed(view, np.stack(columns, axis=1), _JumpShares.of(view, personalizations), damping)
     invalid = [_invalid(view, column) for column in columns]
     if bounds:
         rules, check = _rules(bounds), ranked.within(bounds)
@@ -75,7 +75,7 @@ def _invalid(view: View, scores: Array) -> str:
     return "" if row == NO_ROW else f"{score_of(view, row, scores)} is not a finite number of 0 or more"
 
 
-class _Jumps(NamedTuple):
+class _JumpShares(NamedTuple):
     """The own rows to which the surfer jumps, the column of each, and its weight, on the backend of the scores."""
 
     rows: Array
@@ -84,7 +84,7 @@ class _Jumps(NamedTuple):
     everywhere: Array  # float64 [K] of NumPy: 1 / V for a surfer who jumps to any row, otherwise 0
 
     @classmethod
-    def of(cls, view: View, personalizations: Sequence[Personalization]) -> "_Jumps":
+    def of(cls, view: View, personalizations: Sequence[Personalization]) -> "_JumpShares":
         rows, columns, weights = columns_of(personalizations)
         own, like = (rows >= view.own.start) & (rows < view.own.stop), view.out.offsets
         rows, columns, weights = (np.asarray(part[own], like=like) for part in (rows - view.own.start, columns, weights))
@@ -92,10 +92,10 @@ class _Jumps(NamedTuple):
         return cls(rows, columns, weights, equal)
 
 
-class _Ranked:
+class _RankedSeed:
     """Scores [n, K] of K rankings."""
 
-    def __init__(self, view: View, scores: Array, jumps: _Jumps, damping: float) -> None:
+    def __init__(self, view: View, scores: Array, jumps: _JumpShares, damping: float) -> None:
         self._view, self._scores, self._jumps, self._damping = view, scores, jumps, damping
         degrees = np.diff(view.out.offsets)
         self._degrees, self._dangling = np.maximum(degrees, 1)[:, None], np.flatnonzero(degrees == 0)

@@ -10,7 +10,7 @@ from kernels.arrays import on_gpu
 from kernels.distributed import SingleRank
 from kernels.graph import Graph
 from kernels.pagerank.parameters import DAMPING, TOLERANCE, Personalization, checked
-from kernels.pagerank.seeded.iteration import Rows, iterate, step_of
+from kernels.pagerank.seeded.iteration import RankedRows, iterate, step_of
 
 
 def rankings(
@@ -42,5 +42,5 @@ def rankings(
     """
     parameters = checked(damping, tolerance, iterations)
     step = step_of(on_gpu(graph, "pagerank"), graph.out.offsets, graph.into, graph.derived)
-    rows = Rows(range(graph.num_vertices), graph.num_vertices)
+    rows = RankedRows(range(graph.num_vertices), graph.num_vertices)
     return iterate(rows, step, SingleRank(), lambda shares: shares, personalizations, parameters)

@@ -21,7 +21,7 @@ from kernels.pagerank.seeded.constants import COLUMNS
 _CHANGE, _UNSETTLED = 0, 1
 
 
-class Rows(NamedTuple):
+class RankedRows(NamedTuple):
     """The own rows, n of V."""
 
     own: range
@@ -59,7 +59,7 @@ def step_of(on_gpu: bool, out_offsets: Array, into: Csr, derived: Derived) -> St
 
 
 def iterate(
-    rows: Rows, step: StepOfColumns, communicator: Communicator, extended: Callable[[Array], Array],
+    rows: RankedRows, step: StepOfColumns, communicator: Communicator, extended: Callable[[Array], Array],
     personalizations: Sequence[Personalization], parameters: PageRankParameters,
 ) -> list[Scores]:  # fmt: skip
     """The scores of the own rows for each personalization, as `kernels.pagerank.seeded.rankings`. A collective.
@@ -74,7 +74,7 @@ def iterate(
 
 
 def _iterate(
-    rows: Rows, step: StepOfColumns, communicator: Communicator, extended: Callable[[Array], Array],
+    rows: RankedRows, step: StepOfColumns, communicator: Communicator, extended: Callable[[Array], Array],
     personalizations: Sequence[Personalization], parameters: PageRankParameters,
 ) -> list[Scores]:  # fmt: skip
     (damping, tolerance, most), count = parameters, len(personalizations)
@@ -101,7 +101,7 @@ def _iterate(
 class _Jumps:
     """The own rows to which the surfer jumps; `everywhere` [K] is 1 for a ranking whose surfer jumps to any row."""
 
-    def __init__(self, rows: Rows, personalizations: Sequence[Personalization]) -> None:
+    def __init__(self, rows: RankedRows, personalizations: Sequence[Personalization]) -> None:
         at, columns, weights = columns_of(personalizations)
         own = (at >= rows.own.start) & (at < rows.own.stop)
         self._rows, self._columns, self._weights = at[own] - rows.own.start, columns[own], weights[own]

@@ -7,7 +7,7 @@ from kernels.arrays import on_gpu
 from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.graph import Csr
 from kernels.pagerank.parameters import DAMPING, TOLERANCE, Personalization, checked
-from kernels.pagerank.seeded.iteration import Rows, iterate, step_of
+from kernels.pagerank.seeded.iteration import RankedRows, iterate, step_of
 
 
 def rankings(
@@ -29,6 +29,6 @@ def rankings(
     parameters = checked(damping, tolerance, iterations)
     own = Csr(shard.into.offsets, shard.local_into.indices, None)
     step = step_of(on_gpu(shard.out, "pagerank over shards"), shard.out.offsets, own, shard.derived)
-    rows, halo = Rows(shard.rows, shard.num_vertices), Halo(shard, communicator)
+    rows, halo = RankedRows(shard.rows, shard.num_vertices), Halo(shard, communicator)
     rankings = iterate(rows, step, communicator, halo.extended, personalizations, parameters)
     return [ShardAnswer(scores, scores.iterations) for scores in rankings]

@@ -78,17 +78,17 @@ def _write(
     """Write this rank's files of some answers, of options and seeds, under names that no other attempt has."""
     options, rows = asked_for
     held, clock, supersteps = context.graph(graph), Clock(context.backend), 0
-    asked, more = _asked(held, options, rows), _others(options)
+    personalizations, more = _personalizations(held, options, rows), _others(options)
     schema = _schema(graph, algorithm, bool(options["together"]))
     solve, form = held.seeded_solver(algorithm), form_of(algorithm) if options["together"] else RANKINGS
     encoders = held.threads if context.backend == "cpu" else cores()
     with tables.Files(attempts, schema, tables.keys(algorithm.table_name, schema.names), encoders) as files:
         for some in _batches(held, graph, answers):
             with context.turn(), clock.timed():
-                parts = solve([asked[number] for number in some], **more)
+                parts = solve([personalizations[number] for number in some], **more)
             for number, part in zip(some, parts, strict=True):
                 supersteps += part.supersteps
-                alone = part.answer if options["together"] else Ranking(int(asked[number].rows[0]), part.answer.scores)
+                alone = part.answer if options["together"] else Ranking(int(personalizations[number].rows[0]), part.answer.scores)
                 for file, batch in held.batches(form, alone, schema, number):
                     files.write(file, batch)
                 progress.advance()
@@ -98,12 +98,12 @@ def _write(
 def certify_rankings(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
     """The rules by which some answers hold, many at a time. Raises ProofFailed."""
     held, options = context.graph(graph), table.facts.options or {}
-    asked, more = _asked(held, options, rows_of_sources(graph, options["seeds"])), _others(options)
+    personalizations, more = _personalizations(held, options, rows_of_sources(graph, options["seeds"])), _others(options)
     certify, rules = held.seeded_certifier(table.algorithm), tuple[str, ...]()
     for some in _batches(held, graph, answers):
         read = [held.read(table, number) for number in some]
         with context.turn():
-            verdicts: list[Certificate] = certify(read, [asked[number] for number in some], **more)
+            verdicts: list[Certificate] = certify(read, [personalizations[number] for number in some], **more)
         for verdict in verdicts:
             rules = verdict.rules
             progress.advance()
@@ -115,11 +115,11 @@ def certify_rankings(graph: Folder, table: AnswerTable, context: TaskContext, an
 def options_of(held: HeldGraph, graph: Folder, table: AnswerTable, number: int) -> dict[str, Any]:
     """The options of an oracle for one of the answers."""
     options = table.facts.options or {}
-    asked = _asked(held, options, rows_of_sources(graph, options["seeds"]))
-    return {**_others(options), "personalization": asked[number]}
+    personalizations = _personalizations(held, options, rows_of_sources(graph, options["seeds"]))
+    return {**_others(options), "personalization": personalizations[number]}
 
 
-def _asked(held: HeldGraph, options: Mapping[str, Any], stored: Sequence[int]) -> list[Personalization]:
+def _personalizations(held: HeldGraph, options: Mapping[str, Any], stored: Sequence[int]) -> list[Personalization]:
     """The personalization of each answer, from the stored rows of the seeds."""
     rows = [held.row(row) for row in stored]
     if not options["together"]:

@@ -26,12 +26,12 @@ def with_seeds(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime
         BadConfig: The weights are not one for each seed, or their column is not there.
         BadInput, BadSource: As `read_vertices` and `given_sources`; or a weight is not a number of at least 0.
     """
-    found = {}
+    resolved = {}
     for stage in _STAGES:
         table = config.of_stages[stage]
         if stage in config.stages and isinstance(table, PageRankConfig) and table.seeds:
-            found[stage] = _resolved(stage, table, edges, graph, runtime)
-    return config.model_copy(update=found)
+            resolved[stage] = _resolved(stage, table, edges, graph, runtime)
+    return config.model_copy(update=resolved)
 
 
 def _resolved(stage: str, table: PageRankConfig, edges: Folder, graph: Folder, runtime: Runtime) -> PageRankConfig:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.roads import AttachFacts, RoadFacts, SplitFacts
-from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
+from pipeline.store.facts.sources import CoordinateFacts, DirectionCounts, RejectFacts, SourceFacts, TravelTimeFacts
 from pipeline.store.manifest import Folder
 
 
@@ -19,33 +19,6 @@ class ReferenceFacts(Facts):
 
     path: str
     columns: dict[str, str]
-
-
-class DirectionCounts(Facts):
-    """How many rows of a source are open in which directions, as their columns say; each is up to two edges."""
-
-    forward: int  # from `src` to `dst` only
-    reverse: int
-    both: int
-    closed: int
-
-
-class TravelTimeFacts(Facts):
-    """How weights were made: of how many rows, how many of them have the default speed, the units, and how they were rounded."""
-
-    rows: int
-    by_default: int
-    default: float | None  # in `speed_unit`
-    speed_unit: str  # of speeds that state none
-    length_unit: str
-    rounding: str
-
-
-class RejectFacts(Facts):
-    """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
-
-    rows: int
-    read: int
 
 
 class CheckFacts(Facts):

@@ -3,22 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import (
-    CheckFacts,
-    CountedFacts,
-    DirectionCounts,
-    GraphFacts,
-    MergeFacts,
-    PathFacts,
-    ProofFacts,
-    QueryFacts,
-    RejectFacts,
-    TravelTimeFacts,
-)
+from pipeline.store.facts import CheckFacts, CountedFacts, GraphFacts, MergeFacts, PathFacts, ProofFacts, QueryFacts
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.changes import ChangesFacts
 from pipeline.store.facts.roads import AttachFacts, RoadFacts
-from pipeline.store.facts.sources import SourceFacts
+from pipeline.store.facts.sources import DirectionCounts, RejectFacts, SourceFacts, TravelTimeFacts
 
 
 class TableFacts(Facts):

@@ -281,7 +281,7 @@ def test_a_file_without_a_profile_or_columns_is_refused(tmp_path):
 def test_wrong_parts_are_not_proved(broken, tmp_path, monkeypatch):
     """What was cut is changed before it is stored."""
 
-    class Wrong(reading.Parts):
+    class Wrong(reading.SegmentParts):
         def arrays(self):
             if broken == "street":
                 self.street[0] = 1
@@ -299,7 +299,7 @@ def test_wrong_parts_are_not_proved(broken, tmp_path, monkeypatch):
                 self.ends, self.segment, self.street, self.name = self.ends[1:], self.segment[1:], self.street[1:], self.name[1:]
             return super().arrays()
 
-    monkeypatch.setattr(reading, "Parts", Wrong)
+    monkeypatch.setattr(reading, "SegmentParts", Wrong)
     segments = [segment("s", LINE, [*AB, ("c", 0.5)]), segment("t", LINE, [("c", 0), ("d", 1)], "primary")]
     with pytest.raises(ProofFailed, match="edges: segment"):
         read(write(tmp_path / "a.parquet", segments), tmp_path / "work")

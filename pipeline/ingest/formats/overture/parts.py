@@ -44,7 +44,7 @@ def batches(path: Path, file: str, graph: GraphConfig) -> Iterator[tuple[int, pa
 
 
 @dataclass
-class Parts:
+class SegmentParts:
     """The parts of segments that are streets, while segments are added.
 
     Attributes:

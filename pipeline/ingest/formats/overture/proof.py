@@ -19,7 +19,7 @@ from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import ProofFailed
 from pipeline.ingest.formats.overture.lines import NEAR, SAME, along, lines_of
-from pipeline.ingest.formats.overture.parts import Parts, batches
+from pipeline.ingest.formats.overture.parts import SegmentParts, batches
 from pipeline.ingest.roads.profile import Profile, Street
 from pipeline.ingest.roads.rules import TravelRules
 from pipeline.store.names import BYTES, OFFSETS, VertexNames
@@ -35,7 +35,7 @@ _Due = tuple[str | None, str | None, Street, float, float]  # connectors at its 
 _Part = tuple[str, str, Street, list[Sequence[int]]]  # vertices at its ends, what it is, and its points
 
 
-def prove_parts(parts: Parts, path: Path, graph: GraphConfig) -> list[str]:
+def prove_parts(parts: SegmentParts, path: Path, graph: GraphConfig) -> list[str]:
     """Check the parts against the file, which is read again; the rules that hold. Raises ProofFailed."""
     reader = _SecondReader(graph)
     stored, seen = _stored(parts), set[str]()
@@ -83,7 +83,7 @@ def prove_names(folder: Path, numbers: Array, ids: pa.Array) -> str:
     return "the name of each vertex is the id of its connector, or of the place at which its part ends; names ascend"
 
 
-def _stored(parts: Parts) -> Iterator[tuple[str, list[_Part]]]:
+def _stored(parts: SegmentParts) -> Iterator[tuple[str, list[_Part]]]:
     """The parts of each segment, with their points in the seventh decimal of a degree."""
     names, begin = [*parts.vertices], 0
     pieces, current = list[_Part](), -1

@@ -11,7 +11,7 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.ingest.formats.format import EdgeList
-from pipeline.ingest.formats.overture.parts import Parts, batches
+from pipeline.ingest.formats.overture.parts import SegmentParts, batches
 from pipeline.ingest.formats.overture.proof import prove_names, prove_parts
 from pipeline.ingest.formats.overture.rules import RoadRules
 from pipeline.ingest.roads.certificate import WaysRead, prove
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read the segments of a file that a profile takes. Raises BadInput."""
-    parts = Parts(file, RoadRules.of(graph.osm))
+    parts = SegmentParts(file, RoadRules.of(graph.osm))
     for first_row, table in batches(path, file, graph):
         parts.add(first_row, table)
     arrays, streets = parts.arrays(), parts.rules.streets
@@ -64,7 +64,7 @@ def _numbers(network: RoadNetwork, ids: pa.Array, nodes: int) -> tuple[Array, Ve
     return numbers, names_of(ids.filter(pa.array(is_end[: len(ids)])))
 
 
-def _facts(graph: GraphConfig, parts: Parts, network: RoadNetwork) -> RoadFacts:
+def _facts(graph: GraphConfig, parts: SegmentParts, network: RoadNetwork) -> RoadFacts:
     """What was read, and what was left out, by the reason."""
     chains, counts = network.chains, parts.counts
     assert graph.osm.profile
