@@ -3,15 +3,28 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from kernels.cdlp.parameters import ITERATIONS
 from kernels.closure.limit import LIMIT
 from kernels.pagerank.parameters import DAMPING, TOLERANCE
 from pipeline.config.cluster import ClusterConfig
-from pipeline.config.model import Choice, File, Finite, LocalFolder, Model, Natural, Positive, Seed, Switch, Vertices, set_keys
+from pipeline.config.model import (
+    Choice,
+    File,
+    Finite,
+    LocalFolder,
+    Model,
+    Natural,
+    Positive,
+    Seed,
+    Switch,
+    Vertices,
+    as_exact_float,
+    set_keys,
+)
 
-_Weight = Annotated[Finite, Field(gt=0)]
+_Weight = Annotated[Finite, Field(gt=0), BeforeValidator(as_exact_float)]
 
 
 class PageRankConfig(Model):
