@@ -1,4 +1,4 @@
-"""UnsortedArcs that are sorted into rows: counted in each bucket of rows, then dealt into the buckets, on all cores.
+"""Arcs that are sorted into rows: counted in each bucket of rows, then dealt into the buckets, on all cores.
 
 Bucket b has the rows from `b << shift` up to those of the next one.
 """

@@ -23,7 +23,7 @@ class LaidOut:
     positions: Array  # index width [n]: their positions in the ascending order of all external ids
     first_position: int  # where this rank's slice of all rows in the order of their ids begins
     rows_by_id: Array  # index width [k]: that slice. Concatenated over the ranks it is `Graph.rows_by_id`.
-    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows
+    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
     directed: bool  # as `kernels.graph.Graph.directed`
     by_position: bool  # whether rows and indices of the directions are still positions, of the whole graph
     self_loops: int  # number of edges, of all ranks, that are self-loops

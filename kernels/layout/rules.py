@@ -60,6 +60,9 @@ class Edges:
         return Edges(src, dst, weights)
 
 
+PASSES = 6  # in which the arcs of an edge list that is read again are sorted, an equal share in each
+
+
 class EdgeSource(Protocol):
     """An edge list that is in memory, or that is read again, block by block, each time that it is needed."""
 

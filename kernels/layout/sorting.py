@@ -18,11 +18,10 @@ from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, ReversedRows, UnsortedArcs, UnsortedEdges
 from kernels.layout.numbering import Numbered
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import PASSES, ArcRules, Edges
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
-_PASSES = 6  # over arcs that are dealt by shares: the sixth that is dealt takes half as much again as its rows
 
 
 def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
@@ -32,7 +31,7 @@ def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: list[Edges] | None 
         numbering: The vertices, and the edges between them.
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    passes = 1 if isinstance(numbering.edges, Edges) else _PASSES
+    passes = 1 if isinstance(numbering.edges, Edges) else PASSES
     return _sorted(len(numbering.ids), UnsortedEdges(numbering, rules), False, passes, rules, dropped)
 
 
@@ -47,7 +46,7 @@ def in_rows(out: Csr, sparing: bool = False) -> Csr:
         into = cuda.transposed(out)
         return out if cuda.equal(into, out) else into
     positions = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
-    return out if is_transpose(out, out, positions) else transpose(out, _PASSES if sparing else 1)
+    return out if is_transpose(out, out, positions) else transpose(out, PASSES if sparing else 1)
 
 
 def transpose(csr: Csr, passes: int = 1) -> Csr:

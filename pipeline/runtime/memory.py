@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kernels.gpu.loader import free_bytes
+from kernels.layout.rules import PASSES
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
@@ -25,7 +26,7 @@ _NAMES = (
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_SHARE = 1 / 6  # of the arcs that are sorted at a time where memory is short
+_SHARE = 1 / PASSES  # of the arcs that are sorted at a time where memory is short
 _PART_OF_FREE = 3  # of free memory an edge list may take this fraction
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped

@@ -63,8 +63,9 @@ class EdgesOnDisk:
             Damaged: A file cannot be read, or it contradicts the manifest.
             Changed: A row group is not the one that was read before.
         """
-        count, groups = 0, groups_of(self._folder)
+        count = 0
         try:
+            groups = groups_of(self._folder)
             for group, (block, digest) in zip(groups, map_in_order(self._read, groups, cores()), strict=True):
                 if self._seen.setdefault(group, digest) != digest:
                     raise Changed(group[0], "changed while its edges were read; run again")

@@ -29,7 +29,7 @@ def check(edges: EdgeSource, rules: ArcRules, claim: Claim, graph: Graph | Shard
     require(ranks, _differs("declared vertices", len(rules.declared), vertices.count_of(rules.declared)))
     proof = Proof(rules, vertices, held, ranks)
     read, dropped = proof.read(edges), proof.typed(claim.dropped)
-    proof.require_counts(claim, ranks.sum(read.count), ranks.sum(read.self_loops))
+    proof.require_counts(claim, ranks.sum(read.count), ranks.sum(len(read.loops)))
     proof.require_same(edges, read.sums, dropped)
     proof.require_stored(dropped)
     unnamed = vertices.first_unnamed(rules.declared, read.loops)
@@ -48,8 +48,7 @@ class ReadEdges:
     """What the proof keeps of this rank's edges, which it reads once."""
 
     count: int
-    self_loops: int
-    loops: Array  # int64: external ids that have self-loops, some of them several times
+    loops: Array  # int64: the external id of each self-loop
     sums: Array  # uint64 [4]: the fingerprint of the edges of all ranks
 
 
@@ -88,7 +87,7 @@ class Proof:
             count, sums = count + block.count, sums + self._sums_here(block, self.role)
             loops.append(block.src[loop].astype(ID))
         ends = np.concatenate(loops) if loops else edges.none().src.astype(ID)
-        return ReadEdges(count, len(ends), ends, self._ranks.total(sums))
+        return ReadEdges(count, ends, self._ranks.total(sums))
 
     def require_counts(self, claim: Claim, edges: int, loops: int) -> None:
         """Compare the stated counts with the numbers of edges, of self-loops among them, and of stored arcs."""

@@ -30,5 +30,5 @@ def rankings(
     own = Csr(shard.into.offsets, shard.local_into.indices, None)
     step = step_of(on_gpu(shard.out, "pagerank over shards"), shard.out.offsets, own, shard.derived)
     rows, halo = RankedRows(shard.rows, shard.num_vertices), Halo(shard, communicator)
-    rankings = iterate(rows, step, communicator, halo.extended, personalizations, parameters)
-    return [ShardAnswer(scores, scores.iterations) for scores in rankings]
+    solved = iterate(rows, step, communicator, halo.extended, personalizations, parameters)
+    return [ShardAnswer(scores, scores.iterations) for scores in solved]
