@@ -23,6 +23,7 @@ from pipeline.runtime.memory_watch import watched
 from pipeline.signals import beside, foreseen
 from pipeline.steps.places.files import has_places
 from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
+from pipeline.steps.products.vertices import with_sources
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
@@ -77,7 +78,8 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
             config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = replace(solve_stages(config, given, runtime, steps), places=places)
+        solved = solve_stages(with_sources(config, given.edges, given.graph, runtime), given, runtime, steps)
+        results = replace(solved, places=places)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)

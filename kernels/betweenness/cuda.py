@@ -49,7 +49,7 @@ class SummedArcs(NamedTuple):
 
 def sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Array, bits: int) -> Array:
     """Dependencies of some sources, as `kernels.betweenness` asks, in units of 2^-bits, on CuPy arrays."""
-    totals = cupy.zeros(graph.num_arcs if parameters.of_edges else graph.num_vertices, np.int64)
+    totals: Array = cupy.zeros(graph.num_arcs if parameters.of_edges else graph.num_vertices, np.int64)
     starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
     levels = [int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
     if levels:

@@ -277,6 +277,7 @@ extern "C" __global__ void __launch_bounds__(1024) from_each(const int64_t* out_
 }
 
 /* As `from_each`, to `totals` of arcs. */
+// spills: two words on sm_120, as above
 extern "C" __global__ void __launch_bounds__(1024) arcs_from_each(const int64_t* out_offsets, const ROW* out_indices,
     const WEIGHT* out_weights, const int64_t* into_offsets, const ROW* into_indices, const WEIGHT* into_weights,
     const int64_t* sources, int64_t num_sources, int64_t num_rows, const SUM* distances, Entry* entries, ROW* queues,

@@ -39,7 +39,7 @@ class OpenGraphs:
 
         Raises Damaged, or BadConfig if its folder is missing.
         """
-        return self._open(folder, backend, _open_counted)
+        return self._open(folder, backend, open_counted)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
         """Keep a whole graph that is already open, with weights as in its files."""
@@ -105,7 +105,9 @@ class OpenGraphs:
             self._shards.popitem(last=False)
 
 
-def _open_counted(folder: Folder, backend: Backend) -> Graph:
+def open_counted(folder: Folder, backend: Backend) -> Graph:
+    """Open a whole graph that is not kept; as `OpenGraphs.graph`."""
+    require_visible(folder.path)
     return counted_graph(folder, open_graph(folder, backend))
 
 

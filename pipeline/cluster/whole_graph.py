@@ -10,7 +10,7 @@ from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Hierarchy
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import cores
-from kernels.distributed import ShardAnswer, SingleRank
+from kernels.distributed import Communicator, ShardAnswer, SingleRank
 from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend
@@ -28,7 +28,8 @@ class WholeGraph:
     """A graph on one rank. It is opened when it is first needed."""
 
     def __init__(self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int) -> None:
-        self.communicator, self.threads = SingleRank(), threads
+        self.communicator: Communicator = SingleRank()
+        self.threads = threads
         self._folder, self._open_graphs, self._backend = folder, open_graphs, backend
 
     @cached_property
@@ -64,16 +65,23 @@ class WholeGraph:
 
 
 def in_files(
-    form: TableForm, graph: VertexRows, answer: Any, schema: pa.Schema, number: int, decimals: int | None = None
+    form: TableForm,
+    graph: VertexRows,
+    answer: Any,
+    schema: pa.Schema,
+    number: int,
+    decimals: int | None = None,
+    turn: tuple[int, int] = (0, 1),
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of answer `number` of a table, divided into its files: each row group with the number of its file.
 
-    `decimals` as `pipeline.tables.batches.as_batch`.
+    `decimals` as `pipeline.tables.batches.as_batch`. A turn (r, n) has every n-th file from file r on.
     """
     total = form.rows(graph, answer)
     first, _ = tables.position_of(number, total, 0)
-    begins = range(0, max(total, 1), tables.ROWS_PER_GROUP)
-    threads = 1 if is_cupy_array(graph.ids) else min(cores(), len(begins))
+    groups = range(0, max(total, 1), tables.ROWS_PER_GROUP)
+    begins = [begin for begin in groups if begin // tables.ROWS_PER_FILE % turn[1] == turn[0]]
+    threads = 1 if is_cupy_array(graph.ids) else min(cores(), max(1, len(begins)))
 
     def batch(begin: int) -> tuple[int, pa.RecordBatch]:
         part = slice(begin, begin + tables.ROWS_PER_GROUP)

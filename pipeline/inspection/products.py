@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from kernels.algorithm import Algorithm
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
 from pipeline.ingest.formats.parquet import reading
@@ -60,6 +61,15 @@ def rows_of_pairs(file: str) -> int:
     with reading(file):
         rows: int = pq.read_metadata(path).num_rows
     return rows
+
+
+def searches_of(config: RunConfig, stage: Algorithm, num_vertices: int, num_arcs: int) -> int:
+    """How many searches a stage makes that states them; as many as it names sources, if it names some. Raises BadInput."""
+    table = config.of_stages[stage.name]
+    given = [*table.vertex_lists.values()], [rows_of_file(file, config.places) for file in table.vertex_files.values()]
+    if any(given):
+        return sum(map(len, given[0])) + sum(given[1])
+    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump()))
 
 
 def sources_of(config: RunConfig) -> int:

@@ -51,6 +51,7 @@ _ADDED = {
     ),
     "reachability": Stage(configuration="pipeline.config.stages:ReachabilityConfig"),
     "betweenness": Stage(configuration="pipeline.config.stages:BetweennessConfig"),
+    "edge_betweenness": Stage(configuration="pipeline.config.stages:EdgeBetweennessConfig"),
     "closure": Stage(configuration="pipeline.config.stages:ClosureConfig"),
     "max_flow": Stage(configuration="pipeline.config.stages:MaxFlowConfig"),
     "cdlp": Stage(configuration="pipeline.config.stages:CdlpConfig"),

@@ -101,7 +101,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
         held: HeldGraph = indexed
         answer = indexed.index_reader(request.index)
     else:
-        held = context.graph(request.graph)
+        held = context.graph_for(algorithm, request.graph)
         answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, context.backend))
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)

@@ -106,7 +106,7 @@ def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code)
 
 
 def _certify(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
-    held = context.graph_with_index(graph) if table.index else context.graph(graph)
+    held = context.graph_with_index(graph) if table.index else context.graph_for(table.algorithm, graph)
     return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), context, answers)
 
 

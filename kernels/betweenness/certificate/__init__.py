@@ -1,4 +1,4 @@
-"""Proof of betweenness, of vertices and of edges: a randomly weighted sum of its values equals the sum of the mean weights of all shortest paths.
+"""Proof of betweenness: a randomly weighted sum of its values equals the sum of the mean weights of all shortest paths.
 
 With any weights r, the sum of r[v] * (dependency of s on v) over all v equals the sum over all t of f(t), the mean weight of the
 inner vertices of a shortest path from s to t, of all of these paths. f follows the paths outwards: f(w) is the mean of
@@ -232,10 +232,7 @@ def follow(
                     else:
                         share = np.exp(logarithms[tail] - most)
                         paths += share
-                        if of_arcs:
-                            own = drawn[arc]
-                        else:
-                            own = drawn[tail] if tail != source else 0.0
-                        weight += share * (means[tail] + own)
+                        weighs = of_arcs or tail != source
+                        weight += share * (means[tail] + (drawn[arc if of_arcs else tail] if weighs else 0.0))
         logarithms[row], means[row] = most + np.log(paths), weight / paths
     return depth, terms

@@ -71,18 +71,35 @@ def _follow(
     weight = into.weights.dtype if weighted and into.weights is not None else np.dtype(np.int32)
     arcs = into.offsets, into.indices, pointer(into.weights if weighted else None), long_rows, np.int64(len(long_rows))
     inputs = asked.drawn, sources, np.int64(len(sources)), np.int64(num_rows), np.int64(places), pointer(distances)
-    inputs = *inputs, np.int64(asked.of_arcs), np.int64(asked.ends)
     types = {"ROW": row, "WEIGHT": weight, "SUM": distance_dtype(into.weights if weighted else None)}
     modern = int(cupy.cuda.Device().compute_capability) >= 90  # needs fewer registers
     sizes = {"WIDTH": width, "GROUP_BLOCKS": 2 if width < _WIDTHS[0] else 4 if modern else 3}
     for name in ("follow",) * (not weighted) + ("follow_logarithms",):
         control = cupy.zeros(WORDS, np.float64)
-        state = paths, masks[:1], masks[1:], control
+        state = np.int64(asked.of_arcs), paths, masks[:1], masks[1:], control
         launch("betweenness/certificate/follow.cu", name, BLOCK, None, *arcs, *inputs, *state, **sizes, **types)
         words = control.get()
         if not words.view(np.uint32)[_FAILED]:
             break
-    return float(words[_WEIGHT]), int(words.view(np.uint32)[_ROUNDS]), float(words[_MOST])
+    ends = _weight_of_ends(masks[0].reshape(groups, num_rows), width, sources, distances, asked.drawn) if asked.ends else 0.0
+    return float(words[_WEIGHT]) + ends, int(words.view(np.uint32)[_ROUNDS]), float(words[_MOST])
+
+
+def _weight_of_ends(done: Array, width: int, sources: Array, distances: Array | None, drawn: Array) -> float:
+    """What the first and the last rows of all paths weigh.
+
+    Args:
+        done (uint32 [groups, num_rows]): Bits of sources that reach the row or never do.
+        distances (array [groups, num_rows, width] or None): -1 where not reached.
+    """
+    num_rows, weights = done.shape[1], []
+    for number, source in enumerate(sources.tolist()):
+        group, lane = divmod(number, width)
+        reached = (done[group] >> np.uint32(lane) & np.uint32(1)) != 0
+        if distances is not None:
+            reached &= distances[group, :, lane] >= 0
+        weights.append(float(drawn[:num_rows][reached].sum() + (reached.sum() - 2) * drawn[source]))
+    return math.fsum(weights)
 
 
 def _proved(graph: Graph, sources: Array, num_rows: int, width: int) -> Array:

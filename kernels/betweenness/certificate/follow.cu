@@ -37,7 +37,6 @@ struct Asked {
     int64_t num_places;
     const SUM* distances;
     int64_t of_arcs; // whether in-arcs weigh what is drawn, instead of inner rows
-    int64_t ends; // whether a path's first and last row weigh, too
     Paths* paths;
     uint32_t* done;
     uint32_t* fresh;
@@ -144,10 +143,6 @@ __device__ __forceinline__ void follow_rounds(const Asked& asked) {
                 const Paths all = sum.all();
                 asked.paths[place * WIDTH + lane] = all;
                 weight += sum.weight / sum.paths;
-                if (asked.ends) {
-                    const int64_t source = asked.sources[place / num_rows * WIDTH + lane];
-                    weight += asked.drawn[place % num_rows] + asked.drawn[source];
-                }
                 most = LOGARITHMS && all.number > most ? all.number : most;
                 if (!(sum.weight < 1e300 && sum.paths < 1e300)) {
                     control->failed = 1;
@@ -232,16 +227,16 @@ __device__ __forceinline__ void follow_rounds(const Asked& asked) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) follow(const int64_t* offsets, const ROW* indices,
     const WEIGHT* weights, const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources,
-    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, int64_t of_arcs, int64_t ends,
+    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, int64_t of_arcs,
     Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
     follow_rounds<false>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
-        distances, of_arcs, ends, paths, done, fresh, control});
+        distances, of_arcs, paths, done, fresh, control});
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 3) follow_logarithms(const int64_t* offsets, const ROW* indices,
     const WEIGHT* weights, const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources,
-    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, int64_t of_arcs, int64_t ends,
+    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, int64_t of_arcs,
     Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
     follow_rounds<true>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
-        distances, of_arcs, ends, paths, done, fresh, control});
+        distances, of_arcs, paths, done, fresh, control});
 }

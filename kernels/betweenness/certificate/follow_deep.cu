@@ -3,7 +3,7 @@
    Method: a thread takes a row of the level, or a warp if the row has more than NARROW arcs. It adds what the neighbours of the
    level before weigh, and finds those that are not reached. A level ends with the block's barrier.
 
-   `of_arcs` and `ends` as in follow.cu.
+   With `of_arcs` in-arcs weigh what is drawn, instead of inner rows; with `ends` a path's first and last row weigh, too.
 
    Encoding: a level is -1 where a row is not reached. Each block has an entry for every row, and a queue of rows. */
 #include "betweenness/certificate/sum.cuh"
