@@ -77,9 +77,9 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
 
             config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
+        with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        solved = solve_stages(with_sources(config, given.edges, given.graph, runtime), given, runtime, steps)
-        results = replace(solved, places=places)
+        results = replace(solve_stages(with_ids, given, runtime, steps), places=places)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)

@@ -65,7 +65,7 @@ def test_weights(dtype):
     for directed in (True, False):
         edges = EdgeList("weights", tuple((*pair, weight) for pair, weight in zip(ends, weights, strict=True)), directed)
         check(graph_of(edges, dtype=dtype))
-        check_ends_and_edges(graph_of(edges, dtype=dtype))
+    check_ends_and_edges(graph_of(edges, dtype=dtype))
 
 
 def test_rows_of_several_parts_and_several_batches(monkeypatch):
