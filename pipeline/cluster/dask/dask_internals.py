@@ -1,6 +1,6 @@
 """What the project uses of Dask that Dask does not document: here only, and tried with Dask 2026.7.1.
 
-`tests/cluster/test_security.py` and `tests/cluster/test_internals.py` fail if Dask changes any of it.
+`tests/cluster/test_security.py` and `tests/cluster/test_fork_server.py` fail if Dask changes any of it.
 """
 
 import os

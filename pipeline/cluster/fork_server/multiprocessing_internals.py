@@ -1,6 +1,6 @@
 """What the project uses of Python's `multiprocessing` that Python does not document: here only, tried with Python 3.11 to 3.13.
 
-Without one of the names, a run with local workers ends with an AttributeError. `tests/cluster/test_internals.py` fails if
+Without one of the names, a run with local workers ends with an AttributeError. `tests/cluster/test_fork_server.py` fails if
 Python changes one.
 """
 
