@@ -4,29 +4,18 @@ Read `parameters.py` (which sources, in which unit), then `cpu.py`. On a GPU `sh
 `deep.cu` one for each block.
 """
 
-from collections.abc import Sequence
+from typing import Any
 
 from kernels.answers import Betweenness, EdgeBetweenness
 from kernels.arrays import on_gpu
 from kernels.betweenness.edges import distinct_edges
-from kernels.betweenness.parameters import DELTA, EPSILON, EXACT_BELOW, BetweennessParameters, checked, rows_of, scale
+from kernels.betweenness.parameters import BetweennessParameters, checked, rows_of, scale
 from kernels.betweenness.shares import each_share
 from kernels.distributed.communicator import Communicator, SingleRank
 from kernels.graph import Array, Graph
 
 
-def betweenness(
-    graph: Graph,
-    weights: bool = True,
-    exact_below: int = EXACT_BELOW,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    seed: int = 0,
-    normalized: bool = False,
-    endpoints: bool = False,
-    sources: Sequence[int] = (),
-    communicator: Communicator | None = None,
-) -> Betweenness:
+def betweenness(graph: Graph, weights: bool = True, communicator: Communicator | None = None, **options: Any) -> Betweenness:
     """Sum over pairs (s, t) of other vertices the share of the shortest paths from s to t that pass through each row.
 
     That is NetworkX's `betweenness_centrality(normalized=False)`: in an undirected graph each pair counts once. Parallel arcs are
@@ -43,16 +32,16 @@ def betweenness(
 
     Args:
         weights: Whether a path's length is its sum of weights, if the graph has any, or its number of arcs.
-        exact_below: Number of vertices from which sources are drawn.
-        epsilon, delta: Error and its probability, both in 0..1, exclusive.
-        seed: Of the drawn sources, which depend on their external ids and on V only.
-        normalized: Whether values are shares of all pairs (s, t) of other vertices; of all vertices, with endpoints.
-        endpoints: Whether a path counts at s and t, too.
-        sources: External ids of the sources s, whose paths to all t are added, and not multiplied; none: as above. That is
-            `betweenness_centrality_subset` with all targets: in an undirected graph a pair counts one half for each of its
-            vertices that is a source.
         communicator: Of ranks that hold this graph each, and take a share of the sources each; all have the answer. The call is
             then a collective.
+        exact_below (int = 20,000): Number of vertices from which sources are drawn.
+        epsilon, delta (float = 0.1): Error and its probability, both in 0..1, exclusive.
+        seed (int = 0): Of the drawn sources, which depend on their external ids and on V only.
+        normalized (bool = False): Whether values are shares of all pairs of other vertices; of all vertices, with endpoints.
+        endpoints (bool = False): Whether a path counts at s and t, too.
+        sources (sequence of int = ()): External ids of the sources s, whose paths to all t are added, and not multiplied; none:
+            as above. That is `betweenness_centrality_subset` with all targets: in an undirected graph a pair counts one half
+            for each of its vertices that is a source.
 
     Returns:
         float64, the same bits on a CPU, a GPU and over ranks.
@@ -71,7 +60,7 @@ def betweenness(
         >>> betweenness(graph).betweenness.tolist()
         [0.0, 1.0, 0.0]
     """
-    parameters = checked(weights, exact_below, epsilon, delta, seed, normalized, endpoints, sources)
+    parameters = checked(weights, **options)
     rows = rows_of(parameters, graph.ids, graph.num_vertices)
     units = scale(parameters, graph.num_vertices, len(rows), graph.directed)
     total = _sums(graph, parameters, rows, units.bits, communicator or SingleRank())
@@ -79,16 +68,8 @@ def betweenness(
 
 
 def edge_betweenness(
-    graph: Graph,
-    weights: bool = True,
-    exact_below: int = EXACT_BELOW,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    seed: int = 0,
-    normalized: bool = False,
-    sources: Sequence[int] = (),
-    communicator: Communicator | None = None,
-) -> EdgeBetweenness:
+    graph: Graph, weights: bool = True, communicator: Communicator | None = None, **options: Any
+) -> EdgeBetweenness:  # fmt: skip
     """Sum over pairs (s, t) of vertices the share of the shortest paths from s to t that use each edge.
 
     That is NetworkX's `edge_betweenness_centrality(normalized=False)`, or with sources `edge_betweenness_centrality_subset`.
@@ -96,13 +77,13 @@ def edge_betweenness(
     their number follows from that of the edges, E, in the place of V: k = ln(2 E / delta) / (2 epsilon^2); with probability
     1 - delta no edge is wrong by more than epsilon V (V - 1).
 
-    Arguments and errors are those of `betweenness`, whose units and order make this answer unique, too.
+    Arguments, but for `endpoints`, and errors are those of `betweenness`, whose units and order make this answer unique, too.
 
     Example, with the graph of `kernels.graph.Graph`:
         >>> edge_betweenness(graph).betweenness.tolist()
         [2.0, 0.0, 2.0]
     """
-    parameters = checked(weights, exact_below, epsilon, delta, seed, normalized, False, sources, of_edges=True)
+    parameters = checked(weights, of_edges=True, **options)
     edges = distinct_edges(graph)
     rows = rows_of(parameters, graph.ids, len(edges.src))
     units = scale(parameters, graph.num_vertices, len(rows), graph.directed)

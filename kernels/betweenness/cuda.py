@@ -54,13 +54,13 @@ def sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Arr
     levels = [int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
     if levels:
         weighted = parameters.weights and graph.out.weights is not None
-        sums = Sums(totals, bits, parameters.of_edges, parameters.endpoints)
+        sums = DependencySums(totals, bits, parameters.of_edges, parameters.endpoints)
         add = _by_groups if max(levels) + 2 < MOST_ROUNDS else _by_blocks
         add(graph, weighted, starting, sums)
     return totals
 
 
-class Sums(NamedTuple):
+class DependencySums(NamedTuple):
     """What dependencies are added to."""
 
     totals: Array  # int64 [V], or [A]
@@ -74,7 +74,7 @@ class Sums(NamedTuple):
         return np.float64(2.0**self.bits)
 
 
-def _by_blocks(graph: Graph, weighted: bool, sources: Array, added: Sums) -> None:
+def _by_blocks(graph: Graph, weighted: bool, sources: Array, added: DependencySums) -> None:
     """Add the dependencies of sources, with a block for each source."""
     num_rows, row, (into, out) = graph.num_vertices, graph.out.indices.dtype, (graph.into, graph.out)
     processors, sums = cupy.cuda.Device().attributes["MultiProcessorCount"], distance_dtype(out.weights if weighted else None)
@@ -99,7 +99,7 @@ def _require_lengths(graph: Graph, row: int) -> None:
         raise ArithmeticError(NO_LENGTH.format(graph.ids[row]))
 
 
-def _by_groups(graph: Graph, weighted: bool, sources: Array, added: Sums) -> None:
+def _by_groups(graph: Graph, weighted: bool, sources: Array, added: DependencySums) -> None:
     """Add the dependencies of sources, by groups of LANES sources, or by blocks if memory holds no group."""
     into = SummedArcs.of(graph.into)
     sides = into, into if graph.symmetric else SummedArcs.of(graph.out)
@@ -126,7 +126,7 @@ def _distances(graph: Graph, sources: Array, num_rows: int) -> Array:
 
 
 def _add(
-    sides: tuple[SummedArcs, SummedArcs], num_rows: int, sources: Array, distances: Array | None, added: Sums
+    sides: tuple[SummedArcs, SummedArcs], num_rows: int, sources: Array, distances: Array | None, added: DependencySums
 ) -> Array:  # fmt: skip
     """Add the dependencies of some sources.
 
@@ -154,7 +154,7 @@ def _add(
     return words
 
 
-def _add_ends(visited: Array, sources: Array, distances: Array | None, added: Sums) -> None:
+def _add_ends(visited: Array, sources: Array, distances: Array | None, added: DependencySums) -> None:
     """Add the ends of all paths: a path from each source to each other row that it reaches.
 
     Args:

@@ -18,11 +18,11 @@ NO_LENGTH = (
 class BetweennessParameters(NamedTuple):
     """See `kernels.betweenness.betweenness`."""
 
-    weights: bool
-    exact_below: int
-    epsilon: float
-    delta: float
-    seed: int
+    weights: bool = True
+    exact_below: int = EXACT_BELOW
+    epsilon: float = EPSILON
+    delta: float = DELTA
+    seed: int = 0
     normalized: bool = False
     endpoints: bool = False
     given: tuple[int, ...] = ()  # external ids of the sources; none: every vertex, or drawn ones
@@ -124,25 +124,15 @@ def _given_rows(given: tuple[int, ...], ids: Array) -> Array:
     return rows
 
 
-def checked(
-    weights: bool = True,
-    exact_below: int = EXACT_BELOW,
-    epsilon: float = EPSILON,
-    delta: float = DELTA,
-    seed: int = 0,
-    normalized: bool = False,
-    endpoints: bool = False,
-    sources: Sequence[int] = (),
-    of_edges: bool = False,
-) -> BetweennessParameters:
-    """The parameters; ValueError if one is out of range, or a source is given twice."""
-    for name, value in (("epsilon", epsilon), ("delta", delta)):
-        if not 0 < value < 1:
+def checked(*values: Any, sources: Sequence[int] = (), **named: Any) -> BetweennessParameters:
+    """The parameters of these values, in order or by name; ValueError if one is out of range, or a source is given twice."""
+    parameters = BetweennessParameters(*values, **named)._replace(given=tuple(map(int, sources)))
+    for name in ("epsilon", "delta"):
+        if not 0 < (value := getattr(parameters, name)) < 1:
             raise ValueError(f"{name} is {value}, not in 0..1")
-    given = tuple(map(int, sources))
-    if len({*given}) < len(given):
+    if len({*parameters.given}) < len(parameters.given):
         raise ValueError("a source is given twice")
-    return BetweennessParameters(weights, exact_below, epsilon, delta, seed, normalized, endpoints, given, of_edges)
+    return parameters
 
 
 def _mixed(seed: int) -> int:

@@ -88,6 +88,9 @@ class Cluster(Protocol):
     def open_graphs(self) -> OpenGraphs | None:
         """What tasks have open, if they run on threads of this process; None if other processes run them."""
 
+    def sharing(self, backend: Backend) -> int:
+        """How many ranks share the searches of a stage, each with the whole graph; 0: one task makes them all."""
+
     def map(
         self,
         function: Callable[[TaskContext, Task], Result],

@@ -49,5 +49,5 @@ class SharedGraph(WholeGraph):
 
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
-        turn = self.communicator.rank, self.communicator.size
-        return in_files(form, self.graph, answer, schema, number, decimals_of(self._folder), turn)
+        batches = in_files(form, self.graph, answer, schema, number, decimals_of(self._folder))
+        return ((file, batch) for file, batch in batches if file % self.communicator.size == self.communicator.rank)

@@ -36,6 +36,10 @@ class LocalThreads:
         """See `RunCluster.release`: only memory is freed."""
         self.open_graphs.forget()
 
+    def sharing(self, backend: Backend) -> int:
+        """See `Cluster.sharing`: a task uses all cores."""
+        return self.shards
+
     def map(
         self,
         function: Callable[[TaskContext, Task], Result],

@@ -65,23 +65,16 @@ class WholeGraph:
 
 
 def in_files(
-    form: TableForm,
-    graph: VertexRows,
-    answer: Any,
-    schema: pa.Schema,
-    number: int,
-    decimals: int | None = None,
-    turn: tuple[int, int] = (0, 1),
+    form: TableForm, graph: VertexRows, answer: Any, schema: pa.Schema, number: int, decimals: int | None = None
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of answer `number` of a table, divided into its files: each row group with the number of its file.
 
-    `decimals` as `pipeline.tables.batches.as_batch`. A turn (r, n) has every n-th file from file r on.
+    `decimals` as `pipeline.tables.batches.as_batch`.
     """
     total = form.rows(graph, answer)
     first, _ = tables.position_of(number, total, 0)
-    groups = range(0, max(total, 1), tables.ROWS_PER_GROUP)
-    begins = [begin for begin in groups if begin // tables.ROWS_PER_FILE % turn[1] == turn[0]]
-    threads = 1 if is_cupy_array(graph.ids) else min(cores(), max(1, len(begins)))
+    begins = range(0, max(total, 1), tables.ROWS_PER_GROUP)
+    threads = 1 if is_cupy_array(graph.ids) else min(cores(), len(begins))
 
     def batch(begin: int) -> tuple[int, pa.RecordBatch]:
         part = slice(begin, begin + tables.ROWS_PER_GROUP)

@@ -43,7 +43,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
         request = AnswerRequest(
             graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options
         )
-        written = write_table(folder, request, runtime, ranks)
+        written = write_table(folder, request, runtime, runtime.ranks_for(algorithm, graph))
         given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
         return StageFacts(

@@ -15,13 +15,14 @@ This is the method of Freivalds (Probabilistic Machines Can Use Less Running Tim
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kernels.answers import Betweenness, Certificate, EdgeBetweenness
 from kernels.arrays import frozen, is_cupy
 from kernels.betweenness.certificate.edges import edge_of_each_in_arc
+from kernels.betweenness.certificate.weighing import PathWeights, Weighing
 from kernels.betweenness.parameters import BetweennessParameters, DependencyUnits, checked, rows_of, scale
 from kernels.betweenness.shares import each_share
 from kernels.bfs import bfs
@@ -64,22 +65,6 @@ def certify_edge_betweenness(
     return _certified(graph, answer, checked(of_edges=True, **options), EDGE_RULES, communicator or SingleRank())
 
 
-class PathWeights(NamedTuple):
-    """What the paths from some sources weigh, and a bound on the relative error of that."""
-
-    weight: float
-    error: float
-
-
-class Asked(NamedTuple):
-    """What paths are weighed by."""
-
-    weights: bool  # whether lengths are weights
-    ends: bool  # whether a path's ends weigh
-    of_arcs: bool
-    drawn: Array  # float64 [V]: weights of rows, or of in-arcs, [A]
-
-
 def _certified(
     graph: Graph, answer: Any, parameters: BetweennessParameters, rules: tuple[str, ...], communicator: Communicator
 ) -> Certificate:  # fmt: skip
@@ -106,21 +91,21 @@ def _check(graph: Graph, answer: Any, parameters: BetweennessParameters, communi
     dependencies = in_units(name, stated, units) * 2.0**-units.bits
     drawn = weights_of(dependencies, communicator)
     of_each = drawn if edges is None else np.append(drawn, np.zeros_like(drawn, shape=1))[edges]
-    asked = Asked(parameters.weights, parameters.endpoints, edges is not None, of_each)
-    weighed = each_share(communicator, sources, Broken, lambda some: _weigh(graph, asked, some))
+    weighing = Weighing(parameters.weights, parameters.endpoints, edges is not None, of_each)
+    weighed = each_share(communicator, sources, Broken, lambda some: _weigh(graph, weighing, some))
     least = compared(drawn, dependencies, len(sources), units, _of_all(communicator, weighed))
     return f"{least}; {parameters.stated(num_rows, num_values)}"
 
 
-def _weigh(graph: Graph, asked: Asked, sources: Array) -> PathWeights:
+def _weigh(graph: Graph, weighing: Weighing, sources: Array) -> PathWeights:
     if is_cupy(graph):
         from kernels.betweenness.certificate.cuda import paths_from
 
-        weight, rounds, logarithm = paths_from(graph, asked, sources)
+        weight, rounds, logarithm = paths_from(graph, weighing, sources)
         terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
         return PathWeights(weight, relative_error(rounds, terms, logarithm))
     parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
-    return combined(over_items(parts, lambda part: of_sources(graph, asked, part)))
+    return combined(over_items(parts, lambda part: of_sources(graph, weighing, part)))
 
 
 def _of_all(communicator: Communicator, own: PathWeights) -> PathWeights:
@@ -167,11 +152,11 @@ def compared(drawn: Array, dependencies: Array, sources: int, units: DependencyU
     return f"one wrong value is seen if the sum of its dependencies, plus 1, is wrong by {2 * tolerance:.0e} of that"
 
 
-def of_sources(graph: Graph, asked: Asked, sources: Array) -> PathWeights:
+def of_sources(graph: Graph, weighing: Weighing, sources: Array) -> PathWeights:
     """What the paths from some sources weigh; Broken where a distance is wrong."""
-    search, certify = (sssp, certify_sssp) if asked.weights and graph.out.weights is not None else (bfs, certify_bfs)
+    search, certify = (sssp, certify_sssp) if weighing.weights and graph.out.weights is not None else (bfs, certify_bfs)
     lengths = graph.into.weights if search is sssp and graph.into.weights is not None else np.empty(0, np.int64)
-    weight, error, drawn = [0.0], 0.0, asked.drawn
+    weight, error, drawn = [0.0], 0.0, weighing.drawn
     for source in sources.tolist():
         paths = search(graph, source)
         verdict = certify(graph, paths)
@@ -181,9 +166,9 @@ def of_sources(graph: Graph, asked: Asked, sources: Array) -> PathWeights:
         order = order[int(np.count_nonzero(paths.distance < 0)) :]
         logarithms, means = np.full(graph.num_vertices, -np.inf), np.zeros(graph.num_vertices)
         arcs = frozen(graph.into.offsets), frozen(graph.into.indices), frozen(lengths)
-        depth, terms = follow(arcs, source, paths.distance, order, drawn, asked.of_arcs, (logarithms, means))
+        depth, terms = follow(arcs, source, paths.distance, order, drawn, weighing.of_arcs, (logarithms, means))
         weight.append(float(means.sum()))
-        if asked.ends:
+        if weighing.ends:
             weight.append(float(drawn[order].sum() + (len(order) - 2) * drawn[source]))  # the source is in the order
         error = max(error, relative_error(depth, terms, float(logarithms[order].max())))
     return PathWeights(math.fsum(weight), error)

@@ -37,11 +37,11 @@ def edge_of_each_in_arc(graph: Graph, src: Any, dst: Any) -> Array:
         head = np.searchsorted(graph.into.offsets, np.full_like(graph.into.offsets[:1], arc), side="right")
         tail = name_of(graph, at(graph.into.indices, arc))
         raise Broken(f"the edge of arc {tail} to {name_of(graph, int(head[0]) - 1)} is not there")
-    found = np.zeros(len(stated), np.bool_, like=places)
-    found[places[~loops]] = True
+    has_arc = np.zeros(len(stated), np.bool_, like=places)
+    has_arc[places[~loops]] = True
     places[loops] = len(stated)
-    if not found.all():
-        raise Broken(f"edge {_named(graph, *ends, int(found.argmin()))} is not in the graph")
+    if not has_arc.all():
+        raise Broken(f"edge {_named(graph, *ends, int(has_arc.argmin()))} is not in the graph")
     return places
 
 
