@@ -19,10 +19,11 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo demo-osm test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bench-graphalytics bench-graphalytics-on-gpu bench-graphalytics-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
+	@echo "make demo-osm         accessibility tables and a map from an OpenStreetMap extract, FILE=... or a small made-up town"
 	@echo "make test             lint, types and every test"
 	@echo "make quick            lint the changed files and test the changed areas, in less than a minute; BASE=main compares with a branch"
 	@echo "make kernel K=wcc     one algorithm's tests, on the CPU and on the emulated GPU"
@@ -40,6 +41,7 @@ help:
 	@echo "make bench-flows      measure maximum flows of many pairs beside SciPy, and transitive closures; FLOWS=--help"
 	@echo "make bench-abstractions    measure the graph operators on a GPU beside hand-written kernels and cuGraph; ABSTRACTIONS=--help"
 	@echo "make bench-dynamic    measure graphs that change: pages, searches, updates and batches in every structure; DYNAMIC=--help"
+	@echo "make bench-graphalytics    measure the six algorithms of LDBC Graphalytics beside other libraries; GRAPHALYTICS=--help"
 	@echo "make bench-changes    measure nights of changes, on a GPU also the merge of changes in its memory; CHANGES=--help"
 	@echo "make docs-configuration    write docs/configuration.md and the JSON schemas from the code"
 	@echo "make lock             resolve requirements/*.txt again; UPGRADE=--upgrade takes the newest versions"
@@ -49,6 +51,15 @@ help:
 
 demo: $(VENV)/run
 	$(BIN)/python -m flows road-network conf/runs/new-york.toml social-network conf/runs/facebook.toml reachability conf/runs/wiki-vote.toml
+
+# FILE=liechtenstein.osm.pbf, in any form of OpenStreetMap; by default a made-up town.
+demo-osm: $(VENV)/run
+	@mkdir -p out && rm -f out/town.osm
+	$(if $(FILE),ln -s $(abspath $(FILE)) out/town.osm,$(BIN)/python data/town.py out/town.osm)
+	$(BIN)/graphmill run conf/runs/town.toml
+	$(BIN)/graphmill matrix out/town --zone h3:8 --zone-ends centre --out out/town-zones
+	$(BIN)/graphmill tiles out/town --out out/town.pmtiles
+	@echo "look at out/town/latest/report.html; out/town.pmtiles is a map for MapLibre or https://pmtiles.io"
 
 test: $(VENV)/dev
 	@$(MAKE) --no-print-directory --jobs 2 test-on-cpu test-on-emulator || { \
@@ -160,6 +171,13 @@ bench-changes-on-gpu: $(GPU_READY)
 	$(GPU_PYTHON) -m benchmarks.runs.changes --graph kronecker-24 --changes 1000000 $(CHANGES)
 bench-changes-on-cpu: $(VENV)/dev
 	$(BIN)/python -m benchmarks.runs.changes $(CHANGES)
+
+bench-graphalytics:
+	@$(MAKE) --no-print-directory bench-graphalytics-on-$$($(HAS_GPU) && echo gpu || echo cpu)
+bench-graphalytics-on-gpu: $(GPU_READY)
+	$(GPU_PYTHON) -m benchmarks.graphalytics.bench --scales 22,23,24,25,26 $(GRAPHALYTICS)
+bench-graphalytics-on-cpu: $(VENV)/dev
+	$(BIN)/python -m benchmarks.graphalytics.bench $(GRAPHALYTICS)
 
 lock: $(VENV)/dev
 	$(PIP) --require-hashes -r requirements/lock.txt -c requirements/lock.txt

@@ -1,30 +1,12 @@
-"""Edges of generated graphs, as arrays: one generator for each kind, which the benchmarks and the tests share."""
+"""Edges of generated graphs, as arrays, which the benchmarks and the tests share; those of R-MAT are in `kernels.generators`."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from kernels.graph import Array
 
-# Limits of the first three quadrants for a number drawn from [0, 1): Graph500's parameters, of which the fourth is 0.05.
-# Chakrabarti, Zhan, Faloutsos: R-MAT: A Recursive Model for Graph Mining, SDM 2004.
-RMAT_LIMITS = np.cumsum([0.57, 0.19, 0.19])
 LARGEST_WEIGHT = 999
-EDGES_PER_VERTEX = 16
-
-
-def rmat_edges(scale: int, count: int, draw: Callable[[int], Array], arrays: Any = np) -> tuple[Array, Array]:
-    """Draw `count` R-MAT edges between 2^scale vertices, int64; `draw(count)` returns uniform numbers from [0, 1).
-
-    `arrays` is NumPy or CuPy, as which `draw` returns its numbers.
-    """
-    src, dst = arrays.zeros((2, count), np.int64)
-    limits = arrays.asarray(RMAT_LIMITS)
-    for _ in range(scale):
-        quadrant = arrays.searchsorted(limits, draw(count), side="right")
-        src, dst = 2 * src + (quadrant >> 1), 2 * dst + (quadrant & 1)
-    return src, dst
 
 
 def grid_edges(width: int, height: int | None = None, arrays: Any = np) -> tuple[Array, Array]:

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, grid_edges, rmat_edges
+from benchmarks.generators import LARGEST_WEIGHT, grid_edges
+from kernels.generators import ends, graph500
+from kernels.generators.drawing import EDGES_PER_VERTEX
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 
 DATA = Path(__file__).parent.parent / "data"
@@ -64,10 +66,8 @@ def grid(side: int = 1000) -> Graph:
 
 def rmat(scale: int = 17, edge_factor: int = EDGES_PER_VERTEX) -> Graph:
     """Symmetric R-MAT graph of 2^scale vertices with Graph500's parameters, ids permuted, int32 weights 1..999."""
-    random = np.random.default_rng(scale)
-    src, dst = rmat_edges(scale, edge_factor << scale, random.random)
-    shuffled = random.permutation(1 << scale)
-    return graph_of_edges(shuffled[src], shuffled[dst], _weights(len(src)), 1 << scale)
+    src, dst = ends(graph500(scale), 0, edge_factor << scale)
+    return graph_of_edges(src, dst, _weights(len(src)), 1 << scale)
 
 
 def random_digraph(num_vertices: int = 1 << 18, degree: int = 8) -> Graph:

@@ -67,7 +67,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         if target.why_not_latest:
             log.warning("%s/latest stays as it is: %s. This run will be %s", config.output, target.why_not_latest, target.link)
         held = HeldEdges(backend, not cluster.shards, Sums(work / SUMS))  # ranks read their parts of the edges themselves
-        runtime = Runtime(work, backend, cluster, held, snap=config.snap, places=config.places)
+        runtime = Runtime(work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones)
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         require_files(config)

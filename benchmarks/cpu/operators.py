@@ -11,10 +11,11 @@ from typing import Any
 import numba
 import numpy as np
 
-from benchmarks.generators import grid_edges, rmat_edges
+from benchmarks.generators import grid_edges
 from benchmarks.graphs import graph_of_edges
 from benchmarks.packing import FAR, quotients, visits
 from kernels.bfs import bfs
+from kernels.generators import ends, graph500
 from kernels.graph import Array, Csr, Graph
 from kernels.library.operators import Frontier, Rules, advance, repeat_advance
 
@@ -37,7 +38,7 @@ def graphs() -> dict[str, Graph]:
     return {
         "grid 2000 x 2000": by_degree(*grid_edges(2000), 2000 * 2000),
         "uniform, 2^20 rows of about 8 arcs": by_degree(*uniform, 1 << 20),
-        "R-MAT 18": by_degree(*rmat_edges(18, 16 << 18, random.random), 1 << 18),
+        "R-MAT 18": by_degree(*ends(graph500(18), 0, 16 << 18), 1 << 18),
     }
 
 
@@ -187,9 +188,7 @@ def main() -> None:
         print("\n".join(compare_packing(name, made[name])), flush=True)
     print("\n| graph | none, ms | segments, ms | clusters, ms | both, ms |\n|---|---:|---:|---:|---:|")
     random = np.random.default_rng(2)
-    src, dst = rmat_edges(_SCALE, 4 << _SCALE, random.random)
-    places = random.permutation(1 << _SCALE)
-    print(compare_segments(f"R-MAT {_SCALE}", places[src], places[dst], 1 << _SCALE), flush=True)
+    print(compare_segments(f"R-MAT {_SCALE}", *ends(graph500(_SCALE), 0, 4 << _SCALE), 1 << _SCALE), flush=True)
     print(compare_segments(f"uniform {_SCALE}", *random.integers(0, 1 << _SCALE, (2, 4 << _SCALE)), 1 << _SCALE))
 
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.dynamic.common import on_gpu
-from benchmarks.generators import LARGEST_WEIGHT, rmat_edges
+from benchmarks.generators import LARGEST_WEIGHT
+from kernels.generators import ends, graph500
 from kernels.graph import Array, Graph
 
 _SEED = 33
@@ -44,10 +45,10 @@ def roads(vertices: int, edges: int, random: Any, arrays: Any) -> tuple[Array, A
     return src, dst
 
 
-def people(vertices: int, edges: int, random: Any, arrays: Any) -> tuple[Array, Array]:
+def people(vertices: int, edges: int, _: Any, arrays: Any) -> tuple[Array, Array]:
     """R-MAT edges; repeated ones, which the graph has once, make it smaller than asked for."""
     scale = (vertices - 1).bit_length()
-    src, dst = rmat_edges(scale, edges, random.random, arrays)
+    src, dst = ends(graph500(scale), 0, edges, arrays)
     return src * vertices >> scale, dst * vertices >> scale
 
 

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import cupy as cp
 import numpy as np
 
-from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, RMAT_LIMITS, grid_edges
+from benchmarks.generators import LARGEST_WEIGHT, grid_edges
+from kernels.generators import ends, graph500
+from kernels.generators.drawing import EDGES_PER_VERTEX
 from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 
 DATA = Path(__file__).parents[2] / "data"
@@ -88,27 +89,8 @@ def road_like_grid(side: int = 4900, dropped: float = 0.35) -> GeneratedEdges:
 
 def rmat(scale: int = 24, edge_factor: int = EDGES_PER_VERTEX, directed: bool = False) -> GeneratedEdges:
     """R-MAT edges between 2^scale vertices, ids permuted, with self-loops and parallel edges; weighted if undirected."""
-    random = cp.random.default_rng(scale)
-    src, dst = rmat_edges(scale, edge_factor << scale, random)
-    shuffled = cp.argsort(random.random(1 << scale))
-    return GeneratedEdges(shuffled[src], shuffled[dst], None, range(1 << scale), not directed, "degree", weighted=not directed)
-
-
-def rmat_edges(scale: int, count: int, random: Any) -> tuple[Array, Array]:
-    """As `generators.rmat_edges`, with CuPy and in place: one kernel for each level."""
-    src, dst = cp.zeros(count, cp.int64), cp.zeros(count, cp.int64)
-    for _ in range(scale):
-        _descend(random.random(count, dtype=cp.float32), src, dst)
-    return src, dst
-
-
-_descend = cp.ElementwiseKernel(
-    "float32 place",
-    "int64 src, int64 dst",
-    "const int quadrant = (place >= {:.8f}f) + (place >= {:.8f}f) + (place >= {:.8f}f);"
-    "src = 2 * src + (quadrant >> 1); dst = 2 * dst + (quadrant & 1);".format(*RMAT_LIMITS),
-    "graphmill_rmat_descend",
-)
+    src, dst = ends(graph500(scale), 0, edge_factor << scale, cp)
+    return GeneratedEdges(src, dst, None, range(1 << scale), not directed, "degree", weighted=not directed)
 
 
 def edge_list(

@@ -19,8 +19,8 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from benchmarks.generators import rmat_edges
 from benchmarks.one_gpu.timing import peak_bytes
+from kernels.generators import ends, graph500
 
 Sorted = tuple[Any, Any]
 REPEATS = 7
@@ -59,8 +59,7 @@ def cases(least: int = 0) -> list[Case]:
     part, whole, band, rows = (1 << scale - least for scale in (27, 28, 25, 24))
 
     def arcs(count: int) -> Any:
-        draw = cp.random.default_rng(0).random
-        tails, heads = (ends.astype(np.uint64) for ends in rmat_edges(head_bits, count, draw, cp))
+        tails, heads = (rows.astype(np.uint64) for rows in ends(graph500(head_bits), 0, count, cp))
         return (tails & np.uint64((1 << tail_bits) - 1)) << np.uint64(head_bits) | heads
 
     def grid(count: int) -> Any:

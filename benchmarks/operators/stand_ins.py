@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import cupy as cp
 import numpy as np
 
-from benchmarks.one_gpu.graphs import GeneratedEdges, rmat_edges
+from benchmarks.one_gpu.graphs import GeneratedEdges
 from benchmarks.one_gpu.timing import random_sources
 from benchmarks.operators.clock import call_times
 from benchmarks.operators.tables import OperatorRow, attempt
@@ -14,6 +14,7 @@ from examples.paths.bellman_ford_partial import bellman_ford_partial
 from examples.paths.direction_optimising import direction_optimising
 from examples.paths.top_down import top_down
 from kernels.bfs import bfs
+from kernels.generators import ends, graph500
 from kernels.graph import Array, Graph
 from kernels.sssp import sssp
 from kernels.wcc import wcc
@@ -44,7 +45,7 @@ class DocumentGraph:
         if self.uniform:
             src, dst = (random.integers(0, joined, self.edges, dtype=cp.int64) for _ in range(2))
         else:
-            src, dst = (each % joined for each in rmat_edges((joined - 1).bit_length(), self.edges, random))
+            src, dst = (each % joined for each in ends(graph500((joined - 1).bit_length()), 0, self.edges, cp))
             dst[::2] = random.integers(0, joined, len(dst[::2]), dtype=cp.int64)
         return GeneratedEdges(src, dst, None, range(self.vertices), False, "degree", weighted=True)
 

@@ -27,6 +27,7 @@ from pipeline.run import run
 SOCIAL, ROADS = 20, 1200  # the scale of a Kronecker graph, the side of a grid
 FIVE = ["bfs", "sssp", "mst", "wcc", "pagerank"]
 SEVEN = [*FIVE, "scc", "reachability"]
+COUNTING = ["cdlp", "lcc", "triangles", "cores"]
 KINDS: dict[str, tuple[str, bool, list[str]]] = {  # source, directed, stages
     "social": ("social", False, FIVE),
     "roads": ("roads", False, FIVE),
@@ -36,6 +37,8 @@ KINDS: dict[str, tuple[str, bool, list[str]]] = {  # source, directed, stages
     "roads, directed": ("roads", True, SEVEN),
     "social, directed": ("social", True, SEVEN),
     "social, directed, without weights": ("social-plain", True, SEVEN),
+    "social, counting": ("social-plain", False, COUNTING),
+    "social, directed, counting": ("social-plain", True, COUNTING),
 }
 NAMES = {of: name.name for name, of in C_NAMES.items()}  # of types, by what they are called in C
 

@@ -71,7 +71,8 @@ def blob(kind: bytes, data: bytes) -> bytes:
 def extract(nodes: int) -> Iterator[bytes]:
     """The blobs of an extract with this many nodes."""
     random = np.random.default_rng(SEED)
-    yield blob(b"OSMHeader", field(4, b"OsmSchema-V0.6") + field(4, b"DenseNodes"))
+    features = field(4, b"OsmSchema-V0.6") + field(4, b"DenseNodes") + field(5, b"Sort.Type_then_ID")
+    yield blob(b"OSMHeader", features)
     for first in range(0, nodes, PER_BLOCK):
         ids = 3 * np.arange(first, min(first + PER_BLOCK, nodes)) + 1
         begins = np.repeat(random.integers(460_000_000, 500_000_000, (2, -(-len(ids) // PER_WAY))), PER_WAY, axis=1)[

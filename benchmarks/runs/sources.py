@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from benchmarks.generators import EDGES_PER_VERTEX, LARGEST_WEIGHT, grid_edges, rmat_edges
+from benchmarks.generators import LARGEST_WEIGHT, grid_edges
 from kernels.cpu.parallel import cores
+from kernels.generators import ends, graph500, weights
 from kernels.gpu.devices import device_count
 from pipeline.runtime.threads import map_in_order
 
@@ -21,7 +22,7 @@ COLUMNS = ("src", "dst", "weight")
 
 
 def arrays() -> Any:
-    """CuPy if there is a GPU, otherwise NumPy; the graphs that they draw differ."""
+    """CuPy if there is a GPU, otherwise NumPy; the grids that they draw differ."""
     if not device_count():
         return np
     import cupy
@@ -31,15 +32,10 @@ def arrays() -> Any:
 
 def kronecker(scale: int) -> Iterator[pa.Table]:
     """Graph500's graph of 2^scale vertices and 16 edges per vertex, ids permuted, weights 1 to 999."""
-    xp = arrays()
-    random = xp.random.default_rng(SEED)
-    names = xp.argsort(random.random(1 << scale))
-    left = EDGES_PER_VERTEX << scale
-    while left:
-        count = min(left, CHUNK)
-        src, dst = rmat_edges(scale, count, random.random, xp)
-        yield _table(names[src], names[dst], random.integers(1, LARGEST_WEIGHT + 1, count))
-        left -= count
+    drawing = graph500(scale)
+    for begin in range(0, drawing.num_edges, CHUNK):
+        src, dst = ends(drawing, begin, min(begin + CHUNK, drawing.num_edges), arrays())
+        yield _table(src, dst, weights(src, dst))
 
 
 def grid(side: int) -> Iterator[pa.Table]:

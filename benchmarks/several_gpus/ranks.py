@@ -31,7 +31,8 @@ from kernels.wcc.certificate import sharded as wcc_certificate
 from kernels.wcc.sharded import wcc
 from pipeline.cluster.protocol import TaskContext
 from pipeline.config.layout import LayoutConfig
-from pipeline.steps.layout import as_edges, lay_out_part, rules_of
+from pipeline.steps.layout import lay_out_part, rules_of
+from pipeline.store.edges import as_edges
 from pipeline.store.edges import read_edges as read_columns
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import dealing_of, load_shard

@@ -10,9 +10,10 @@ import cupy as cp
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.generators import EDGES_PER_VERTEX
-from benchmarks.one_gpu.graphs import rmat_edges, weight_of_endpoints
+from benchmarks.one_gpu.graphs import weight_of_endpoints
 from kernels.cpu.parallel import cores
+from kernels.generators import ends, graph500
+from kernels.generators.drawing import EDGES_PER_VERTEX
 from kernels.graph import Array
 from pipeline.ingest.writer import edges_schema, write
 from pipeline.store.facts import EdgeFacts
@@ -96,8 +97,7 @@ def folder_of(shares: Shares, folder: Path, edges: int) -> Folder:
 
 
 def _rmat_chunk(scale: int, chunk: int, number: int) -> tuple[Array, Array, Array]:
-    src, dst = rmat_edges(scale, chunk, cp.random.default_rng(100_000 * scale + number))
-    src, dst = _scrambled(src, np.int32(scale)), _scrambled(dst, np.int32(scale))
+    src, dst = ends(graph500(scale), number * chunk, (number + 1) * chunk, cp)
     return src, dst, weight_of_endpoints(src, dst)
 
 
@@ -110,17 +110,6 @@ def _grid_chunk(side: int, rows: int, number: int) -> tuple[Array, Array, Array]
     src, dst = src[kept], dst[kept]
     return src, dst, weight_of_endpoints(src, dst)
 
-
-# A bijection of integers with `bits` bits: odd factors and shifted xors are invertible.
-_scrambled = cp.ElementwiseKernel(
-    "int64 id, int32 bits",
-    "int64 scrambled",
-    "const unsigned long long mask = (1ull << bits) - 1; unsigned long long mixed = id;"
-    "for (int round = 0; round < 3; ++round) {"
-    "    mixed = (mixed * 0x9e3779b97f4a7c15ull + 0x632be59bd9b4e019ull) & mask; mixed ^= mixed >> (bits / 2 + 1); }"
-    "scrambled = mixed;",
-    "graphmill_scrambled",
-)
 
 _drawn = cp.ElementwiseKernel(
     "int64 src, int64 dst",

@@ -12,17 +12,17 @@ from kernels.graph import OFFSET, index_dtype
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from kernels.layout.sorting import in_rows
 
 
 def build_csr(
-    edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
+    edges: EdgeSource, rules: ArcRules, window: int | None, communicator: Communicator, parts: int = 1, deals: bool = False
 ) -> LaidOut:
     """Build a graph from the edges of all ranks: the same rows, to the byte, on any number of ranks. Collective.
 
     Args:
-        edges: This rank's.
+        edges: This rank's, of several ranks in memory.
         window: Positions in a window of `kernels.layout.orders.by_degree_in_windows`: a number of at least V orders all rows by
             degree, None keeps the order of the ids.
         parts: Into how many ranges of about equal arc count a single rank cuts the rows. Of several ranks, each has one range.
@@ -32,11 +32,12 @@ def build_csr(
     if communicator.size > 1:
         from kernels.layout import sharded
 
+        assert isinstance(edges, Edges)
         return sharded.build_csr_over_ranks(edges, rules, window, communicator, deals)
     dropped: list[Edges] = []
-    ids, arcs, self_loops = clean(edges.src, edges.dst, edges.weights, rules, dropped)
+    ids, arcs, self_loops = clean(edges, rules, dropped)
     directions = {"out": arcs}
-    if not rules.both and (into := in_rows(arcs)) is not arcs:
+    if not rules.both and (into := in_rows(arcs, sparing=not isinstance(edges, Edges))) is not arcs:
         directions["in"] = into
     degrees = [differences(csr.offsets) for csr in directions.values()]
     if window is None:

@@ -1,23 +1,18 @@
 """Edges to clean arcs: between positions, sorted into rows, without the arcs that the rules exclude."""
 
-import numpy as np
-
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from kernels.layout.sorting import sort_arcs
 
 
-def clean(
-    src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None
-) -> tuple[Array, Csr, int]:
+def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None) -> tuple[Array, Csr, int]:
     """Number the vertices and sort the edges into rows of clean arcs.
 
     Args:
-        src, dst (int64 [E]): External ids of the edges' endpoints, not negative; on a GPU also int32.
-        weights ([E] or None): Not negative, not NaN.
+        edges: Between external ids; on a GPU in memory.
         dropped: If given, the edges that are dropped because a parallel one is no heavier are appended, for the layout's
             certificate.
 
@@ -29,25 +24,14 @@ def clean(
     Raises:
         ValueError: On a GPU: more than 2^32 vertices, so that two positions do not fit a key.
     """
-    if is_cupy_array(src):
+    if isinstance(edges, Edges) and is_cupy_array(edges.src):
         from kernels.layout import cuda
 
-        return cuda.clean(src, dst, weights, rules, dropped)
-    ids, src, dst = number(src, dst, rules.declared)
-    if rules.keep_parallel:
-        src, dst, weights = _lightest_first(src, dst, weights)
-    between: list[Edges] = []
-    arcs = sort_arcs(len(ids), src, dst, weights, rules, None if dropped is None else between)
+        return cuda.clean(edges.src, edges.dst, edges.weights, rules, dropped)
+    numbering, between = number(edges, rules.declared), list[Edges]()
+    ids, arcs = numbering.ids, sort_arcs(numbering, rules, None if dropped is None else between)
     if dropped is not None and between:
-        listed = between[0].take(slice(0)).with_parts(between)
+        listed = between[0].none().with_parts(between)
         src_ids, dst_ids = (elementwise(ids.__getitem__, ends, dtype=ids.dtype) for ends in (listed.src, listed.dst))
         dropped.append(Edges(src_ids, dst_ids, listed.weights))
-    return ids, arcs, int(np.count_nonzero(elementwise(np.equal, src, dst, dtype=np.bool_)))
-
-
-def _lightest_first(src: Array, dst: Array, weights: Array | None) -> tuple[Array, Array, Array | None]:
-    """Edges in ascending order of weight, so that stable sorts keep parallel arcs in that order."""
-    if weights is None:
-        return src, dst, weights
-    order = np.argsort(weights, kind="stable")
-    return src[order], dst[order], weights[order]
+    return ids, arcs, numbering.self_loops

@@ -1,6 +1,8 @@
 """What a rank has of a graph that was laid out: its rows, taken from arcs between positions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +23,7 @@ class LaidOut:
     positions: Array  # index width [n]: their positions in the ascending order of all external ids
     first_position: int  # where this rank's slice of all rows in the order of their ids begins
     rows_by_id: Array  # index width [k]: that slice. Concatenated over the ranks it is `Graph.rows_by_id`.
-    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows.
+    directions: dict[str, Csr]  # arcs by direction: "out", and "in" unless the graph is symmetric. `take` gives their rows
     directed: bool  # as `kernels.graph.Graph.directed`
     by_position: bool  # whether rows and indices of the directions are still positions, of the whole graph
     self_loops: int  # number of edges, of all ranks, that are self-loops
@@ -45,8 +47,23 @@ class LaidOut:
 
     def take(self, part: int, direction: str) -> Csr:
         """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
-        csr, rows = self.directions[direction], self.rows(part)
-        return take_rows(csr, self.positions[rows.start : rows.stop], self.rows_by_id) if self.by_position else csr
+        return self._taken(direction, self.rows(part)) if self.by_position else self.directions[direction]
+
+    def pieces(self, part: int, direction: str, most: int) -> Iterator[Csr]:
+        """The same arcs of a single rank in ranges of rows that have about `most` arcs, or one row; offsets begin at 0."""
+        rows = self.rows(part)
+        degrees = self.degrees(direction)[rows.start : rows.stop]
+        cuts = np.flatnonzero(np.diff(degrees.cumsum() // most, prepend=0)) + rows.start
+        for begin, end in pairwise([rows.start, *cuts.tolist(), rows.stop]):
+            yield self._taken(direction, range(begin, end))
+
+    def free(self, direction: str) -> None:
+        """Free the arcs of a direction, of which only the degrees are asked for any more."""
+        arcs = self.directions[direction]
+        self.directions[direction] = Csr(arcs.offsets, arcs.indices[:0].copy(), None)
+
+    def _taken(self, direction: str, rows: range) -> Csr:
+        return take_rows(self.directions[direction], self.positions[rows.start : rows.stop], self.rows_by_id)
 
 
 def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:

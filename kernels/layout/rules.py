@@ -1,10 +1,13 @@
 """Edge lists, and the rules for which of their arcs a graph has."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
+from kernels.arrays import is_cupy_array
+from kernels.cpu.parallel import over_items, ranges
 from kernels.graph import Array
 
 
@@ -12,10 +15,39 @@ from kernels.graph import Array
 class Edges:
     """An edge list, or a rank's part of one."""
 
-    # src, dst: int64 [E]: external ids of the endpoints, not negative, in any order; on a GPU also int32, on all ranks.
+    # src, dst: int32 or int64 [E], of one type on all ranks: external ids of the endpoints, not negative, in any order
     src: Array
     dst: Array
     weights: Array | None  # [E] or None: not negative, not NaN; of one type on all ranks
+
+    @property
+    def count(self) -> int:
+        """E."""
+        return len(self.src)
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights."""
+        return None if self.weights is None else self.weights.dtype
+
+    def span(self) -> range:
+        """The range from the smallest id to the largest; empty without edges."""
+        if is_cupy_array(self.src) or not self.count:
+            parts = [self] if self.count else []
+        else:
+            parts = [self.take(slice(*part)) for part in ranges(self.count)]
+        ends = over_items(
+            parts, lambda part: (min(int(part.src.min()), int(part.dst.min())), max(int(part.src.max()), int(part.dst.max())))
+        )
+        return range(min(low for low, _ in ends), max(high for _, high in ends) + 1) if ends else range(0)
+
+    def blocks(self) -> "Iterator[Edges]":
+        """All edges at once."""
+        yield self
+
+    def none(self) -> "Edges":
+        """No edges, of these types."""
+        return self.take(slice(0))
 
     def take(self, places: Array | slice) -> "Edges":
         """The edges at these places."""
@@ -26,6 +58,27 @@ class Edges:
         src, dst = (np.concatenate([getattr(part, name) for part in (self, *parts)]) for name in ("src", "dst"))
         weights = None if self.weights is None else np.concatenate([part.weights for part in (self, *parts)])
         return Edges(src, dst, weights)
+
+
+class EdgeSource(Protocol):
+    """An edge list that is in memory, or that is read again, block by block, each time that it is needed."""
+
+    @property
+    def count(self) -> int:
+        """Number of edges."""
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights; None without any."""
+
+    def span(self) -> range:
+        """A range of ids that has those of all edges."""
+
+    def blocks(self) -> Iterator[Edges]:
+        """All edges in their order. If the list is read again, memory has a few blocks at a time."""
+
+    def none(self) -> Edges:
+        """No edges, of the types of the blocks."""
 
 
 @dataclass(frozen=True)

@@ -6,59 +6,55 @@ significant one. Every pass is stable, so the order does not depend on the numbe
 References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache conscious sorting based on radix sort. PDP 2003.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from kernels.arrays import frozen, is_cupy, unsigned
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import Range, over_items, ranges, ranges_of_rows, running_sums
+from kernels.cpu.parallel import over_items, ranges, ranges_of_rows, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
+from kernels.layout.numbering import Numbering
 from kernels.layout.rules import ArcRules, Edges
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
+_PASSES = 6  # over arcs that are dealt by shares: the sixth that is dealt takes half as much again as its rows
+_ELSEWHERE = -1  # the place of an arc of a bucket that another pass deals
 _NO_WEIGHTS = np.empty(0, np.uint8)
 
 
-def sort_arcs(
-    num_vertices: int, src: Array, dst: Array, weights: Array | None, rules: ArcRules, dropped: list[Edges] | None = None
-) -> Csr:
-    """Sort edges into out-rows whose arcs ascend by their head; equal arcs keep the order of the edges.
+def sort_arcs(numbering: Numbering, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
+    """Sort edges into out-rows whose arcs ascend by their head, then by weight.
 
     Args:
-        src, dst (index width [E]): Positions of the edges' endpoints.
-        weights: [E] or None.
+        numbering: The vertices, and the edges between them.
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    edges = unsigned(src), unsigned(dst), rules.both, rules.keep_self_loops
-    functions = partial(_count_edges, *edges), partial(_deal_edges, *edges)
-    arcs = _ArcsOfRanges((1 + rules.both) * len(src), ranges(len(src)), *functions, weights, src.dtype)
-    return _sorted(num_vertices, arcs, False, None if rules.keep_parallel else rules, dropped)
+    passes = 1 if isinstance(numbering.edges, Edges) else _PASSES
+    return _sorted(len(numbering.ids), _ArcsOfEdges(numbering, rules), False, passes, rules, dropped)
 
 
-def in_rows(out: Csr) -> Csr:
-    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights."""
+def in_rows(out: Csr, sparing: bool = False) -> Csr:
+    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights.
+
+    If `sparing`, memory is saved at the cost of time.
+    """
     if is_cupy(out):
         from kernels.layout import cuda
 
         into = cuda.transposed(out)
         return out if cuda.equal(into, out) else into
     positions = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
-    return out if is_transpose(out, out, positions) else transpose(out)
+    return out if is_transpose(out, out, positions) else transpose(out, _PASSES if sparing else 1)
 
 
-def transpose(csr: Csr) -> Csr:
-    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
-    rows = unsigned(csr.offsets), unsigned(csr.indices)
-    functions = partial(_count_rows, *rows), partial(_deal_rows, *rows)
-    arcs = _ArcsOfRanges(len(csr.indices), ranges_of_rows(csr.offsets), *functions, csr.weights, csr.indices.dtype)
-    return _sorted(len(csr.offsets) - 1, arcs, True)
+def transpose(csr: Csr, passes: int = 1) -> Csr:
+    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order. More passes need less memory."""
+    return _sorted(len(csr.offsets) - 1, _ArcsOfRows(csr), True, passes)
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -74,63 +70,196 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     return bool(_is_transpose(*arrays, into.offsets[:-1].copy(), order))
 
 
-@dataclass(frozen=True)
-class _ArcsOfRanges:
-    """At most `most` arcs, which several cores read: `count` and `deal` are called with each of `ranges`."""
+class _Arcs(Protocol):
+    """At most `most` arcs in parts, which several cores read."""
 
-    most: int
-    ranges: list[Range]
-    count: Callable[..., None]
-    deal: Callable[..., None]
-    weights: Array | None
-    row: np.dtype[Any]
+    @property
+    def most(self) -> int: ...
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        """The type of a row."""
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        """The type of the weights; None without any."""
+
+    def count(self, shift: int, buckets: int) -> Array:
+        """How many arcs of each part are in each bucket, int64 [parts, buckets]."""
+
+    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
+        """Write all arcs, those of each part to the places that begin at `free` [parts, buckets]."""
+
+
+@dataclass(frozen=True)
+class _ArcsOfEdges:
+    """The arcs of an edge list, which is read twice."""
+
+    numbering: Numbering
+    rules: ArcRules
+
+    @property
+    def most(self) -> int:
+        return (1 + self.rules.both) * self.numbering.edges.count
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        return self.numbering.table.dtype
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        return self.numbering.edges.weight
+
+    def count(self, shift: int, buckets: int) -> Array:
+        counts: list[Array] = []
+        for block in self.numbering.edges.blocks():
+            of_block, parts = self._of(block), ranges(block.count)
+            of_parts = np.zeros((len(parts), buckets), OFFSET)
+            over_items(range(len(parts)), lambda part: _count_edges(*of_block, shift, *parts[part], of_parts[part]))  # noqa: B023
+            counts.append(of_parts)
+        return np.concatenate([np.zeros((0, buckets), OFFSET), *counts])
+
+    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
+        first = 0
+        for block in self.numbering.edges.blocks():
+            of_block, parts, given = self._of(block), ranges(block.count), _or_none(block.weights)
+            dealt = tails, heads, weights
+            over_items(
+                range(len(parts)),
+                lambda part: _deal_edges(*of_block, shift, *parts[part], given, free[first + part], *dealt),  # noqa: B023
+            )
+            first += len(parts)
+
+    def _of(self, block: Edges) -> tuple[Any, ...]:
+        numbers = unsigned(self.numbering.table), np.uint64(self.numbering.first)
+        return unsigned(block.src), unsigned(block.dst), *numbers, self.rules.both, self.rules.keep_self_loops
+
+
+@dataclass(frozen=True)
+class _ArcsOfRows:
+    """The arcs of rows, reversed."""
+
+    csr: Csr
+
+    @property
+    def most(self) -> int:
+        return len(self.csr.indices)
+
+    @property
+    def row(self) -> np.dtype[Any]:
+        return self.csr.indices.dtype
+
+    @property
+    def weight(self) -> np.dtype[Any] | None:
+        return None if self.csr.weights is None else self.csr.weights.dtype
+
+    def count(self, shift: int, buckets: int) -> Array:
+        parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
+        counts = np.zeros((len(parts), buckets), OFFSET)
+        over_items(range(len(parts)), lambda part: _count_rows(*rows, shift, *parts[part], counts[part]))
+        return counts
+
+    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
+        parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
+        given, dealt = _or_none(self.csr.weights), (tails, heads, weights)
+        over_items(range(len(parts)), lambda part: _deal_rows(*rows, shift, *parts[part], given, free[part], *dealt))
+
+
+def _or_none(weights: Array | None) -> Array:
+    """Weights as compiled loops take them."""
+    return _NO_WEIGHTS if weights is None else frozen(weights)
 
 
 def _sorted(
-    num_rows: int, arcs: _ArcsOfRanges, ascending: bool, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+    num_rows: int, arcs: _Arcs, ascending: bool, passes: int, rules: ArcRules | None = None, dropped: list[Edges] | None = None
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
-    With `rules`, only the lightest of parallel arcs is kept.
+    In each pass over the arcs an equal share of them is dealt and sorted, so that only these need memory beside the rows. With
+    `rules`, only the lightest of parallel arcs is kept, or they ascend by weight; otherwise they keep their order.
     """
-    bits, row = max(num_rows - 1, 0).bit_length(), arcs.row
+    bits, row, weighted = max(num_rows - 1, 0).bit_length(), arcs.row, arcs.weight is not None
     shift = max(0, bits - min((arcs.most // _BUCKET_ARCS).bit_length(), _BUCKET_BITS))
-    counts = np.zeros((len(arcs.ranges), -(-num_rows >> shift)), OFFSET)
-    over_items(range(len(counts)), lambda part: arcs.count(shift, *arcs.ranges[part], counts[part]))
+    counts = arcs.count(shift, -(-num_rows >> shift))
     starts = np.concatenate([np.zeros(1, OFFSET), counts.sum(axis=0).cumsum()])
     free = starts[:-1] + counts.cumsum(axis=0) - counts  # in each bucket, where the arcs of each range begin
-    given = _NO_WEIGHTS if arcs.weights is None else frozen(arcs.weights)
-    length = int(starts[-1])
-    tails, indices, weights = np.empty(length, row), np.empty(length, row), np.empty(length if len(given) else 0, given.dtype)
-    dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
     degrees = np.zeros(num_rows, OFFSET)
-    over_items(range(len(counts)), lambda part: arcs.deal(shift, *arcs.ranges[part], given, free[part], *dealt))
 
-    def sort(bucket: int) -> int:
-        part = slice(starts[bucket], starts[bucket + 1])
-        own = dealt[0][part], dealt[1][part], weights[part]
-        _sort_bucket(*own, bits, shift, ascending)
-        stay = len(own[0])
-        if rules:
-            stay, *listed = _keep_lightest(*own, rules.both)
-            if dropped is not None:
-                dropped.append(Edges(listed[0], listed[1], None if arcs.weights is None else listed[2]))
-        _count_tails(own[0][:stay], degrees)
-        return stay
+    def empty(length: int) -> tuple[Array, Array]:
+        return np.empty(length, row), np.empty(length, arcs.weight) if weighted else _NO_WEIGHTS.copy()
 
-    stay = over_items(range(len(starts) - 1), sort)
-    ends = [*accumulate(stay, initial=0)]
-    if ends[-1] < length:  # close the gaps; tails are not needed any more
-        kept = tails[: ends[-1]], np.empty(ends[-1] if len(given) else 0, given.dtype)
+    def rows_of(first: int, last: int) -> _SortedBuckets:
+        """Deal and sort the arcs of the buckets `first..last-1`."""
+        own = starts[first : last + 1] - starts[first]
+        tails, (indices, weights) = np.empty(own[-1], row), empty(own[-1])
+        dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
+        begins = np.full_like(free, _ELSEWHERE)
+        begins[:, first:last] = free[:, first:last] - starts[first]
+        arcs.deal(shift, begins, *dealt)
 
-        def close_up(bucket: int) -> None:
-            part, begin = slice(ends[bucket], ends[bucket + 1]), starts[bucket]
-            for target, source in zip(kept, (indices, weights), strict=True):
-                target[part] = source[begin : begin + stay[bucket]]
+        def sort(bucket: int) -> int:
+            part = slice(own[bucket], own[bucket + 1])
+            of_bucket = dealt[0][part], dealt[1][part], weights[part]
+            _sort_bucket(*of_bucket, bits, shift, ascending)
+            stay = len(of_bucket[0])
+            if rules and rules.keep_parallel:
+                _order_parallel(*of_bucket)
+            elif rules:
+                stay, *listed = _keep_lightest(*of_bucket, rules.both)
+                if dropped is not None:
+                    dropped.append(Edges(listed[0], listed[1], listed[2] if weighted else None))
+            _count_tails(of_bucket[0][:stay], degrees)
+            return stay
 
-        over_items(range(len(stay)), close_up)
-        indices, weights = kept
-    return Csr(running_sums(degrees), indices, None if arcs.weights is None else weights)
+        return _SortedBuckets(tails, indices, weights, own, over_items(range(last - first), sort))
+
+    if passes == 1:
+        indices, weights = rows_of(0, len(starts) - 1).closed_up()
+    else:
+        (indices, weights), kept = empty(int(starts[-1])), 0  # what is not written takes no memory
+        cuts = np.searchsorted(starts, np.linspace(0, starts[-1], passes + 1)[1:-1])
+        for first, last in pairwise([0, *cuts.tolist(), len(starts) - 1]):
+            kept = rows_of(first, last).copy_to(indices, weights, kept)
+        indices, weights = indices[:kept], weights[:kept]
+    return Csr(running_sums(degrees), indices, weights if weighted else None)
+
+
+class _SortedBuckets(NamedTuple):
+    """Sorted arcs of buckets, with gaps behind those that stay of each."""
+
+    tails: Array
+    indices: Array
+    weights: Array  # [0] if the arcs have none
+    starts: Array
+    stay: list[int]
+
+    def closed_up(self) -> tuple[Array, Array]:
+        """The arcs that stay, without more memory: the tails' array takes the indices, and the indices' array the weights."""
+        if (kept := sum(self.stay)) == len(self.indices):
+            return self.indices, self.weights
+        self._copy(self.indices, self.tails, 0)
+        if not len(self.weights):
+            return self.tails[:kept], self.weights
+        fits = self.weights.itemsize == self.indices.itemsize
+        weights = self.indices.view(self.weights.dtype) if fits else np.empty(kept, self.weights.dtype)
+        self._copy(self.weights, weights, 0)
+        return self.tails[:kept], weights[:kept]
+
+    def copy_to(self, indices: Array, weights: Array, first: int) -> int:
+        """Copy the arcs that stay to the places from `first` on; return the place behind them."""
+        self._copy(self.indices, indices, first)
+        if len(self.weights):
+            self._copy(self.weights, weights, first)
+        return first + sum(self.stay)
+
+    def _copy(self, source: Array, target: Array, first: int) -> None:
+        ends = [*accumulate(self.stay, initial=first)]
+
+        def copy(bucket: int) -> None:
+            begin = self.starts[bucket]
+            target[ends[bucket] : ends[bucket + 1]] = source[begin : begin + self.stay[bucket]]
+
+        over_items(range(len(self.stay)), copy)
 
 
 @njit(cache=True, nogil=True)
@@ -156,34 +285,46 @@ def _is_transpose(
 
 
 @njit(cache=True, nogil=True)
-def _count_edges(src: Array, dst: Array, both: bool, self_loops: bool, shift: int, begin: int, end: int, counts: Array) -> None:
+def _count_edges(
+    src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
+    counts: Array,
+) -> None:  # fmt: skip
     """Count the arcs of edges `begin..end-1` in each bucket."""
     for edge in range(begin, end):
         loop = src[edge] == dst[edge]
-        counts[src[edge] >> shift] += self_loops or not loop
-        counts[dst[edge] >> shift] += both and not loop
+        counts[_position(table, first, src[edge]) >> shift] += self_loops or not loop
+        if both:
+            counts[_position(table, first, dst[edge]) >> shift] += not loop
 
 
 @njit(cache=True, nogil=True)
 def _deal_edges(
-    src: Array, dst: Array, both: bool, self_loops: bool, shift: int, begin: int, end: int, weights: Array, free: Array,
-    tails: Array, heads: Array, dealt: Array,
+    src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
+    weights: Array, free: Array, tails: Array, heads: Array, dealt: Array,
 ) -> None:  # fmt: skip
-    """Write arcs and their weights to the places that are `free` in each bucket."""
+    """Write arcs and their weights to the places that are `free` in each bucket of this pass."""
     for edge in range(begin, end):
-        loop = src[edge] == dst[edge]
-        if self_loops or not loop:
-            place = free[src[edge] >> shift]
-            free[src[edge] >> shift] += 1
-            tails[place], heads[place] = src[edge], dst[edge]
-            if len(weights):
-                dealt[place] = weights[edge]
-        if both and not loop:
-            place = free[dst[edge] >> shift]
-            free[dst[edge] >> shift] += 1
-            tails[place], heads[place] = dst[edge], src[edge]
-            if len(weights):
-                dealt[place] = weights[edge]
+        tail, head = _position(table, first, src[edge]), _position(table, first, dst[edge])
+        if self_loops or tail != head:
+            place = free[tail >> shift]
+            if place != _ELSEWHERE:
+                free[tail >> shift] += 1
+                tails[place], heads[place] = tail, head
+                if len(weights):
+                    dealt[place] = weights[edge]
+        if both and tail != head:
+            place = free[head >> shift]
+            if place != _ELSEWHERE:
+                free[head >> shift] += 1
+                tails[place], heads[place] = head, tail
+                if len(weights):
+                    dealt[place] = weights[edge]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _position(table: Array, first: np.uint64, end: np.uint64) -> np.uint64:
+    """The position of an edge's end: without a table it is one."""
+    return np.uint64(table[np.uint64(end) - first]) if len(table) else np.uint64(end)
 
 
 @njit(cache=True, nogil=True)
@@ -198,14 +339,15 @@ def _deal_rows(
     offsets: Array, indices: Array, shift: int, begin: int, end: int, weights: Array, free: Array, tails: Array, heads: Array,
     dealt: Array,
 ) -> None:  # fmt: skip
-    """Write the arcs of rows, reversed, and their weights to the places that are `free` in each bucket."""
+    """Write the arcs of rows, reversed, and their weights to the places that are `free` in each bucket of this pass."""
     for row in range(begin, end):
         for arc in range(offsets[row], offsets[row + 1]):
             place = free[indices[arc] >> shift]
-            free[indices[arc] >> shift] += 1
-            tails[place], heads[place] = indices[arc], row
-            if len(weights):
-                dealt[place] = weights[arc]
+            if place != _ELSEWHERE:
+                free[indices[arc] >> shift] += 1
+                tails[place], heads[place] = indices[arc], row
+                if len(weights):
+                    dealt[place] = weights[arc]
 
 
 @njit(cache=True, nogil=True)
@@ -222,6 +364,17 @@ def _sort_bucket(tails: Array, heads: Array, weights: Array, bits: int, bucket_b
     for arc in range(len(tails)):
         tails[arc] = first + (keys[arc] >> np.uint64(bits))
         heads[arc] = keys[arc] & ((np.uint64(1) << np.uint64(bits)) - np.uint64(1))
+
+
+@njit(cache=True, nogil=True)
+def _order_parallel(tails: Array, heads: Array, weights: Array) -> None:
+    """Sort the weights of parallel arcs, in place."""
+    first = 0
+    for arc in range(1, len(weights) + 1):
+        if arc == len(weights) or tails[arc] != tails[first] or heads[arc] != heads[first]:
+            if arc - first > 1:
+                weights[first:arc].sort()
+            first = arc
 
 
 @njit(cache=True, nogil=True)

@@ -17,11 +17,11 @@ from pipeline.ingest import ingest
 from pipeline.ingest.feed import Feed
 from pipeline.ingest.source import Source
 from pipeline.runtime.backend import Backend, bring, fetch
-from pipeline.steps.layout import as_edges, rules_of
+from pipeline.steps.layout import rules_of
 from pipeline.steps.parallel import needs_merging
 from pipeline.steps.parallel.merging import merge_parallel
 from pipeline.steps.runtime import Runtime
-from pipeline.store.edges import read_edges
+from pipeline.store.edges_on_disk import open_edges
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.names import VertexNames, open_names
 from pipeline.store.scratch import scratch
@@ -50,8 +50,7 @@ class Snapshot:
             if needs_merging(edges, parallel):
                 edges = merge_parallel(edges, parallel, layout, Runtime(unfinished), config.columns.order)
             rules, self._facts = rules_of(edges, layout, parallel), EdgeFacts.of(edges)
-            read = as_edges(read_edges(edges, backend), backend)
-            ids, self._arcs, _ = clean(read.src, read.dst, read.weights, rules)
+            ids, self._arcs, _ = clean(open_edges(edges, backend), rules)
         self._ids, self._rules = fetch(ids), rules
 
     def strings(self, names: VertexNames | None) -> pa.Array | None:

@@ -9,11 +9,13 @@ from cyclopts import App, Parameter
 from kernels.algorithm import Column
 from kernels.registry import ALGORITHMS
 from pipeline.cli import before, runs
+from pipeline.cli.generate import generate
 from pipeline.cli.graphalytics import graphalytics
 from pipeline.cli.init.init import init
 from pipeline.cli.options import NO_OPTIONS, RunOptions
 from pipeline.cli.output import summarise
 from pipeline.cli.reach import reach
+from pipeline.cli.tiles import tiles
 from pipeline.config.formats import FORMATS
 from pipeline.registry.products import PRODUCTS
 
@@ -147,6 +149,8 @@ for command in (
     runs.runs,
     runs.prune,
     runs.diff,
+    tiles,
     graphalytics,
+    generate,
 ):
     app.command(command)

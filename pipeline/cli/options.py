@@ -79,6 +79,27 @@ class PlaceOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
+class ZoneOptions:
+    """Columns of a file of zones, as in table `[zones]` of a run. They replace those of the run or `.toml` file that is named.
+
+    Attributes:
+        zone_id: Column of the zones' ids. Default: id.
+        zone_geometry: Column of polygons in a Parquet file. Default: GeoParquet's primary column, or geometry.
+        zone_crs: Coordinate reference system of a Parquet file that states none, such as EPSG:2263.
+    """
+
+    zone_id: str | None = None
+    zone_geometry: str | None = None
+    zone_crs: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The table of the options that were given."""
+        return {"zones": _given({"id": self.zone_id, "geometry": self.zone_geometry, "crs": self.zone_crs})}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
 class RunOptions:
     """Options of a run; they replace the values of a configuration.
 
@@ -244,4 +265,4 @@ def cluster_table(cluster: str) -> dict[str, Any]:
     return load_cluster(Path(cluster)).model_dump() if cluster.endswith(".toml") else {"scheduler": cluster}
 
 
-NO_OPTIONS, SNAP, PLACES = RunOptions(), SnapOptions(), PlaceOptions()
+NO_OPTIONS, SNAP, PLACES, ZONES = RunOptions(), SnapOptions(), PlaceOptions(), ZoneOptions()

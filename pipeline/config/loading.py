@@ -14,6 +14,7 @@ from pipeline.config.cluster import ClusterConfig
 from pipeline.config.effects import idle_keys, require_effect, require_effect_of_cluster
 from pipeline.config.model import Model, url_of
 from pipeline.config.products.places import is_table
+from pipeline.config.products.zones import is_zone_file
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import read_sources
 from pipeline.config.tables import keys_of_files
@@ -158,6 +159,7 @@ def anchored(table: dict[str, Any], folder: Path, paths: Sequence[str] = PATHS) 
         return os.path.normpath(folder / value) if isinstance(value, str) and "://" not in value else value
 
     given = {key: table[key] for key in paths if key in table}
+    given |= {"zone": table["zone"]} if "zone" in table and is_zone_file(table["zone"]) else {}
     return table | {
         key: [*map(resolved, value)] if key in LISTS and isinstance(value, list) else resolved(value)
         for key, value in given.items()

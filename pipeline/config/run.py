@@ -32,6 +32,7 @@ from pipeline.config.model import (
     without_secret,
 )
 from pipeline.config.products.places import PlacesConfig
+from pipeline.config.products.zones import ZonesConfig, is_zone_file
 from pipeline.config.stages import QueriesConfig
 from pipeline.config.tables import OF_PRODUCTS, OF_STAGES, with_tables
 from pipeline.errors import BadConfig
@@ -57,7 +58,7 @@ LINK = re.compile(r"(?!(runs|steps)$)[A-Za-z0-9][A-Za-z0-9._-]{0,63}")  # a link
 _CONTENT: dict[str, set[str]] = {
     "graph": {"name", "sha256", "limits"},
     "layout": {"order", "window", "shards"},
-    **{key: set() for key in ("stages", "sources", "snap_to", "places", *OF_STAGES, "queries", *OF_PRODUCTS, "custom")},
+    **{key: set() for key in ("stages", "sources", "snap_to", "places", "zones", *OF_STAGES, "queries", *OF_PRODUCTS, "custom")},
 }
 
 
@@ -107,6 +108,8 @@ class _Task(Model):
 
     # Columns of files of places.
     places: PlacesConfig = PlacesConfig()
+    # Columns of files of zones.
+    zones: ZonesConfig = ZonesConfig()
 
     _once = field_validator("stages")(once)
 
@@ -198,6 +201,12 @@ class RunConfig(_TaskWithTables):
         return [*self.files_by_key.values()]
 
     @property
+    def zone_files(self) -> dict[str, str]:
+        """The files of zones, by the keys that name them."""
+        zones = {f"{name}.zone": getattr(table, "zone", None) for name, table in self.of_products.items()}
+        return {key: zone for key, zone in zones.items() if zone and is_zone_file(zone)}
+
+    @property
     def snap(self) -> Snap:
         """How the vertices of places are found."""
         return Snap(self.snap_limit, self.snap_to)
@@ -218,6 +227,7 @@ class RunConfig(_TaskWithTables):
         """Every file that a run reads, besides its configuration."""
         graph = self.graph
         read = (*graph.entries, graph.coordinates, graph.nodes, *self.files_of_vertices, *self.files_of_pairs)
+        read = (*read, *self.zone_files.values())
         return [*filter(None, read), *(stage.file for stage in self.custom)]
 
     @property

@@ -20,9 +20,10 @@ from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.config.products import GraphOptions
 from pipeline.errors import BadConfig, BadInput, ProofFailed
 from pipeline.graphalytics.algorithms import ALGORITHMS, Benchmarked
-from pipeline.graphalytics.machine import machine
-from pipeline.graphalytics.properties import SUFFIXES, GraphProperties, read_properties
-from pipeline.graphalytics.validation import EXACT, read_reference, why_invalid
+from pipeline.graphalytics.machine import machine, memory_in_use
+from pipeline.graphalytics.outputs import read_reference, write_output
+from pipeline.graphalytics.properties import PARQUET, SUFFIXES, GraphProperties, read_properties
+from pipeline.graphalytics.validation import EXACT, why_invalid
 from pipeline.runtime.backend import Backend, Clock, fetch
 from pipeline.steps.stored_graph import stored_graph
 from pipeline.store.counting import decimals_of
@@ -47,7 +48,8 @@ def benchmark(folder: Path, out: Path, options: GraphOptions, runs: int = 1) -> 
             raise BadConfig(f"{name}: there is no stage {ALGORITHMS[name].stage}")
     out.mkdir(parents=True, exist_ok=True)
     columns = {"weight": properties.weight}
-    keys = {"format": "snap", "directed": properties.directed, "columns": columns, "ids": "integer",
+    format = "parquet" if properties.edges.suffix == PARQUET else "snap"
+    keys = {"format": format, "directed": properties.directed, "columns": columns, "ids": "integer",
             "nodes": str(properties.vertices), "node_columns": {"declare": True}}  # fmt: skip
     with stored_graph(str(properties.edges), options, tables={"graph": keys}) as (stored, runtime):
         graph = (runtime.cluster.open_graphs or OpenGraphs()).graph(stored.graph, runtime.backend)
@@ -63,6 +65,7 @@ def benchmark(folder: Path, out: Path, options: GraphOptions, runs: int = 1) -> 
             "load": round(load, 6),
             "loaded_before": stored.graph.reused,
             "algorithms": {name: _summary(name, properties, of_runs) for name, of_runs in outcomes.items()},
+            "memory": memory_in_use(runtime.backend),
             "seconds": round(time.perf_counter() - started, 6),
         }  # fmt: skip
     (out / RESULTS).write_text(strict_json.written(results, indent=1) + "\n", encoding="utf-8")
@@ -96,7 +99,7 @@ class _LoadedGraph:
             answer = algorithm.solve(solver, self._graph, parameters, source)
         values = algorithm.values(self._ids, with_arrays(answer, fetch), self._decimals)[self._rows_by_id]
         file = self._out / f"{self._properties.name}-{name.upper()}"
-        _write(file, self._ids[self._rows_by_id], values)
+        write_output(file, self._ids[self._rows_by_id], values)
         outcome: Outcome = {"processing": clock.seconds, "makespan": round(time.perf_counter() - started, 6)}
         outcome |= self._proof(algorithm, answer, parameters)
         outcome |= self._validity(name, self._ids[self._rows_by_id], values)
@@ -128,17 +131,6 @@ class _LoadedGraph:
                 reason = why_invalid(name, read_reference(file, name), (ids, values))
                 return {"valid": not reason, "reference": file.name, **({"reason": reason} if reason else {})}
         return {}
-
-
-def _write(file: Path, ids: Array, values: Array) -> None:
-    """Lines of a vertex and its value, ascending by vertex."""
-    texts = map(str, values.tolist()) if values.dtype.kind == "i" else map(_float, values.tolist())
-    with file.open("w", encoding="ascii") as stream:
-        stream.writelines(f"{vertex} {text}\n" for vertex, text in zip(ids.tolist(), texts, strict=True))
-
-
-def _float(value: float) -> str:
-    return "Infinity" if value == np.inf else repr(value)
 
 
 def _summary(name: str, properties: GraphProperties, outcomes: list[Outcome]) -> Outcome:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import resource
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,17 @@ def machine(backend: Backend) -> dict[str, Any]:
     if backend == "gpu":
         stated |= gpu()
     return stated | {"graphmill": version("graphmill"), "python": platform.python_version()}
+
+
+def memory_in_use(backend: Backend) -> dict[str, int]:
+    """Bytes: `peak`, the most that this process has used, and `gpu`, what is used of the GPU; freed memory is kept there."""
+    used = {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+    if backend == "gpu":
+        import cupy
+
+        free, total = cupy.cuda.runtime.memGetInfo()
+        used["gpu"] = int(total - free)
+    return used
 
 
 def _processor() -> str:

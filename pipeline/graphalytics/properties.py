@@ -7,6 +7,7 @@ from typing import Any
 from pipeline.errors import BadInput
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")  # of a file, also if the properties name it without
+PARQUET = ".parquet"  # of files, or folders of files, in the place of text
 _KEYS = ("vertex-file", "edge-file", "directed", "algorithms", "meta.vertices", "meta.edges")
 _LISTS = ("vertex-properties.names", "vertex-properties.types", "edge-properties.names", "edge-properties.types")
 PARAMETERS: dict[str, dict[str, type]] = {
@@ -33,10 +34,12 @@ class GraphProperties:
     algorithms: dict[str, dict[str, Any]] = field(default_factory=dict)  # by name, in the order of the file, with parameters
 
     @property
-    def weight(self) -> int | bool:
-        """The column of the edge file that has the weights, from 1, or False."""
+    def weight(self) -> int | str | bool:
+        """The column of the edge file that has the weights, its name in Parquet and otherwise from 1, or False."""
         stated = self.algorithms.get("sssp", {}).get("weight-property")
-        return 3 + self.edge_properties.index(stated) if stated else False
+        if not stated:
+            return False
+        return str(stated) if self.edges.suffix == PARQUET else 3 + self.edge_properties.index(stated)
 
 
 def read_properties(folder: Path) -> GraphProperties:
@@ -129,6 +132,6 @@ class _Reader:
     def _path(self, key: str) -> Path:
         stated = self._file.parent / self._text(key)
         for suffix in SUFFIXES:
-            if (path := stated.with_name(stated.name + suffix)).is_file():
+            if (path := stated.with_name(stated.name + suffix)).is_file() or (path.is_dir() and not suffix):
                 return path
         raise self._wrong(key, "there is no such file beside, nor compressed")

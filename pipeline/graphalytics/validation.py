@@ -7,51 +7,13 @@
 Both have the same vertices, each once: neither lacks one of the other.
 """
 
-import bz2
-import gzip
-import lzma
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 
 from kernels.graph import Array
-from pipeline.errors import BadInput
 
 EPSILON = 1e-4
 UNREACHED = np.iinfo(np.int64).max
 EXACT = ("bfs", "cdlp", "wcc")  # whose values are integers
-_OPEN: dict[str, Callable[..., bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".xz": lzma.decompress,
-}
-
-
-def read_reference(file: Path, algorithm: str) -> tuple[Array, Array]:
-    """Vertices and values of an output, by ascending vertices. Raises BadInput for a line that is not a vertex and its value."""
-    data = file.read_bytes()
-    if file.suffix == ".zst":
-        import pyarrow as pa
-
-        with pa.input_stream(str(file), compression="zstd") as stream:
-            data = stream.read()
-    elif file.suffix in _OPEN:
-        data = _OPEN[file.suffix](data)
-    vertices, values = [], []
-    kind: Callable[[str], int | float] = int if algorithm in EXACT else float
-    for number, line in enumerate(data.decode().splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            vertex, value = line.split()
-            vertices.append(int(vertex))
-            values.append(kind(value))
-        except ValueError:
-            raise BadInput(file, f"line {number}: {line!r} is not a vertex and its value") from None
-    ids, of_ids = np.array(vertices, np.int64), np.array(values, np.int64 if algorithm in EXACT else np.float64)
-    order = np.argsort(ids, kind="stable")
-    return ids[order], of_ids[order]
 
 
 def why_invalid(algorithm: str, expected: tuple[Array, Array], actual: tuple[Array, Array]) -> str:

@@ -58,7 +58,9 @@ def check(config: RunConfig) -> Checked:
     custom = {name: CustomStage(it.file, it.sha256, it.proof_on(backend)) for name, it in programs.items()}
     remove_dead(around)
     with scratch(around) as work, showing() as shown:
-        runtime = Runtime(work, backend, held_edges=HeldEdges(backend), snap=config.snap, places=config.places)
+        runtime = Runtime(
+            work, backend, held_edges=HeldEdges(backend), snap=config.snap, places=config.places, zones=config.zones
+        )
         with shown.step("edges"):
             edges = ingest(config.graph, work, runtime.held_edges, reject=config.reject.limit)
         target = target_of(config)

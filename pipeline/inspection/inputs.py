@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.config.graph import GraphConfig
+from pipeline.config.products.zones import has_shapes, is_zone_file
 from pipeline.config.run import RunConfig
 from pipeline.ingest.feed import files_here
 from pipeline.ingest.formats.detect import by_name
@@ -119,17 +120,29 @@ def _columns(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) 
     known = pq.read_schema(edges.path / NODES).names if NODES in edges.manifest.files else []
     for product, table in config.of_products.items():
         for key, name in table.columns_of_nodes:
-            if name in known:
+            if key == "zone" and has_shapes(name):
+                yield InputFile(f"{product}.{key}", name, *_zones(name, config))
+            elif name in known:
                 values, stated = of_rows(edges, graph, name)
                 without = counted(int((~stated).sum()), "vertex", "vertices")
                 how = f"column {name!r} of the table of nodes, {values.type}; {without} without"
                 yield InputFile(f"{product}.{key}", redacted(str(config.graph.nodes)), int(stated.sum()), how)
-                continue
             for file in table.vertex_files.values():
-                if (placed := placed_in(file, edges, graph, runtime)) and name in placed.places.more.schema.names:
+                placed = placed_in(file, edges, graph, runtime) if name not in known else None
+                if placed and name in placed.places.more.schema.names:
                     column = placed.places.more[name]
                     how = f"column {name!r} of the places, {column.type}; {counted(column.null_count, 'place')} without"
                     yield InputFile(f"{product}.{key}", file, len(column) - column.null_count, how)
+
+
+def _zones(zone: str, config: RunConfig) -> tuple[int | None, str]:
+    """How many zones there are, if a file has them, and how points are in them."""
+    if not is_zone_file(zone):
+        return None, "cells of H3, by the coordinates of the vertices"
+    from pipeline.ingest.zones import read_zones
+
+    count = len(read_zones(zone, config.zones).ids)
+    return count, f"{counted(count, 'zone')}, polygons, by the coordinates of the vertices"
 
 
 def _vertices(key: str, file: str, edges: Folder, graph: Folder, runtime: Runtime) -> InputFile:

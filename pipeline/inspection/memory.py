@@ -13,7 +13,7 @@ from pipeline.inspection.products import TreesOfProduct, are_swept, rows_of_pair
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import Shape
+from pipeline.runtime.memory import Shape, leave_enough
 
 _FLOATS = 2  # how many times as many bytes a tree takes with floats
 
@@ -41,9 +41,11 @@ class Memory:
 
 def memory_of(config: RunConfig, backend: Backend, shape: Shape, floats: bool, trees: Mapping[str, TreesOfProduct]) -> Memory:
     """Estimate the memory of a run's processes."""
-    layout = _bytes(rates.MEMORY[backend], shape)
     if backend == "gpu":
+        layout = _bytes(rates.HOST, shape)
         return Memory({"graph": layout}, layout, 0, 0)
+    sparing = not leave_enough(shape.columns, backend)
+    layout = int(rates.LAYOUT[sparing] + rates.LAID_OUT * shape.vertices + shape.layout(sparing))
     beside = {stage: _of_stage(config, stage, shape) for stage in config.stages}
     beside |= {name: _of_trees(one, shape, floats) for name, one in trees.items()}
     beside |= {

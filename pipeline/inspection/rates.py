@@ -45,10 +45,9 @@ PRODUCT = 0.08  # seconds of a product before its first tree and after its last
 START = {"cpu": 1.15, "gpu": 0.8}  # seconds before the first step, of the compiled kernels, and after the last step
 SHARDED = 6.0  # how many times as long a stage takes over ranks of processes, which wait for each other
 SESSION = 0.4  # seconds that the ranks of a stage take to begin and to end
-MEMORY: dict[str, Rate] = {
-    "cpu": (285e6, 20.0, 75.0),
-    "gpu": (1.1e9, 140.0, 3.0),
-}  # bytes in the host's memory until the graph is stored, per vertex, per arc
+HOST: Rate = (1.1e9, 140.0, 3.0)  # bytes in the host's memory until the GPU has stored the graph, per vertex, per arc
+LAYOUT = (160e6, 320e6)  # bytes of a process that lays out, beside `Shape.layout`, in memory and from the disk
+LAID_OUT = 35.0  # the same for each vertex
 HELD: Rate = (265e6, 15.0, 35.0)  # bytes of a process with a stored graph, per vertex, per arc
 HIERARCHY = 180.0  # bytes per vertex of a hierarchy in memory
 WORKER = 200e6  # bytes of a worker before it has a graph

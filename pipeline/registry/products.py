@@ -8,6 +8,9 @@ _NO_FACILITY = "no further facility is connected with the vertex"
 _NO_AREA = "no triangle of vertices is within the threshold"
 _NO_ZONE, _NO_PAIR = "vertices without a zone", "none has a distance"
 _NO_WEIGHT = "none with a distance has a weight"
+_AREA_OF_ZONE = Column("geometry", "binary", "the area of the zone, as WKB", "vertices without a zone; a cell around a pole")
+_AREAS = ("Polygon", "MultiPolygon")
+_NO_SOURCE = "no source of the zone has a weight"
 _NO_DEMAND = "no demand is within the threshold"
 _THRESHOLD = Column("threshold", "distance", "sum of weights", key=True)
 _ALL = (
@@ -92,7 +95,9 @@ _ALL = (
                     Column("min", "distance", "sum of weights", _NO_PAIR),
                     Column("mean", "float64", "sum of weights", _NO_PAIR),
                     Column("weighted_mean", "float64", "sum of weights", _NO_WEIGHT),
+                    _AREA_OF_ZONE,
                 ),
+                geometry=_AREAS,
             ),
         ),
     ),
@@ -100,7 +105,7 @@ _ALL = (
         name="isochrones",
         help="how much is within given distances of each source",
         configuration="pipeline.config.products.isochrones:IsochronesConfig",
-        require="pipeline.steps.products.isochrones:require_isochrones",
+        require="pipeline.steps.products.zones.isochrones:require_isochrones_and_zones",
         cpu=0.028,
         tree_memory=7.0,
         tables=(
@@ -116,6 +121,22 @@ _ALL = (
                     Column("vertices", "int64", "vertices within the threshold, the source included"),
                     Column("supply_ratio", "float64", "supply for each unit of demand within the threshold", _NO_DEMAND),
                 ),
+            ),
+            ProductTable(
+                name="isochrone_zones",
+                title="Isochrones by zones",
+                switch="zone",
+                swept=False,
+                step="pipeline.steps.products.zones.isochrones:tabulate_isochrone_zones",
+                report="pipeline.report.products.isochrone_zones:show",
+                columns=(
+                    Column("zone", "zone", "zone", _NO_ZONE),
+                    Column("threshold", "distance", "sum of weights"),
+                    Column("sources", "int64", "sources of the zone, or places"),
+                    Column("vertices", "float64", "mean of column vertices of table isochrones", _NO_SOURCE),
+                    _AREA_OF_ZONE,
+                ),
+                geometry=_AREAS,
             ),
             ProductTable(
                 name="isochrone_access",

@@ -15,7 +15,8 @@ from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.change_tables import Moved
 from pipeline.report.charts import ticks
-from pipeline.report.reading import Coordinates, arcs
+from pipeline.report.reading import Coordinates
+from pipeline.report.streets import DrawnStreets, edges_of, network_of
 from pipeline.report.wording import counted, number, with_unit
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -88,15 +89,21 @@ class Atlas:
     """
 
     def __init__(
-        self, graph: Folder, coordinates: Coordinates, ids: Array, count: int, shown: Callable[[int], str] = str
+        self,
+        graph: Folder,
+        coordinates: Coordinates,
+        ids: Array,
+        count: int,
+        shown: Callable[[int], str] = str,
+        streets: DrawnStreets | None = None,
     ) -> None:
         """`ids` are those of all vertices [V]; `shown` gives the text by which a reader knows a vertex."""
-        self._line = "arc" if GraphFacts.of(graph).directed else "edge"
+        self._streets, self._line = streets, "arc" if GraphFacts.of(graph).directed else "edge"
         most, few = maps.SIDE_OF_MADE if coordinates.made else maps.LONG_SIDE, len(ids) <= LABELLED
         side = max(maps.LEAST_SIDE, min(most, round(maps.LONG_SIDE * math.sqrt(IN_FULL / max(count, 1)))))
         self._made, self._dots = coordinates.made, (FEW_DOTS if few else MANY_DOTS) if coordinates.made else 0
         self._projection = maps.project(coordinates, side)
-        self._network = maps.plane(self._projection, arcs(graph), self._dots)
+        self._network = network_of(graph, streets, self._projection, self._dots)
         self._faint = self._network.levels(np.full(len(self._projection.ids), maps.FAINT, np.uint8))
         self._entry, self._known = self._projection.find(ids)
         self._scale = _scale(self._projection)
@@ -111,7 +118,6 @@ class Atlas:
             "width": where.width,
             "km": (where.km_per_pixel or 0) * where.width,
         }
-
         self._labels = self.markers({int(one): shown(int(one)) for one in ids}) if coordinates.made and few else []
 
     def _spread(self) -> Array:
@@ -130,14 +136,13 @@ class Atlas:
     def note(self) -> str:
         """How coordinates were mapped to pixels, and what could not be drawn."""
         middle, drawn = self._projection.middle, self._network
+        line, way = ("street", "along their lines") if self._streets else (self._line, "as straight lines")
         how = MADE if self._made else "Coordinates are those of a plane, in the source's unit."
         if middle is not None:
             how = f"Longitude is scaled by cos({middle:.2f}°), so that the middle of the map has one scale."
-        left_out = (
-            f" Not drawn: {counted(drawn.left_out, self._line)} with a vertex without coordinates." if drawn.left_out else ""
-        )
+        left_out = f" Not drawn: {counted(drawn.left_out, line)} with a vertex without coordinates." if drawn.left_out else ""
         return (
-            f"{counted(drawn.edges, self._line)} of the graph drawn as straight lines; those on the same half-pixels "
+            f"{counted(drawn.edges, line)} of the graph drawn {way}; those on the same half-pixels "
             f"of {self._projection.width} by {self._projection.height} pixels are one line. {how}{left_out}"
         )
 
@@ -148,9 +153,8 @@ class Atlas:
 
     def forest(self, answer: Folder) -> Map:
         """The minimum spanning forest over the faint network."""
-        table = tables.read(answer.path, columns=["src", "dst"])
-        batches = ((batch["src"].to_numpy(), batch["dst"].to_numpy()) for batch in table.to_batches())
-        chosen = maps.plane(self._projection, batches, self._dots)
+        table = tables.read(answer.path, columns=["src", "dst", "weight"])
+        chosen = edges_of(table, self._streets, self._projection, self._dots)
         sentence = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
         levels = chosen.levels(np.zeros(len(self._projection.ids), np.uint8))
         return self._map("The minimum spanning forest", sentence, levels, maps.forest_colours)

@@ -131,24 +131,28 @@ class Plane:
         return np.append(of_entries, np.uint8(NOTHING))[clipped]
 
 
+def blank(projection: Projection) -> Array:
+    """The entries of a plane without a line."""
+    dtype = np.int32 if len(projection.ids) < np.iinfo(np.int32).max else np.int64
+    return np.full((FINE * projection.height, FINE * projection.width), np.iinfo(dtype).max, dtype)
+
+
 def plane(projection: Projection, batches: Iterable[tuple[Array, Array]], dots: int = 0) -> Plane:
     """Draw edges as lines one fine pixel wide, batch by batch on all cores; each batch has arrays `src` and `dst` [n].
 
     With `dots`, lines are two fine pixels wide, and the vertices are dots over them, of a radius of so many fine pixels.
     """
     x, y = (np.rint(axis * FINE).astype(np.int64) for axis in (projection.x, projection.y))
-    shape = FINE * projection.height, FINE * projection.width
-    dtype = np.int32 if len(x) < np.iinfo(np.int32).max else np.int64
 
     def draw(batch: tuple[Array, Array]) -> Plane:
         (tails, tail_known), (heads, head_known) = map(projection.find, batch)
         known = tail_known & head_known
-        fine = np.full(shape, np.iinfo(dtype).max, dtype)
+        fine = blank(projection)
         draw_lines(fine, x, y, tails[known], heads[known])
         edges = int(known.sum())
         return Plane(fine, edges, len(known) - edges)
 
-    drawn = Plane(np.full(shape, np.iinfo(dtype).max, dtype), 0, 0)
+    drawn = Plane(blank(projection), 0, 0)
     for part in map_in_order(draw, batches, cores()):
         np.minimum(drawn.entries, part.entries, out=drawn.entries)
         drawn = Plane(drawn.entries, drawn.edges + part.edges, drawn.left_out + part.left_out)

@@ -25,6 +25,8 @@ _NAMES = (
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
+_SHARE = 1 / 6  # of the arcs that are sorted at a time where memory is short
+_PART_OF_FREE = 3  # of free memory an edge list may take this fraction
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
 
@@ -43,6 +45,11 @@ def free_memory(backend: Backend = "cpu") -> int:
         return free_bytes()
     of_run = [most - private_memory() for most in _LIMITS]
     return max(0, min([machine()[1], *of_run, *(group.left for group in control_groups())]))
+
+
+def leave_enough(columns: int, backend: Backend) -> bool:
+    """Whether an edge list of so many bytes may be held in memory: its layout needs the rest."""
+    return columns <= free_memory(backend) // _PART_OF_FREE
 
 
 _LIMITS: list[int] = []  # bytes that this process may take, of the runs in it that state some
@@ -146,17 +153,34 @@ class Shape:
     def _arc(self) -> int:
         return self.weight + (4 if self.vertices < 2**31 else 8)
 
-    def columns(self, backend: Backend) -> int:
-        """Bytes of the edge list in memory."""
-        return self.edges * (self.weight + (16 if backend == "cpu" or self.vertices >= 2**31 else 8))
+    @property
+    def columns(self) -> int:
+        """Bytes of the edge list in memory, if the ids are not much larger than their number."""
+        return self.edges * (self.weight + (8 if self.vertices < 2**31 else 16))
 
-    def sorting(self, backend: Backend) -> int:
-        """Bytes that the layout takes at least beside the edge list, to number the vertices and to sort the arcs into rows."""
+    def sorting(self, backend: Backend, sparing: bool = False) -> int:
+        """Bytes that the layout takes at least beside the edge list, to sort the arcs into rows.
+
+        If `sparing`, the edge list is not in memory, and a share of the arcs is sorted at a time beside the rows.
+        """
         if backend == "gpu":
             return self.arcs * _KEY
-        index = self._arc - self.weight
-        positions, tails = 2 * index * self.edges, index * self.arcs
-        return positions + tails + (1 if self.symmetric else 2) * self.arcs * self._arc
+        if sparing:
+            return int(self.arcs * (_STORED * (1 - _SHARE) * self._arc + _SHARE * self._dealt))
+        return self.arcs * (self._dealt + (0 if self.symmetric else self._arc))
+
+    def layout(self, sparing: bool) -> int:
+        """Bytes that the layout takes at most on a CPU beside vertices and what is read of the source, if no arc is dropped."""
+        directions = 1 if self.symmetric else 2
+        before, rows = (directions - 1) * self._arc, directions * self._arc
+        if sparing:  # while the arcs are sorted; they are stored by pieces
+            return int(self.arcs * (before + (1 - _SHARE) * self._arc + _SHARE * self._dealt))
+        return self.columns + self.arcs * max(before + self._dealt, rows + self._arc)
+
+    @property
+    def _dealt(self) -> int:
+        """Bytes of an arc that is sorted: also its row."""
+        return 2 * self._arc - self.weight
 
     def disk(self) -> int:
         """Bytes of the stored graph."""
@@ -180,7 +204,7 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
         held: Whether the edge list is in memory already.
         share: How much of the figures is certain, if the numbers of edges and vertices are estimates.
     """
-    memory = shape.sorting(backend) + (0 if held else shape.columns(backend))
+    memory = shape.sorting(backend, sparing=not held) + (shape.columns if backend == "gpu" and not held else 0)
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
         ("disk", shape.disk() * _STORED, free_disk(folder), f"at {folder}"),

@@ -14,29 +14,30 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from kernels.arrays import frozen
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.building import build_csr
-from kernels.layout.laid_out import LaidOut, parallel_arcs
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.laid_out import LaidOut
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import Shape, require_space
+from pipeline.runtime.memory import Shape, require_space, return_unused
+from pipeline.steps.layout_files import StoredShard, store_shards
 from pipeline.steps.layout_proof import DifferentWeights, prove_layout
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
-from pipeline.store.counting import DecimalPlaces, counting, places_in
-from pipeline.store.edges import Columns, read_edges, unchanged
-from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts, ShardFacts
+from pipeline.store.counting import counting
+from pipeline.store.edges import Columns, as_edges, unchanged
+from pipeline.store.edges_on_disk import open_edges
+from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
 from pipeline.store.graph import open_graph
-from pipeline.store.graph_writing import WrittenDirection, save_direction, write_vertices
+from pipeline.store.graph_writing import WrittenDirection, write_vertices
 from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
@@ -126,22 +127,6 @@ def suited(layout: LayoutConfig, edges: Folder, shards: int) -> LayoutConfig:
     return layout.model_copy(update={"order": "windowed"})
 
 
-@dataclass
-class StoredShard:
-    """What was written of a shard: its first row and the one after its last, and its directions by name, `out` and `in`."""
-
-    rows: list[int]
-    directions: dict[str, WrittenDirection]
-    parallel_arcs: int = 0  # that are kept
-    places: DecimalPlaces | None = None  # of the weights of the out-arcs; None where they have none
-
-    @property
-    def facts(self) -> ShardFacts:
-        """Its facts."""
-        sizes: dict[str, Any] = {name: direction.sizes for name, direction in self.directions.items()}
-        return ShardFacts(rows=self.rows, **sizes)
-
-
 _SHARDS = TypeAdapter(list[StoredShard])
 
 
@@ -163,36 +148,25 @@ def store_part(
     """
     ranks, rules = context.communicator, rules_of(edges, layout, parallel)
     progress.phase("reading the edges")
-    source = as_edges(held or read_edges(edges, context.backend, ranks.rank, ranks.size), context.backend)
+    return_unused()  # what reading the source has left
+    backend = context.backend
+    source = as_edges(held, backend) if held else open_edges(edges, backend, ranks.rank, ranks.size)
     progress.phase("ordering the rows")
     part = lay_out_part(source, rules, layout, ranks)
+    return_unused()
     progress.phase("storing")
     folder = shared_attempt(attempts, ranks)
     if ranks.rank == 0:
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
     kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
-    stored = []
     with Background() as background:
-        for number in part.parts:
-            if kept is None:
-                background.finish()  # the next shard needs the memory
-            rows, directions, kept_parallel, places = part.rows(number), {}, 0, None
-            for name in part.directions:
-                arcs = part.take(number, name)
-                directions[name] = save_direction(folder, number, name, arcs, background.save)
-                if kept is not None:
-                    kept[name] = arcs
-                if name == "out":
-                    places = places_in(arcs)
-                if name == "out" and rules.keep_parallel:
-                    kept_parallel = parallel_arcs(arcs)
-            stored.append(StoredShard([rows.start, rows.stop], directions, kept_parallel, places))
+        stored = store_shards(part, folder, background, rules.keep_parallel, kept, sparing=not isinstance(source, Edges))
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read
-        dropped, self_loops = source.take(slice(0)).with_parts(part.dropped), part.self_loops
-        del part, arcs
+        dropped, self_loops = source.none().with_parts(part.dropped), part.self_loops
+        del part
         shards = ranks.gather(np.frombuffer(_SHARDS.dump_json(stored, exclude_unset=True), np.uint8))
         # From here on the files of all ranks are complete, except those that are saved in the background.
         of_all = [shard for of_rank in shards for shard in _SHARDS.validate_json(of_rank.tobytes())]
@@ -210,15 +184,7 @@ def store_part(
     return StoredPart(complete, digests, graph if kept else None)
 
 
-def as_edges(columns: Columns, backend: Backend) -> Edges:
-    """Columns as the layout takes them: on the CPU the arrays are read-only."""
-    src, dst, weights = columns
-    if backend == "gpu":
-        return Edges(src, dst, weights)
-    return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
-
-
-def lay_out_part(source: Edges, rules: ArcRules, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
+def lay_out_part(source: EdgeSource, rules: ArcRules, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
     """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.building.build_csr`."""
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
     return build_csr(source, rules, window, ranks, layout.shards, deals)

@@ -9,7 +9,7 @@ from kernels.distributed.shard import Shard
 from kernels.graph import OFFSET, Graph
 from kernels.layout.certificate import certify_layout, certify_weights
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.store.facts import CheckFacts, GraphFacts
@@ -24,7 +24,7 @@ class DifferentWeights(Exception):
 
 
 def prove_layout(
-    graph: Folder, whole: Graph | None, edges: Edges, dropped: Edges, rules: ArcRules, context: TaskContext
+    graph: Folder, whole: Graph | None, edges: EdgeSource, dropped: Edges, rules: ArcRules, context: TaskContext
 ) -> CheckFacts:  # fmt: skip
     """Check a stored graph against the edge list, where the task computes. A collective.
 

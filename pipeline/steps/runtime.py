@@ -10,6 +10,7 @@ from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
 from pipeline.config.products.places import PlacesConfig
+from pipeline.config.products.zones import ZonesConfig
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import free_memory
 from pipeline.store.edges import HeldEdges
@@ -35,6 +36,7 @@ class Runtime:
     # Names that a command adds to its table (`pipeline.steps.derived.names.naming`); a run has a step for those of each table.
     names: VertexNames | None = field(default=None, compare=False)
     places: PlacesConfig = field(default_factory=PlacesConfig)  # the columns of files of places
+    zones: ZonesConfig = field(default_factory=ZonesConfig)  # the columns of files of zones
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
     derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
 

@@ -74,6 +74,28 @@ def save_array(path: Path, array: Array) -> str | None:
     return digest.hexdigest() if hashes else None
 
 
+class GrowingFile:
+    """An array [n] that is written piece by piece, so that memory never has all of it; the file is that of `save_array`."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], length: int) -> None:
+        self._file, self._left = path.open("wb", buffering=0), length
+        self._write(memoryview(_header(dtype, (length,))))
+
+    def append(self, piece: Array) -> None:
+        """Write the next entries."""
+        self._left -= len(piece)
+        self._write(np.ascontiguousarray(piece).view(np.uint8).data)
+
+    def close(self) -> None:
+        """All entries have been written."""
+        self._file.close()
+        assert not self._left
+
+    def _write(self, rest: memoryview) -> None:
+        while len(rest):
+            rest = rest[self._file.write(rest) :]
+
+
 class Background:
     """Saves arrays, which do not change, while other work goes on. At the end of the block all files are complete."""
 

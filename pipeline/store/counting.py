@@ -35,16 +35,22 @@ def places_in(arcs: Csr) -> DecimalPlaces | None:
     return DecimalPlaces(places, float(weights.max()) if len(weights) else 0.0)
 
 
+def together(parts: Sequence[DecimalPlaces | None]) -> DecimalPlaces | None:
+    """Those of all weights, from parts of them; None if those of a part cannot be counted."""
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return DecimalPlaces(max(part.places for part in known), max(part.largest for part in known))
+
+
 def counting(parts: Sequence[DecimalPlaces | None], arcs: int) -> CountedFacts | None:
     """How the weights of a graph's `arcs` out-arcs are counted, from parts of them.
 
     None if they are not: one of them has too many decimals, or a sum of weights on all arcs might not be exact.
     """
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
+    if (all_of := together(parts)) is None:
         return None
-    decimals = max(part.places for part in known)
-    largest = round(max(part.largest for part in known) * 10.0**decimals)
+    decimals, largest = all_of.places, round(all_of.largest * 10.0**all_of.places)
     return CountedFacts(decimals=decimals, largest=largest) if largest * max(arcs, 1) <= MOST else None
 
 

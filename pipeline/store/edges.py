@@ -14,11 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kernels.arrays import frozen
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
+from kernels.layout.rules import Edges
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.memory import leave_enough
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
 from pipeline.store.digests import Sums, Unwritten, digest_of_file
@@ -28,7 +30,6 @@ from pipeline.store.manifest import Folder
 FILES = "part-*.parquet"
 LARGEST_GROUP = 2**22  # rows of a row group that is read as a whole, one on each core
 _NARROW = np.dtype(np.int32)
-_SHARE = 3  # of free memory an edge list may take this fraction, as its layout needs the rest
 Columns = tuple[Array, Array, Array | None]  # src, dst, weight
 
 
@@ -71,14 +72,13 @@ class HeldEdges:
 
     def reserve(self, rows: int, weight: pa.DataType | None, largest: Mapping[str, int]) -> EdgeArrays | None:
         """Arrays for this number of rows, unless they would take too much of the free memory; `largest` as `column_types`."""
-        types = column_types(weight, largest, self._backend)
-        needed = rows * sum(dtype.itemsize for dtype in types.values())
-        fits = self._keeps and needed <= free_memory(self._backend) // _SHARE
+        types = column_types(weight, largest)
+        fits = self._keeps and fit(rows, types, self._backend)
         return EdgeArrays(rows, types, self._backend) if fits else None
 
     def keep(self, edges: Folder, arrays: EdgeArrays) -> None:
         """Hold the columns of an edge list."""
-        arrays.cast(_types_of(EdgeFacts.of(edges), self._backend))
+        arrays.cast(types_of(EdgeFacts.of(edges)))
         self._kept = {edges.digest: arrays}
 
     def take(self, edges: Folder) -> Columns | None:
@@ -87,19 +87,32 @@ class HeldEdges:
         return kept.columns() if kept else None
 
 
+def as_edges(columns: Columns, backend: Backend) -> Edges:
+    """Columns as the layout takes them: on the CPU the arrays are read-only."""
+    src, dst, weights = columns
+    if backend == "gpu":
+        return Edges(src, dst, weights)
+    return Edges(frozen(src), frozen(dst), None if weights is None else frozen(weights))
+
+
+def fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool:
+    """Whether the columns leave enough free memory for their layout."""
+    return leave_enough(rows * sum(dtype.itemsize for dtype in types.values()), backend)
+
+
 def largest_of(table: pa.Table) -> dict[str, int]:
     """The largest value of each column of integers; 0 without rows."""
     integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     return {name: pc.max(table[name]).as_py() or 0 for name in integers}
 
 
-def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend: Backend) -> dict[str, np.dtype[Any]]:
-    """The types of the columns in memory: of integers int64, or, for weights and on a GPU for ids, int32 where all values fit.
+def column_types(weight: pa.DataType | None, largest: Mapping[str, int]) -> dict[str, np.dtype[Any]]:
+    """The types of the columns in memory: of integers int32 where all values fit, for ids those of both ends, otherwise int64.
 
     `largest` has the largest values of columns of integers, or an upper bound; a column without one is int64.
     """
     fits = {name for name, value in largest.items() if value <= np.iinfo(_NARROW).max}
-    ids = _NARROW if backend == "gpu" and {"src", "dst"} <= fits else ID
+    ids = _NARROW if {"src", "dst"} <= fits else ID
     if weight is None:
         return {"src": ids, "dst": ids}
     if pa.types.is_floating(weight):
@@ -107,8 +120,9 @@ def column_types(weight: pa.DataType | None, largest: Mapping[str, int], backend
     return {"src": ids, "dst": ids, "weight": _NARROW if "weight" in fits else ID}
 
 
-def _types_of(facts: EdgeFacts, backend: Backend) -> dict[str, np.dtype[Any]]:
-    return column_types(None if facts.weight is None else pa.type_for_alias(facts.weight), facts.largest, backend)
+def types_of(facts: EdgeFacts) -> dict[str, np.dtype[Any]]:
+    """The types of an edge list's columns in memory."""
+    return column_types(None if facts.weight is None else pa.type_for_alias(facts.weight), facts.largest)
 
 
 def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int = 1) -> Columns:
@@ -117,7 +131,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     A file to which the edge list refers must be the one that was ingested: see `unchanged`.
 
     Returns:
-        src, dst (int64 [E]): On a GPU int32, where all ids of all parts fit it.
+        src, dst (int32 [E]): int64 where not all ids of all parts fit.
         weights ([E] or None): The type that they are stored in: integers are int32, or int64 where not all of all parts fit.
 
     Raises:
@@ -126,7 +140,7 @@ def read_edges(edges: Folder, backend: Backend = "cpu", rank: int = 0, size: int
     facts = EdgeFacts.of(edges)
     names = facts.refers_to.columns if facts.refers_to else None
     paths = [*facts.referred] or sorted(edges.path.glob(FILES))
-    types = _types_of(facts, backend)
+    types = types_of(facts)
     try:
         files = {path: pq.read_metadata(path) for path in paths}
         edge_count = sum(metadata.num_rows for metadata in files.values())
@@ -150,17 +164,22 @@ def id_blocks(edges: Folder) -> Iterator[tuple[Array, Array]]:
 
 def column_blocks(edges: Folder, names: Sequence[str]) -> Iterator[list[pa.ChunkedArray]]:
     """Columns of an edge list, row group by row group in its order, read on all cores."""
-    facts = EdgeFacts.of(edges)
+    yield from map_in_order(partial(read_group, edges, names), groups_of(edges), cores())
+
+
+def groups_of(edges: Folder) -> list[tuple[Path, int]]:
+    """The row groups of an edge list in its order: their files and their numbers there."""
+    paths = [*EdgeFacts.of(edges).referred] or sorted(edges.path.glob(FILES))
+    return [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
+
+
+def read_group(edges: Folder, names: Sequence[str], group: tuple[Path, int]) -> list[pa.ChunkedArray]:
+    """Columns of a row group of an edge list."""
+    facts, (path, number) = EdgeFacts.of(edges), group
     stored = [facts.refers_to.columns[name] if facts.refers_to else name for name in names]
-    paths = [*facts.referred] or sorted(edges.path.glob(FILES))
-    groups = [(path, number) for path in paths for number in range(pq.read_metadata(path).num_row_groups)]
-
-    def read(group: tuple[Path, int]) -> list[pa.ChunkedArray]:
-        with pq.ParquetFile(group[0], pre_buffer=False, page_checksum_verification=True) as file:
-            table = file.read_row_group(group[1], stored, use_threads=False)
-        return [table[name] for name in stored]
-
-    yield from map_in_order(read, groups, cores())
+    with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
+        table = file.read_row_group(number, stored, use_threads=False)
+    return [table[name] for name in stored]
 
 
 @contextmanager

@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from kernels.cpu.parallel import differences, elementwise
 from kernels.distributed.communicator import Communicator
-from kernels.graph import ID, Array, Csr, index_dtype
+from kernels.graph import ID, OFFSET, Array, Csr, index_dtype
 from kernels.layout.constants import WARP_DEGREE
 from kernels.layout.laid_out import LaidOut
 from pipeline.runtime.backend import fetch
+from pipeline.store.arrays import GrowingFile
 from pipeline.store.facts import ArrayLengths
-from pipeline.store.graph import Save, save_rows
+from pipeline.store.graph import Save, save_rows, shard_path
 from pipeline.store.vertices import ROWS_BY_ID, VERTICES, save_vertices
 
 _BLOCK_DEGREE = 1024  # rows of this many arcs or more take a grid or a block of a GPU each
@@ -33,6 +34,41 @@ def save_direction(folder: Path, number: int, direction: str, csr: Csr, save: Sa
     """Save one direction, `out` or `in`, of shard `number`."""
     weight = None if csr.weights is None else str(csr.weights.dtype)
     return WrittenDirection(save_rows(folder, number, direction, csr, save), groups_of(csr), weight)
+
+
+class GrowingDirection:
+    """One direction of a shard, which is written by ranges of its rows, so that memory never has all of it."""
+
+    def __init__(self, folder: Path, number: int, direction: str, rows: int, arcs: int) -> None:
+        self._shard, self._direction = shard_path(folder, number), direction
+        self._shard.mkdir(exist_ok=True)
+        self._offsets = GrowingFile(self._path("offsets"), np.dtype(OFFSET), rows + 1)
+        self._offsets.append(np.zeros(1, OFFSET))
+        self._columns: dict[str, GrowingFile] = {}
+        self._arcs, self._written, self._groups = arcs, 0, np.zeros(3, np.int64)
+        self._weight: str | None = None
+
+    def add(self, rows: Csr) -> None:
+        """Write the next rows."""
+        for name, array in (("indices", rows.indices), ("weights", rows.weights)):
+            if array is not None:
+                if name not in self._columns:
+                    self._columns[name] = GrowingFile(self._path(name), array.dtype, self._arcs)
+                self._columns[name].append(array)
+        self._offsets.append(rows.offsets[1:] + self._written)
+        self._written += len(rows.indices)
+        self._groups += groups_of(rows)
+        self._weight = None if rows.weights is None else str(rows.weights.dtype)
+
+    def _path(self, name: str) -> Path:
+        return self._shard / f"{self._direction}-{name}.npy"
+
+    def close(self) -> WrittenDirection:
+        """All rows have been written."""
+        for file in (self._offsets, *self._columns.values()):
+            file.close()
+        block, wide, narrow = self._groups.tolist()
+        return WrittenDirection(ArrayLengths(arcs=self._arcs), (block, wide, narrow), self._weight)
 
 
 def groups_of(csr: Csr) -> tuple[int, int, int]:

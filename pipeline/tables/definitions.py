@@ -15,6 +15,7 @@ from pipeline.registry.stages import DERIVED, POINT
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 OF_PLACE = Column("", "", "as in the file of places", "it has no value, or the file does not have it")
 _NOWHERE = "the place has no coordinates"
+MEAN = Column("", "", "mean over the sources of the zone", "no source of the zone has a weight")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
 PLACES = "places"  # the table of the places in files
@@ -81,6 +82,8 @@ def other_column(table: str, field: pa.Field) -> Column:
     """A column that the user's files or sums add to a table."""
     if not field.nullable:
         return SUMMED
+    if any(column.type == "zone" for column in TABLES.get(table, ())):
+        return MEAN
     return OF_PLACE if table == PLACES else ATTRIBUTE
 
 

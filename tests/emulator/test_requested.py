@@ -23,7 +23,7 @@ from pipeline.config.loading import run_config
 from pipeline.run import run
 from tests.cpu.requested.test_triangles import GRAPHS
 from tests.emulator.test_kernels import crowd, roads
-from tests.gpu.requested import test_cdlp, test_cores
+from tests.gpu.requested import test_cdlp, test_cores, test_generators
 from tests.gpu.requested import test_triangles as of_triangles
 from tests.gpu.requested.test_custom import (  # noqa: F401
     test_a_program_that_differs_is_refused_unless_its_certificate_holds,
@@ -45,6 +45,11 @@ def test_triangles_and_coefficients(name):
 @pytest.mark.parametrize("name", ["crowd", "arcs"])
 def test_triangles_over_ranks(name, monkeypatch):
     of_triangles.check_over_ranks(GRAPHS[name](), 3, monkeypatch)
+
+
+@pytest.mark.parametrize("name", test_generators.DRAWINGS)
+def test_random_graphs(name):
+    test_generators.check(test_generators.DRAWINGS[name]())
 
 
 def test_triangles_by_lists_without_bits(monkeypatch):

@@ -7,16 +7,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import pipeline.steps.layout
+from kernels.layout import sorting
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import Columns, GraphConfig
 from pipeline.config.layout import LayoutConfig
-from pipeline.errors import BadInput
+from pipeline.errors import BadInput, Changed, Damaged
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
+from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store import edges as store
+from pipeline.store import edges_on_disk
 from pipeline.store.digests import Unwritten
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import EdgeFacts
@@ -63,10 +65,48 @@ def test_referred_held_and_copied_edges_make_the_same_graph(weight, tmp_path):
     assert graph_of(referred, tmp_path / "d", shards=2) == graph_of(copied, tmp_path / "e", shards=2)
 
 
+@pytest.mark.parametrize("weight", ["none", "int64", "double"])
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("step", [1, 10**7])  # positions are looked up in a table, or searched for
+def test_edges_that_do_not_fit_make_the_same_graph(weight, directed, kept, step, tmp_path, monkeypatch):
+    write(tmp_path / "dense", weight)
+    table = pq.read_table(tmp_path / "dense").rename_columns(["src", "dst", "weight"][: 2 + (weight != "none")])
+    for name in ("src", "dst"):
+        column = pa.array(table[name].to_numpy().astype(np.int64) * step)
+        table = table.set_column(table.column_names.index(name), name, column)
+    pq.write_table(table, tmp_path / "source", row_group_size=64)
+    layout = LayoutConfig(self_loops="keep" if kept else "drop")
+    parallel = Parallels("keep") if kept else Parallels()
+
+    def graph(name):
+        edges = ingest(GraphConfig(source=str(tmp_path / "source"), directed=directed), tmp_path / name)
+        return content(lay_out(edges, layout, Runtime(tmp_path / name), parallel=parallel))
+
+    expected = graph("in-memory")
+    monkeypatch.setattr(edges_on_disk, "fit", lambda *_: False)
+    monkeypatch.setattr(edges_on_disk, "read_edges", None)
+    monkeypatch.setattr(sorting, "_BUCKET_ARCS", 16)
+    assert graph("on-disk") == expected
+
+
+def test_edges_that_change_between_two_passes_are_refused_before_they_are_dealt(tmp_path, monkeypatch):
+    write(tmp_path / "source")
+    edges = edges_on_disk.EdgesOnDisk(ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work"))
+    assert sum(block.count for block in edges.blocks()) == 500
+    others = pq.read_table(tmp_path / "source")[::-1]
+    pq.write_table(others, tmp_path / "source", row_group_size=64, write_page_checksum=True)
+    with pytest.raises(Changed, match="changed while its edges were read"):
+        list(edges.blocks())
+    write(tmp_path / "source", rows=499)
+    with pytest.raises((Changed, Damaged)):
+        list(edges.blocks())
+
+
 def test_held_edges_are_not_read_again(tmp_path, monkeypatch):
     write(tmp_path / "source.parquet")
     (tmp_path / "source.gr").write_text("p sp 3 2\na 1 2 5\na 2 3 7\n")
-    monkeypatch.setattr(pipeline.steps.layout, "read_edges", None)
+    monkeypatch.setattr(edges_on_disk, "read_edges", None)
     for name in ("source.parquet", "source.gr"):
         held = HeldEdges()
         edges = ingest(GraphConfig(source=str(tmp_path / name)), tmp_path / name[7:], held)
@@ -76,7 +116,7 @@ def test_held_edges_are_not_read_again(tmp_path, monkeypatch):
 
 def test_edges_are_held_only_if_they_fit(tmp_path, monkeypatch):
     write(tmp_path / "source")
-    monkeypatch.setattr(store, "free_memory", lambda _: 3 * 500 * 20 - 1)
+    monkeypatch.setattr(store, "free_memory", lambda _: 3 * 500 * 12 - 1)
     held = HeldEdges()
     assert held.take(ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)) is None
 
@@ -144,14 +184,14 @@ def test_a_source_that_changes_during_the_layout_is_refused(age, tmp_path, monke
     edges = ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work")
     clock = store.Unwritten.__init__.__globals__["time"].time_ns
     monkeypatch.setattr("pipeline.store.digests.time.time_ns", lambda: clock() + age)  # the file was written long ago
-    read = pipeline.steps.layout.read_edges
+    read = edges_on_disk.read_edges
 
     def read_late(*arguments):
         found = read(*arguments)
         rewritten(tmp_path / "source")
         return found
 
-    monkeypatch.setattr(pipeline.steps.layout, "read_edges", read_late)
+    monkeypatch.setattr(edges_on_disk, "read_edges", read_late)
     with pytest.raises(BadInput, match="changed after its edges were checked"):
         graph_of(edges, tmp_path / "work")
 

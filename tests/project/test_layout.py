@@ -46,7 +46,7 @@ LAYERS = (
     {"comparison"},
     {"steps"},
     {"report"},
-    {"run", "reading", "inspection"},
+    {"run", "reading", "inspection", "tiles"},
     {"changes", "graphalytics"},
     {"cli"},
 )

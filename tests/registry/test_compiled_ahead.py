@@ -50,6 +50,13 @@ def test_requests_are_of_sources_that_are_there_with_the_macros_that_they_take()
     assert len({json.dumps(request) for request in requests()}) == len(requests())
 
 
+def test_kernels_of_counting_stages_are_requested():
+    folders = [ROOT / name for name in ("cdlp", "triangles", "cores", "neighbours")]
+    sources = {path.relative_to(ROOT).as_posix() for folder in folders for path in folder.rglob("*.cu")}
+    requested = {request.get("kernel") for request in requests()}
+    assert {source for source in sources - requested if "sharded" not in source} == set()
+
+
 def test_requests_name_no_path_of_a_machine():
     assert not [option for request in requests() for option in request.get("options", []) if "/" in option]
 

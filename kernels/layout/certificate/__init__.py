@@ -25,7 +25,7 @@ from kernels.distributed import Communicator, Shard
 from kernels.graph import Graph
 from kernels.layout.certificate.check import check, check_weights
 from kernels.layout.certificate.claim import Claim
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 
 RULES = (
     "vertices are the ids that are declared or in an edge, each once, in ascending order",
@@ -36,11 +36,13 @@ RULES = (
 )
 
 
-def certify_layout(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, communicator: Communicator) -> Certificate:
+def certify_layout(
+    edges: EdgeSource, rules: ArcRules, claim: Claim, graph: Graph | Shard, communicator: Communicator
+) -> Certificate:
     """Prove that `graph` is the layout of the edges of all ranks, and that its facts are true. Collective.
 
     Args:
-        edges: This rank's part of the edge list.
+        edges: This rank's part of the edge list; of several ranks in memory.
         graph (Graph or Shard): All rows on a single rank, this rank's rows on several. NumPy's arrays or CuPy's, like those of
             `edges`.
 

@@ -1,6 +1,6 @@
 """The check of a layout on every rank of a group, with the passes of the arrays' backend."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from kernels.graph import ID, OFFSET, Array, Csr, Graph, index_dtype
 from kernels.layout.certificate.claim import Claim
 from kernels.layout.certificate.constants import BACKWARD, BOTH, FORWARD, TURNED
 from kernels.layout.certificate.vertices import ClaimedVertices, HeldRows, backend_of, held_rows, require
-from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.rules import ArcRules, Edges, EdgeSource
 
 
-def check(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
+def check(edges: EdgeSource, rules: ArcRules, claim: Claim, graph: Graph | Shard, ranks: Communicator) -> None:
     """Raise Broken, on all ranks, at the first rule that the stored graph breaks."""
     held = held_rows(graph, ranks)
     for name, csr, stated in (("out", held.out, claim.out_degrees), ("in", held.into, claim.in_degrees)):
@@ -28,12 +28,11 @@ def check(edges: Edges, rules: ArcRules, claim: Claim, graph: Graph | Shard, ran
     require(ranks, _differs("vertices", claim.vertices, int(held.bounds[-1])))
     require(ranks, _differs("declared vertices", len(rules.declared), vertices.count_of(rules.declared)))
     proof = Proof(rules, vertices, held, ranks)
-    edges, dropped = proof.typed(edges), proof.typed(claim.dropped)
-    loops = edges.src[np.flatnonzero(elementwise(np.equal, edges.src, edges.dst, dtype=np.bool_))].astype(ID)
-    proof.require_counts(claim, ranks.sum(len(edges.src)), ranks.sum(len(loops)))
-    proof.require_same(edges, dropped)
+    read, dropped = proof.read(edges), proof.typed(claim.dropped)
+    proof.require_counts(claim, ranks.sum(read.count), ranks.sum(read.self_loops))
+    proof.require_same(edges, read.sums, dropped)
     proof.require_stored(dropped)
-    unnamed = vertices.first_unnamed(rules.declared, loops)
+    unnamed = vertices.first_unnamed(rules.declared, read.loops)
     require(ranks, f"vertex {unnamed} is neither declared nor in an edge" if unnamed >= 0 else "")
 
 
@@ -42,6 +41,16 @@ def check_weights(dropped: Edges, rules: ArcRules, graph: Graph | Shard, ranks: 
     held = held_rows(graph, ranks)
     proof = Proof(rules, ClaimedVertices(graph, held, ranks), held, ranks)
     proof.require_stored(proof.typed(dropped), alike=True)
+
+
+@dataclass(frozen=True)
+class ReadEdges:
+    """What the proof keeps of this rank's edges, which it reads once."""
+
+    count: int
+    self_loops: int
+    loops: Array  # int64: external ids that have self-loops, some of them several times
+    sums: Array  # uint64 [4]: the fingerprint of the edges of all ranks
 
 
 class Proof:
@@ -66,6 +75,21 @@ class Proof:
         require(self._ranks, "" if fits else f"stored weights are {stored.dtype}, which those of the edges do not fit")
         return replace(edges, weights=weights.astype(stored.dtype, copy=False))
 
+    @property
+    def role(self) -> int:
+        """How arcs of the edges are added to a fingerprint: TURNED, BOTH or FORWARD."""
+        return TURNED if self._rules.both else BOTH if self._held.into is self._held.out else FORWARD
+
+    def read(self, edges: EdgeSource) -> ReadEdges:
+        """Read this rank's edges: of several ranks in one block."""
+        count, loops, sums = 0, list[Array](), np.zeros(4, np.uint64)
+        for block in map(self.typed, edges.blocks()):
+            loop = np.flatnonzero(elementwise(np.equal, block.src, block.dst, dtype=np.bool_))
+            count, sums = count + block.count, sums + self._sums_here(block, self.role)
+            loops.append(block.src[loop].astype(ID))
+        found = np.concatenate(loops) if loops else edges.none().src.astype(ID)
+        return ReadEdges(count, len(found), found, self._ranks.total(sums))
+
     def require_counts(self, claim: Claim, edges: int, loops: int) -> None:
         """Compare the stated counts with the numbers of edges, of self-loops among them, and of stored arcs."""
         arcs = self._ranks.sum(int(self._held.out.offsets[self._held.num_own]))
@@ -82,14 +106,12 @@ class Proof:
         kept = self._rules.keep_parallel and parallel
         require(self._ranks, f"{parallel} parallel arcs are dropped, which the rules keep" if kept else "")
 
-    def require_same(self, edges: Edges, dropped: Edges) -> None:
+    def require_same(self, edges: EdgeSource, of_edges: Array, dropped: Edges) -> None:
         """Require that out-arcs and in-arcs are equal, and the edges to the stored arcs and the dropped edges together."""
-        both, symmetric = self._rules.both, self._held.into is self._held.out
-        stored = self.stored_sums()
-        role, words = TURNED if both else BOTH if symmetric else FORWARD, slice(2 if both else 4)
-        of_edges, of_dropped = (self.edge_sums(part, role) for part in (edges, dropped))
-        if not np.array_equal(of_edges[words], (stored + of_dropped)[words]):
-            self.require_stored(edges)  # names an edge that is lost
+        stored, words = self.stored_sums(), slice(2 if self._rules.both else 4)
+        if not np.array_equal(of_edges[words], (stored + self.edge_sums(dropped, self.role))[words]):
+            for block in map(self.typed, edges.blocks()):
+                self.require_stored(block)  # names an edge that is lost
             require(self._ranks, "a stored arc equals no edge")
 
     def stored_sums(self) -> Array:
@@ -105,8 +127,12 @@ class Proof:
 
     def edge_sums(self, edges: Edges, role: int) -> Array:
         """The fingerprint of the edges of all ranks: TURNED, BOTH or FORWARD, as `cpu.edge_sums`."""
+        return self._ranks.total(self._sums_here(edges, role))
+
+    def _sums_here(self, edges: Edges, role: int) -> Array:
         rules = role, self._rules.keep_self_loops
-        return self._ranks.total(self._backend.edge_sums(edges.src, edges.dst, edges.weights, rules, self.keys))
+        sums: Array = self._backend.edge_sums(edges.src, edges.dst, edges.weights, rules, self.keys)
+        return sums
 
     def require_stored(self, edges: Edges, alike: bool = False) -> None:
         """Require that every edge has a stored arc that is no heavier, or weighs the same if `alike`.

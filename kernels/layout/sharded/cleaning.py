@@ -53,15 +53,13 @@ def clean_arcs(edges: Edges, rules: ArcRules, communicator: Communicator) -> Ver
     lists = [(src, dst)]
     if rules.both:
         lists += [(dst, src)]
-    tails, heads, received = _to_owners(lists, weights, cuts, communicator)
     dropped: list[Edges] = []
-    out_heads, out, self_loops = clean(tails, heads, received, of_tails, dropped)
+    out_heads, out, self_loops = clean(_to_owners(lists, weights, cuts, communicator), of_tails, dropped)
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
         once = [part.take(np.flatnonzero(part.src >= part.dst)) for part in dropped]  # each was received as two arcs
         return VerticesOfRange(cuts, ids, ArcsToIds(_rows_of(ids, out, out_heads), out_heads), None, self_loops, once)
-    tails, heads, received = _to_owners([(dst, src)], weights, cuts, communicator)
-    in_heads, into, _ = clean(tails, heads, received, of_tails)
+    in_heads, into, _ = clean(_to_owners([(dst, src)], weights, cuts, communicator), of_tails)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
     rows = ArcsToIds(_rows_of(ids, out, out_heads), out_heads), ArcsToIds(_rows_of(ids, into, in_heads), in_heads)
     return VerticesOfRange(cuts, ids, *rows, self_loops, dropped)
@@ -90,9 +88,7 @@ def _within(ids: Array, cuts: Array, rank: int) -> Array:
     return np.split(ids, np.searchsorted(ids, np.asarray(cuts, like=ids)).tolist())[rank]
 
 
-def _to_owners(
-    lists: list[tuple[Array, Array]], weights: Array | None, cuts: Array, communicator: Communicator
-) -> tuple[Array, Array, Array | None]:
+def _to_owners(lists: list[tuple[Array, Array]], weights: Array | None, cuts: Array, communicator: Communicator) -> Edges:
     """Receive the arcs of all ranks' lists of (tails, heads) whose tails this rank owns; self-loops only from the first list."""
     parts: list[list[list[Array]]] = [[[], [], []] for _ in range(communicator.size)]
     for number, (tails, heads) in enumerate(lists):
@@ -106,7 +102,7 @@ def _to_owners(
         """Exchange the next column, whose parts are freed before the next one."""
         return np.concatenate(communicator.exchange([np.concatenate(part.pop(0)) for part in parts]))
 
-    return received(), received(), None if weights is None else received()
+    return Edges(received(), received(), None if weights is None else received())
 
 
 def _chosen(tails: Array, heads: Array, cuts: Array, rank: int, without_loops: bool) -> Array:

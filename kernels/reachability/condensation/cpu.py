@@ -4,7 +4,8 @@ import numpy as np
 
 from kernels.answers import Condensation
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.rules import ArcRules
+from kernels.layout.numbering import Numbering
+from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sorting import sort_arcs, transpose
 from kernels.scc import scc
 
@@ -18,12 +19,12 @@ def condense(graph: Graph) -> Condensation:
     numbers = np.empty_like(labels)
     numbers[ascending] = np.arange(len(ascending), dtype=labels.dtype)
     node = numbers[labels]
-    children = _arcs_between(graph.out, node, len(ascending))
+    children = _arcs_between(graph.out, node, ascending)
     return Condensation(node, ascending, children, transpose(children))
 
 
-def _arcs_between(out: Csr, node: Array, num_nodes: int) -> Csr:
+def _arcs_between(out: Csr, node: Array, nodes: Array) -> Csr:
     """Return the arcs between nodes without copies; the heads of a row ascend. Indices have the type of `node`."""
     heads = node[out.indices]
     tails = np.repeat(node, np.diff(out.offsets))
-    return sort_arcs(num_nodes, tails, heads, None, _DISTINCT)
+    return sort_arcs(Numbering(nodes, Edges(tails, heads, None), np.empty(0, node.dtype), 0, 0), _DISTINCT)

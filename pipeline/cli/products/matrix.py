@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline.cli.arguments import Number
-from pipeline.cli.options import PLACES, SNAP, PlaceOptions, SnapOptions
+from pipeline.cli.options import PLACES, SNAP, ZONES, PlaceOptions, SnapOptions, ZoneOptions
 from pipeline.cli.products import write
 
 
@@ -18,11 +18,13 @@ def matrix(
     proof: str = "every",
     zone: str | None = None,
     zone_weight: str | None = None,
+    zone_ends: str = "every",
     named: bool | None = None,
     backend: str = "auto",
     cluster: str = "none",
     snap: SnapOptions = SNAP,
     places: PlaceOptions = PLACES,
+    zones: ZoneOptions = ZONES,
 ) -> None:
     """Write the shortest distances from sources to targets, as a table with the columns source, target and distance.
 
@@ -43,13 +45,16 @@ def matrix(
             and the distance is null if they are not connected.
         proof: every (default): prove every shortest-path tree; sample: stop the search at the targets, which is several times as
             fast for few targets, and prove one tree of each batch of sources.
-        zone: Column of the graph's nodes by which sources and targets are grouped: the table has a row for each two zones.
+        zone: By what sources and targets are grouped, so that the table has a row for each two zones: a column of the graph's
+            nodes; a file of polygons, GeoParquet or GeoJSON; or h3:8, the cells of H3 of this resolution.
         zone_weight: Column of the nodes that weights vertices, for column `weighted_mean`.
+        zone_ends: every (default): all vertices of a zone are its sources and targets; centre: the one that is nearest to the
+            mean place of its vertices by `zone_weight`, or without weights to the centroid of its area.
         named: Add a column of names after each column of ids, if the graph's ids are strings. Default: as the run has done.
         backend: cpu, gpu, or auto (default): the GPU if there is one. The table is the same.
         cluster: none (default); local: Dask workers on this machine; the address of a Dask scheduler; or a run's `.toml` file
             with a table `[cluster]`.
     """
     options = {"sources": sources, "targets": targets, "cutoff": cutoff, "proof": proof, "named": named, "backend": backend}
-    options |= {"zone": zone, "zone_weight": zone_weight}
-    write("matrix", graph, out, cluster, **options, **snap.given, **places.given)
+    options |= {"zone": zone, "zone_weight": zone_weight, "zone_ends": zone_ends}
+    write("matrix", graph, out, cluster, **options, **snap.given, **places.given, **zones.given)

@@ -50,6 +50,9 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
     if not (config.files_of_vertices or config.files_of_pairs):
         for name in set_keys(config.places):
             yield f"places.{name}", "no file of places is named, such as facilities or sources; name one, or leave the key out"
+    if not config.zone_files:
+        for name in set_keys(config.zones):
+            yield f"zones.{name}", "no file of zones is named; name one by zone, or leave the key out"
     yield from _of_graph(config.graph)
     yield from _of_parallel(config.graph)
     yield from _of_layout(config.layout, config.cluster.shards)

@@ -5,6 +5,7 @@ from typing import ClassVar
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import Choice, File, LocalFolder, Metres, Model, Snap, SnapTo, Switch
 from pipeline.config.products.places import PlacesConfig
+from pipeline.config.products.zones import ZonesConfig
 
 
 class GraphOptions(Model):
@@ -23,6 +24,7 @@ class ProductOptions(GraphOptions):
     snap_limit: Metres = Snap.limit
     snap_to: SnapTo = Snap.to
     places: PlacesConfig = PlacesConfig()
+    zones: ZonesConfig = ZonesConfig()
     named: Switch | None = None
 
     @property

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.config.model import File, Finite, Length, Metres, Model, Switch, once, set_keys
+from pipeline.config.products.zones import ZoneName
 
 _SHORT = 1e-100  # of `least`: the powers of what is shorter are no floats
 _PARAMETERS = {"cumulative": (), "exponential": ("beta",), "gravity": ("alpha", "least")}  # of each decay
@@ -22,7 +23,7 @@ class IsochronesConfig(Model):
     """How much is within given distances of each source: table `isochrones`."""
 
     VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
-    COLUMNS: ClassVar[tuple[str, ...]] = ("sums", "supply", "demand")
+    COLUMNS: ClassVar[tuple[str, ...]] = ("sums", "zone", "zone_weight", "supply", "demand")
     # Distances in the unit of the weights, ascending; a vertex is within a threshold if its distance is at most the threshold.
     thresholds: Annotated[tuple[Length, ...], AfterValidator(_ascending)] = Field(
         min_length=1, max_length=1000, examples=[[6000, 9000]]
@@ -30,6 +31,10 @@ class IsochronesConfig(Model):
     sources: File | None = Field(default=None, examples=["schools.csv"])  # file of vertices like `facilities`; none: all
     # Columns of numbers in the graph's `nodes` to sum over the vertices within each threshold; a missing value counts as 0.
     sums: Annotated[tuple[str, ...], AfterValidator(once)] = Field(default=(), examples=[["people", "jobs"]])
+    # By what sources are grouped, for table `isochrone_zones`, as in `[nearest]`.
+    zone: ZoneName | None = Field(default=None, examples=["h3:8"])
+    # Column of `nodes` that weights sources in the means of this table; a missing value counts as 0.
+    zone_weight: str | None = Field(default=None, min_length=1, examples=["population"])
     # Whether paths lead `from` the sources, or `to` them, as of people who reach a hospital.
     direction: Literal["from", "to"] = "from"
     # By what values at distance t are multiplied in sums: `cumulative`, 1; `exponential`, exp(-beta t); or `gravity`,
@@ -71,5 +76,7 @@ class IsochronesConfig(Model):
             yield "decay", "no column is summed; name some in sums, or supply and demand, or leave the key out"
         if "supply_from" in given and not self.supply:
             yield "supply_from", "nothing is supplied; name a column by supply, or leave the key out"
+        if self.zone_weight and not self.zone:
+            yield "zone_weight", "there are no zones; name them by zone, or leave the key out"
         if "buffer" in given and not self.polygons:
             yield "buffer", "no areas are drawn; set polygons = true, or leave the key out"

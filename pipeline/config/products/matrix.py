@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from pipeline.config.model import File, Length
 from pipeline.config.products import ProductOptions
+from pipeline.config.products.zones import ZoneName
 
 
 class MatrixOptions(ProductOptions):
@@ -15,11 +16,14 @@ class MatrixOptions(ProductOptions):
     targets: File | None = None
     cutoff: Length | None = None
     proof: Literal["every", "sample"] = "every"  # which trees are proved
-    zone: str | None = Field(default=None, min_length=1)  # a column of `nodes` by which sources and targets are grouped
+    zone: ZoneName | None = None  # by what sources and targets are grouped
     zone_weight: str | None = Field(default=None, min_length=1)  # a column of `nodes` for weighted means
+    zone_ends: Literal["every", "centre"] = "every"  # which vertices of a zone are sources and targets
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.zone_weight and not self.zone:
             raise ValueError("zone_weight needs zone, a column of zones")
+        if self.zone_ends != "every" and not self.zone:
+            raise ValueError("zone_ends needs zone")
         return self

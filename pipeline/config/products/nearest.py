@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from pipeline.config.model import File, Model, Positive
+from pipeline.config.products.zones import ZoneName
 
 
 class NearestConfig(Model):
@@ -17,12 +18,13 @@ class NearestConfig(Model):
     facilities: File = Field(examples=["hospitals.csv"])
     count: Annotated[Positive, Field(le=1000)] = 1  # number of facilities for each vertex
     direction: Literal["to", "from"] = "to"  # whether paths lead to the facility or from it, which matters in directed graphs
-    # Column of `nodes` by which vertices are grouped, for table `nearest_zones`.
-    zone: str | None = Field(default=None, min_length=1, examples=["district"])
+    # By what vertices are grouped, for table `nearest_zones`: a column of `nodes`; a file of polygons, GeoParquet or GeoJSON; or
+    # `h3:8`, the cells of H3 of this resolution.
+    zone: ZoneName | None = Field(default=None, examples=["district"])
     # Column of `nodes` that weights vertices, for column `weighted_mean`; a missing value counts as 0.
     zone_weight: str | None = Field(default=None, min_length=1, examples=["population"])
 
     def idle_keys(self) -> Iterator[tuple[str, str]]:
         """See `Model.idle_keys`."""
         if self.zone_weight and not self.zone:
-            yield "zone_weight", "there are no zones; name their column by zone, or leave the key out"
+            yield "zone_weight", "there are no zones; name them by zone, or leave the key out"

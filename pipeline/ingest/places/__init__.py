@@ -72,7 +72,7 @@ def read_places(file: str, config: PlacesConfig) -> PlaceList:
     table, roles, points = _read(file, config, locate(file).require_local())
     if not len(table):
         raise BadInput(file, "contains no place")
-    ids = _ids(file, roles.id, table[roles.id].combine_chunks())
+    ids = unique_ids(file, roles.id, table[roles.id].combine_chunks())
     names = _attribute(file, roles.name, table[roles.name]).combine_chunks().cast(TEXT) if roles.name else None
     vertices = _vertices(file, roles.vertex, table[roles.vertex].combine_chunks()) if roles.vertex else None
     degrees = to_degrees(file, points, roles.crs, _CRS)
@@ -87,13 +87,14 @@ def count_places(file: str, path: Path) -> int:
         with reading(file), open_file(path, file, Limits()) as parquet:
             rows: int = parquet.metadata.num_rows
             return rows
-    content = _content(file, path)
+    content = content_of(file, path)
     return content.count(b'"Feature"') if begins_geojson(content) else max(content.count(b"\n") - 1, 0)
 
 
-def _content(file: str, path: Path) -> bytes:
+def content_of(file: str, path: Path, what: str = "places") -> bytes:
+    """The bytes of a file of places or zones. Raises BadInput if they are too many."""
     if (size := path.stat().st_size) > LARGEST_FILE:
-        raise BadInput(file, f"has {size} bytes, the limit for a file of places is {LARGEST_FILE}")
+        raise BadInput(file, f"has {size} bytes, the limit for a file of {what} is {LARGEST_FILE}")
     return path.read_bytes()
 
 
@@ -101,7 +102,7 @@ def _read(file: str, config: PlacesConfig, path: Path) -> tuple[pa.Table, Roles,
     """The columns of a file, what they are, and the coordinates of its rows, float64 [n, 2]."""
     if is_parquet(path, file):
         return _of_parquet(file, config, path)
-    content = _content(file, path)
+    content = content_of(file, path)
     if begins_geojson(content):
         table, points = read_geojson(file, content, config.centroids)
         return table, roles_of_features(file, table.schema, config), points
@@ -185,7 +186,7 @@ def _columns_of_points(file: str, table: pa.Table, roles: Roles) -> Array:
     return np.stack(axes, axis=-1)
 
 
-def _ids(file: str, name: str, ids: pa.Array) -> pa.Array:
+def unique_ids(file: str, name: str, ids: pa.Array, what: str = "place") -> pa.Array:
     """The ids as int64 if all are integers as ids are written, otherwise as texts. Raises BadInput."""
     ids = plain(ids)
     if not is_id(ids.type):
@@ -210,7 +211,7 @@ def _ids(file: str, name: str, ids: pa.Array) -> pa.Array:
         at = int(again.argmax())
         rows = sorted(order[at : at + 2].to_pylist())
         raise BadInput(
-            file, f"row {rows[1]}: {name} {ordered[at].as_py()!r} is that of row {rows[0]}, too; each place has its own id"
+            file, f"row {rows[1]}: {name} {ordered[at].as_py()!r} is that of row {rows[0]}, too; each {what} has its own id"
         )
     return ids
 

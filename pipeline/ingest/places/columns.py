@@ -64,7 +64,7 @@ def roles_of_parquet(file: str, schema: pa.Schema, config: PlacesConfig) -> Role
     for name in names:
         if names.count(name) > 1:
             raise BadInput(file, f"two columns have the name {name!r}")
-    geo = _geo_of(schema)
+    geo = geo_of(schema)
     by_columns = config.lon or config.lat
     wanted = None if by_columns else config.geometry or geo.get("primary_column") or _first_of(names, (GEOMETRY,))
     if config.geometry and config.geometry not in names:
@@ -75,11 +75,11 @@ def roles_of_parquet(file: str, schema: pa.Schema, config: PlacesConfig) -> Role
     if not is_geometry(schema.field(wanted).type):
         raise BadInput(file, f"column {wanted!r} is {schema.field(wanted).type}, not points as WKB or GeoArrow writes them")
     vertex = _optional(file, names, config.vertex, VERTEX, "vertex")
-    crs = _crs_of(file, geo, wanted, config)
+    crs = crs_of(file, geo, wanted, config.crs)
     return _roles(file, names, config, {"vertex": vertex, "geometry": wanted, "crs": crs}, ignored)
 
 
-def _geo_of(schema: pa.Schema) -> dict[str, Any]:
+def geo_of(schema: pa.Schema) -> dict[str, Any]:
     """GeoParquet's metadata; empty if there is none."""
     with suppress(ValueError, RecursionError):
         geo = json.loads((schema.metadata or {}).get(b"geo", b"{}"))
@@ -87,7 +87,7 @@ def _geo_of(schema: pa.Schema) -> dict[str, Any]:
     return {}
 
 
-def _crs_of(file: str, geo: Mapping[str, Any], name: str, config: PlacesConfig) -> Crs:
+def crs_of(file: str, geo: Mapping[str, Any], name: str, configured: str | None, table: str = PLACES) -> Crs:
     """The system that GeoParquet states for a column, or else the configured one. Raises BadInput if there is none."""
     described = geo.get("columns", {}).get(name) if isinstance(geo.get("columns"), dict) else None
     if isinstance(described, dict) and "crs" not in described:
@@ -95,10 +95,10 @@ def _crs_of(file: str, geo: Mapping[str, Any], name: str, config: PlacesConfig) 
     stated = described.get("crs") if isinstance(described, dict) else None
     if isinstance(stated, dict | str) and stated:
         return stated
-    if not config.crs:
+    if not configured:
         what = "states that its crs is unknown" if described else "is no GeoParquet, and so states no crs"
-        raise BadInput(file, f"column {name!r} {what}; state it by `crs` below [places]")
-    return config.crs
+        raise BadInput(file, f"column {name!r} {what}; state it by `crs` below [{table}]")
+    return configured
 
 
 def _roles(file: str, names: Sequence[str], config: PlacesConfig, chosen: dict[str, Any], ignored: Collection[str] = ()) -> Roles:
@@ -120,15 +120,23 @@ def _first_of(names: Sequence[str], known: Collection[str]) -> str | None:
     return next((name for name in names if name.lower() in known), None)
 
 
-def _one(file: str, names: Sequence[str], given: str | None, known: Collection[str], key: str) -> str | None:
+def only_column(file: str, names: Sequence[str], given: str | None, known: Collection[str], key: str, table: str) -> str:
+    """The column that is given, or else the only one that has one of the known names. Raises BadInput if there is none."""
+    column = _one(file, names, given, known, key, table)
+    if column is None:
+        raise _missing(file, names, key, key, table)
+    return column
+
+
+def _one(file: str, names: Sequence[str], given: str | None, known: Collection[str], key: str, table: str = PLACES) -> str | None:
     """The only column that has one of the known names, unless one is given."""
     if given:
         if given not in names:
-            raise _missing(file, names, given, key)
+            raise _missing(file, names, given, key, table)
         return given
     chosen = [name for name in names if name.lower() in known]
     if len(chosen) > 1:
-        raise BadInput(file, f"columns {_listed(chosen)} may each be the {key}; name one of them by `{key}` below [places]")
+        raise BadInput(file, f"columns {_listed(chosen)} may each be the {key}; name one of them by `{key}` below [{table}]")
     return chosen[0] if chosen else None
 
 
@@ -136,8 +144,8 @@ def _optional(file: str, names: Sequence[str], given: str | None, known: str, ke
     return _one(file, names, given, (known,), key)
 
 
-def _missing(file: str, names: Sequence[str], name: str, key: str) -> BadInput:
-    hint = did_you_mean(name, names) or f"; name it by `{key}` below [places]"
+def _missing(file: str, names: Sequence[str], name: str, key: str, table: str = PLACES) -> BadInput:
+    hint = did_you_mean(name, names) or f"; name it by `{key}` below [{table}]"
     return BadInput(file, f"has no column {name!r} among {_listed(names)}{hint}")
 
 

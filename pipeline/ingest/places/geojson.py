@@ -26,6 +26,15 @@ def read_geojson(file: str, content: bytes, centroids: bool = False) -> tuple[pa
 
     Raises BadInput for another document, with the feature, from 0.
     """
+    features = read_features(file, content)
+    points = np.full((len(features), 2), np.nan)
+    for number, feature in enumerate(features):
+        points[number] = _point(file, number, feature, centroids)
+    return properties_of(file, features), points
+
+
+def read_features(file: str, content: bytes) -> list[dict[str, Any]]:
+    """The features of a collection in degrees. Raises BadInput for another document, with the feature, from 0."""
     try:
         document = json.loads(content, parse_constant=_refuse_constant)
     except RecursionError:
@@ -36,12 +45,17 @@ def read_geojson(file: str, content: bytes, centroids: bool = False) -> tuple[pa
     if document.get("type") != "FeatureCollection" or not isinstance(features, list):
         raise BadInput(file, f"is a {document.get('type')!r}, not a FeatureCollection with features")
     _require_degrees(file, document.get("crs"))
-    points, rows = np.full((len(features), 2), np.nan), list[dict[str, Any]]()
     for number, feature in enumerate(features):
-        points[number] = _point(file, number, feature, centroids)
-        rows.append(_properties(file, number, feature))
+        if not isinstance(feature, dict) or feature.get("type") != "Feature":
+            raise BadInput(file, f"feature {number} is not a Feature")
+    return features
+
+
+def properties_of(file: str, features: Sequence[dict[str, Any]]) -> pa.Table:
+    """The properties of features as columns. Raises BadInput."""
+    rows = [_properties(file, number, feature) for number, feature in enumerate(features)]
     names = [*dict.fromkeys(name for row in rows for name in row)]
-    return pa.table({name: _column(file, name, [row.get(name) for row in rows]) for name in names}), points
+    return pa.table({name: _column(file, name, [row.get(name) for row in rows]) for name in names})
 
 
 def _refuse_constant(constant: str) -> NoReturn:
@@ -56,9 +70,7 @@ def _require_degrees(file: str, crs: Any) -> None:
         raise BadInput(file, f"states crs {str(stated)[:80]!r}; GeoJSON has degrees (RFC 7946): write it so, or as GeoParquet")
 
 
-def _point(file: str, number: int, feature: Any, centroids: bool) -> tuple[float, float]:
-    if not isinstance(feature, dict) or feature.get("type") != "Feature":
-        raise BadInput(file, f"feature {number} is not a Feature")
+def _point(file: str, number: int, feature: dict[str, Any], centroids: bool) -> tuple[float, float]:
     geometry = feature.get("geometry")
     if geometry is None:
         return np.nan, np.nan

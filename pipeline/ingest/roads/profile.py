@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pipeline.config.roads import OsmConfig
-from pipeline.ingest.roads.rules import TravelRules
+from pipeline.ingest.roads.rules import FOR_OTHERS, TravelRules
 from pipeline.ingest.values.numbers import NumberForm
 from pipeline.ingest.values.speeds import Speeds
 
@@ -75,7 +75,7 @@ class Profile:
         opens = self._directions(tags, name)
         speeds = [self._speed(tags, name, end) if opens[end] else 0 for end in (":forward", ":backward")]
         if not any(speeds):
-            return "access"
+            return f"highway={name}" if name in rules.by_permission else "access"
         seconds = _seconds(tags.get("duration", "")) if name == "ferry" else 0
         return Street(name, speeds[0], speeds[1], seconds)
 
@@ -95,9 +95,12 @@ class Profile:
         permitted = self._access(tags, "")
         return tags.get("locked") == "yes" or (tags["barrier"] in self._rules.barriers if permitted is None else not permitted)
 
-    def _access(self, tags: Mapping[str, str], end: str) -> bool | None:
-        """Whether the most specific key that says so opens a way in a direction, or closes it; None if none does."""
-        for key in reversed(self._rules.access):
+    def _access(self, tags: Mapping[str, str], end: str, general: bool = True) -> bool | None:
+        """Whether the most specific key that says so opens a way in a direction, or closes it; None if none does.
+
+        Without `general`, the key `access` does not count.
+        """
+        for key in reversed(self._rules.access if general else [key for key in self._rules.access if key != "access"]):
             for name in (f"{key}{end}", key):
                 value = tags.get(name)
                 if value in self._rules.denied:
@@ -111,7 +114,10 @@ class Profile:
         opens = self._ways_round(tags, name)
         for end in opens:
             permitted = self._access(tags, end)
-            opens[end] &= name not in self._rules.only_permitted if permitted is None else permitted
+            by_permission = name in self._rules.only_permitted
+            if permitted and by_permission and name in FOR_OTHERS:
+                permitted = self._access(tags, end, general=False)
+            opens[end] &= not by_permission if permitted is None else permitted
         return opens
 
     def _ways_round(self, tags: Mapping[str, str], name: str) -> dict[str, bool]:

@@ -1,6 +1,6 @@
 """The built-in profiles. Speeds and surfaces are those of OSRM's, which are averages of what is driven, ridden and walked."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,8 @@ _SLOW = {
     "compacted": 10, "paving_stones": 10, "sett": 10, "cobblestone": 6, "unpaved": 6, "fine_gravel": 6, "gravel": 6,
     "pebblestone": 6, "ground": 6, "dirt": 6, "earth": 6, "grass": 6, "mud": 3, "sand": 3,
 }  # fmt: skip
+# Made for others than the traveller to whom keys of access open them: `access=yes` says nothing new of a footway.
+FOR_OTHERS = frozenset(["bridleway", "cycleway", "footway", "path", "pedestrian", "steps"])
 _STREETS = ("unclassified", "road", "residential", "living_street", "service", "track", "path", "pedestrian", "footway")
 _OPEN = (*(name + link for name in _LEVELS for link in ("", "_link")), *_STREETS)
 
@@ -34,7 +36,8 @@ _OPEN = (*(name + link for name in _LEVELS for link in ("", "_link")), *_STREETS
 class TravelRules:
     """Who may travel where; see `pipeline.config.roads.OsmConfig`.
 
-    `only_permitted` are classes that are closed unless a key of access opens them, `oneway` the keys of directions, the most
+    `only_permitted` are classes that are closed unless a key of access opens them, which must be more specific than `access`
+    if they are made for others; `by_permission` are speeds of more such classes. `oneway` are the keys of directions, the most
     specific last; `at_limit` says whether a stated limit is the speed, or only a bound on it.
     """
 
@@ -47,6 +50,7 @@ class TravelRules:
     barriers: frozenset[str]
     only_permitted: frozenset[str]
     oneway: tuple[str, ...]
+    by_permission: MappingProxyType[str, float] = field(default_factory=lambda: MappingProxyType({}))
     at_limit: bool = False
     areas: bool = False  # whether the outline of an area is a street
     contraflow: bool = False  # whether `cycleway` opens one-way streets
@@ -59,6 +63,9 @@ class TravelRules:
         rules = _PROFILES[config.profile]
         tables = {key: getattr(rules, key) | getattr(config, key) for key in ("speeds", "surfaces", "zones")}
         changed: dict[str, Any] = {key: MappingProxyType(table) for key, table in tables.items()}
+        more = {name: speed for name, speed in rules.by_permission.items() if name not in tables["speeds"]}
+        changed["speeds"] = MappingProxyType(tables["speeds"] | more)
+        changed["only_permitted"] = rules.only_permitted | more.keys()
         for key in ("access", "denied", "barriers"):
             if getattr(config, key) or (key == "barriers" and config.barriers is not None):
                 changed[key] = getattr(config, key) if key == "access" else frozenset(getattr(config, key))
@@ -97,6 +104,7 @@ _CAR = TravelRules(
     surfaces=MappingProxyType(_FAST), zones=MappingProxyType(_ZONES), fastest=140,
     access=("access", "vehicle", "motor_vehicle", "motorcar"), denied=_DENIED, barriers=_NARROW | _POSTS,
     only_permitted=frozenset(["ferry"]), oneway=("oneway", "oneway:vehicle", "oneway:motor_vehicle", "oneway:motorcar"),
+    by_permission=MappingProxyType(dict.fromkeys(("track", "bridleway", "cycleway", "footway", "path", "pedestrian"), 10)),
     at_limit=True, on_motorroads=True,
 )  # fmt: skip
 _BICYCLE = TravelRules(
@@ -105,6 +113,7 @@ _BICYCLE = TravelRules(
     }),
     surfaces=MappingProxyType(_SLOW), zones=MappingProxyType(_ZONES), fastest=25, access=("access", "vehicle", "bicycle"),
     denied=_DENIED, barriers=_NARROW, only_permitted=frozenset(["bridleway", "footway", "pedestrian"]),
+    by_permission=MappingProxyType({"steps": 2}),
     oneway=("oneway", "oneway:vehicle", "oneway:bicycle"), contraflow=True,
 )  # fmt: skip
 _FOOT = TravelRules(

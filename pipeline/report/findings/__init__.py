@@ -19,6 +19,7 @@ from pipeline.signals import beside
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import CUSTOM
+from pipeline.tables.streets import STREETS
 
 if TYPE_CHECKING:
     from pipeline.report.atlas import Atlas, Map, Marker
@@ -71,7 +72,7 @@ def read_and_draw(
     drawn = [(step, of) for step, part in parts.items() for of in part.maps]
     stages = mapped(answers)
     count = len(drawn) + sum(maps_of(stage, answers[stage]) for stage in stages)
-    atlas, why_not = _atlas_for(graph, reported, lambda: count + bool(moving and moving.result()))
+    atlas, why_not = _atlas_for(edges, graph, reported, lambda: count + bool(moving and moving.result()))
     degrees.not_drawn += why_not
     reader = StageReader(reported, atlas, stages)
     by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=len(answers) > 1), strict=True))
@@ -95,7 +96,9 @@ def _part(table: Folder, context: ReportContext) -> ProductPart:
     return shown(table, context)
 
 
-def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int]) -> "tuple[Atlas | None, list[str]]":
+def _atlas_for(
+    edges: Folder, graph: Folder, reported: ReportedGraph, count: Callable[[], int]
+) -> "tuple[Atlas | None, list[str]]":
     """The atlas of `count()` maps, or None and the reason why there is none."""
     if reported.drawn_at is None:
         many = f"no coordinates, and more than {reading.MOST_MADE} vertices"
@@ -104,7 +107,12 @@ def _atlas_for(graph: Folder, reported: ReportedGraph, count: Callable[[], int])
         return None, ["No map: no stage with a map ran."]
     from pipeline.report.atlas import Atlas  # with matplotlib's colours, which take long to import
 
-    return Atlas(graph, reported.drawn_at, reported.vertices.ids, maps, reported.text), []
+    streets = None
+    if STREETS in edges.manifest.files:
+        from pipeline.report.streets import DrawnStreets
+
+        streets = DrawnStreets.of(edges, graph)
+    return Atlas(graph, reported.drawn_at, reported.vertices.ids, maps, reported.text, streets), []
 
 
 def _markers(atlas: "Atlas", graph: ReportedGraph, drawn: Drawn, names: Mapping[int, str]) -> Sequence["Marker"]:

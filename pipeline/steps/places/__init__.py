@@ -115,6 +115,11 @@ class Ground:
         """The coordinates of all vertices that may stand for a place, float64 [m, 2]."""
         return self._allowed.degrees
 
+    @property
+    def allowed_ids(self) -> Array:
+        """These vertices, ascending, int64 [m]."""
+        return self._allowed.ids
+
     def degrees_of(self, vertices: Array) -> Array:
         """The coordinates of vertices that have some, float64 [n, 2]."""
         at, _ = positions_in(self._points.ids, vertices)

@@ -17,12 +17,16 @@ from pipeline.tables.row_lookup import positions_in
 
 def require_column(edges: Folder, key: str, name: str) -> pa.DataType:
     """The type of a column of the table of nodes, which `key` names. Raises BadConfig if there is none."""
-    schema = pq.read_schema(edges.path / NODES) if NODES in edges.manifest.files else pa.schema([])
-    known = schema.names[1:]
+    known = columns_of(edges)
     if name not in known:
         has = f"has the columns {', '.join(known)}" if known else "is missing: name it by `nodes` below [graph]"
         raise BadConfig(f"{key}: {name!r}: the table of nodes {has}{did_you_mean(name, known)}")
-    return schema.field(name).type
+    return pq.read_schema(edges.path / NODES).field(name).type
+
+
+def columns_of(edges: Folder) -> list[str]:
+    """The names of the columns of the table of nodes, without its ids; empty if there is none."""
+    return pq.read_schema(edges.path / NODES).names[1:] if NODES in edges.manifest.files else []
 
 
 def of_rows(edges: Folder, graph: Folder, name: str) -> tuple[pa.Array, Array]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.config.loading import checked, load_run
 from pipeline.config.products import ProductOptions
+from pipeline.config.products.zones import is_zone_file
 from pipeline.ingest.again import steadily
 from pipeline.ingest.source import locate
 from pipeline.registry.products import PRODUCTS
@@ -33,13 +34,15 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     options: ProductOptions = checked(product.resolve("options"), "options", output=out, **(given | _places(target, out, given)))
     files = options.vertex_files
     *_, table = product.tables_for(options)
+    zone = getattr(options, "zone", None)
+    read = [*files.values(), *([str(zone)] if is_zone_file(zone) else [])]
 
     def tabulate() -> Folder:
         prepare(options.output, table.name if table.switch else name)
-        for file in files.values():  # before the graph is read
+        for file in read:  # before the graph is read
             locate(file).require_local()
         with stored_graph(target, options, options.snap) as ((edges, graph), of_graph):
-            runtime = replace(of_graph, places=options.places)
+            runtime = replace(of_graph, places=options.places, zones=options.zones)
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = PlacesOfCommand(places_in(files, edges, graph, runtime), place_table(files, edges, graph, runtime))
             vertices = [named.get(key) for key in options.VERTICES]
@@ -49,7 +52,7 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
                 return flushed(step(edges, graph, vertices, options, naming))
             return flushed(step(graph, vertices, options, naming, places))
 
-    return steadily([target, *files.values()], tabulate)
+    return steadily([target, *read], tabulate)
 
 
 def _adds_names(target: str, options: ProductOptions) -> bool:
@@ -62,12 +65,12 @@ def _adds_names(target: str, options: ProductOptions) -> bool:
 
 
 def _places(target: str, out: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """How places are read and become vertices: as the run or the configuration has it, and as options that are given say."""
+    """How files of places and of zones are read: as the run or the configuration has it, and as options that are given say."""
     values: Mapping[str, Any] = {}
     if folder := folder_of(target):
         values = find_run(folder).facts.get("configuration", {}).get("values", {})
     elif target.endswith(".toml"):
         values = load_run(Path(target), default_output=out, used=OF_COMMANDS).model_dump()
     snap = {key: given.get(key, values[key]) for key in ("snap_limit", "snap_to") if key in values}
-    columns = values.get("places", {}) | given.get("places", {})
-    return {**snap, "places": {key: value for key, value in columns.items() if value}}
+    columns = {name: values.get(name, {}) | given.get(name, {}) for name in ("places", "zones")}
+    return snap | {name: {key: value for key, value in table.items() if value} for name, table in columns.items()}

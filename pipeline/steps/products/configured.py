@@ -36,7 +36,7 @@ def require_files(config: RunConfig) -> "dict[str, UserProgram]":
 
     Raises, before the graph is read, BadInput for a file that is not on this machine, and what `require_custom` raises.
     """
-    for file in (*config.files_of_vertices, *config.files_of_pairs):
+    for file in (*config.files_of_vertices, *config.files_of_pairs, *config.zone_files.values()):
         locate(file).require_local()
     if not config.custom:
         return {}

@@ -55,7 +55,7 @@ def order_of(degrees: Array, window: int | None) -> Array:
 
 def laid_out(edges: Edges, declared: range, rules: tuple[bool, bool, bool], window: int | None, num_shards: int):
     """The arrays that a layout stores, by name."""
-    ids, arcs, self_loops = clean(*edges, ArcRules(declared, *rules))
+    ids, arcs, self_loops = clean(certified.Edges(*edges), ArcRules(declared, *rules))
     yield "self-loops", np.array(self_loops)
     yield "ids", ids
     yield from csr_arrays("clean", arcs)
@@ -91,7 +91,7 @@ def test_every_rule_and_weight(rules, weight):
 
 
 def check_ranges(edges: Edges, rules: tuple[bool, bool, bool], ranges: int, declared: range = NONE) -> None:
-    ids, arcs, self_loops = clean(*edges, ArcRules(declared, *rules))
+    ids, arcs, self_loops = clean(certified.Edges(*edges), ArcRules(declared, *rules))
     poison()
     on_device = tuple(None if array is None else cupy.asarray(array) for array in edges)
     found_ids, found, found_loops = cuda.clean(*on_device, ArcRules(declared, *rules), ranges=ranges)
@@ -176,16 +176,16 @@ def test_only_parallel_arcs():
 
 def test_ids_of_32_bits():
     src, dst, _ = random_edges(7, 5000, 700, None)
-    expected, found = clean(src, dst, None, ArcRules(NONE, True, False, False)), clean(
-        cupy.asarray(src.astype(np.int32)), cupy.asarray(dst.astype(np.int32)), None, ArcRules(NONE, True, False, False)
-    )  # fmt: skip
+    narrow = certified.Edges(cupy.asarray(src.astype(np.int32)), cupy.asarray(dst.astype(np.int32)), None)
+    rules = ArcRules(NONE, True, False, False)
+    expected, found = clean(certified.Edges(src, dst, None), rules), clean(narrow, rules)
     assert found[0].dtype == np.int64
     for (name, array), (_, other) in zip(csr_arrays("", expected[1]), csr_arrays("", found[1]), strict=True):
         assert cupy.asnumpy(other).tobytes() == array.tobytes(), name
 
 
 def test_wide_rows():
-    _, arcs, _ = clean(*random_edges(8, 9000, 800, np.int64, 2), ArcRules(NONE, False, False, False))
+    _, arcs, _ = clean(certified.Edges(*random_edges(8, 9000, 800, np.int64, 2)), ArcRules(NONE, False, False, False))
     arcs = replace(arcs, indices=arcs.indices.astype(np.int64))
     on_device = Csr(*map(cupy.asarray, (arcs.offsets, arcs.indices, arcs.weights)))
     order = by_degree_in_windows(np.diff(arcs.offsets), 2**62).astype(np.int64)

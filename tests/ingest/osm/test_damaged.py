@@ -46,7 +46,9 @@ def packed(data):
     return field(2, len(data)) + field(3, zlib.compress(data))
 
 
-HEADER = framed(b"OSMHeader", packed(field(4, b"OsmSchema-V0.6") + field(4, b"DenseNodes")))
+FEATURES = field(4, b"OsmSchema-V0.6") + field(4, b"DenseNodes")
+HEADER = framed(b"OSMHeader", packed(FEATURES))
+SORTED = framed(b"OSMHeader", packed(FEATURES + field(5, b"Sort.Type_then_ID")))
 
 
 def zigzag(value):
@@ -68,7 +70,7 @@ def dense(ids=(1, 1), lat=(5, 5), lon=(5, 5), more=b""):
 def read_bytes(data, folder, **limits):
     path = folder / "a.osm.pbf"
     path.write_bytes(data)
-    return extract("a.osm.pbf", PbfReader(path, "a.osm.pbf", Limits(**limits), set()), Profile(OsmConfig(profile="car")))
+    return extract("a.osm.pbf", PbfReader(path, "a.osm.pbf", Limits(**limits)), Profile(OsmConfig(profile="car")))
 
 
 def test_the_writer_of_these_tests_writes_streets(tmp_path):
@@ -129,6 +131,21 @@ def test_what_expands_too_much_is_refused(tmp_path):
         read_bytes(HEADER + zeros * 2, tmp_path)
     with pytest.raises(BadInput, match=r"more than 1000 bytes of content, the limit \(graph.limits.bytes\)"):
         read_bytes(HEADER + framed(b"OSMData", packed(field(9, bytes(1001)))), tmp_path, bytes=1000)
+
+
+def test_blobs_of_nodes_are_read_once_if_the_file_says_that_it_is_sorted(tmp_path):
+    nodes = [framed(b"OSMData", packed(block(dense(ids=(first, 1))))) for first in (1, 3, 5)]
+    ways = framed(b"OSMData", packed(block(way(refs=(1, 3, 2)))))  # nodes 1, 4 and 6
+    path = tmp_path / "a.osm.pbf"
+    path.write_bytes(SORTED + b"".join(nodes) + ways)
+    reader = PbfReader(path, "a.osm.pbf", Limits())
+    streets = extract("a.osm.pbf", reader, Profile(OsmConfig(profile="car")))
+    assert (streets.nodes.ids.tolist(), streets.nodes.units.tolist()) == ([1, 4, 6], [[5, 5], [10, 10], [10, 10]])
+    assert streets.nodes.known.all() and len(reader.skipped) == 3
+    with pytest.raises(BadInput, match=rf"the blob at byte {len(SORTED)}: has ways before the last nodes, but the file says"):
+        read_bytes(SORTED + ways + b"".join(nodes) + ways, tmp_path)
+    with pytest.raises(BadInput, match=r"more than 100 bytes of content, the limit"):
+        read_bytes(SORTED + b"".join(nodes) + ways, tmp_path, bytes=100)
 
 
 def test_the_limit_of_edges_holds(tmp_path):

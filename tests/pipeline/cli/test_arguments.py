@@ -36,7 +36,10 @@ COMMANDS = (
     "runs o",
     "prune o --keep 3 --at-least 1h",
     "diff o o --out new --examples 2",
+    "tiles o --out new --tables vertices --max-zoom 12",
     "graphalytics o --out new --runs 2 --backend cpu",
+    "generate graph500 --scale 3 --out new --seed 2 --backend cpu",
+    "generate social --vertices 30 --out new --degree 5 --exponent 2.5 --clustering 0.3",
 )
 CASES = [(command, place) for command in COMMANDS for place, word in enumerate(command.split()) if not word.startswith("--")]
 pytestmark = pytest.mark.sampled

@@ -14,8 +14,9 @@ from kernels.registry import BY_NAME
 from pipeline.config.products import GraphOptions
 from pipeline.errors import BadInput
 from pipeline.graphalytics.benchmark import benchmark
+from pipeline.graphalytics.outputs import read_reference
 from pipeline.graphalytics.properties import read_properties
-from pipeline.graphalytics.validation import UNREACHED, read_reference, why_invalid
+from pipeline.graphalytics.validation import UNREACHED, why_invalid
 
 LISTED = [name for name in ("bfs", "pr", "wcc", "cdlp", "lcc", "sssp") if name != "cdlp" or "cdlp" in BY_NAME]
 SOURCE, ROUNDS, DAMPING = 1003, 4, 0.8

@@ -47,7 +47,7 @@ def everything(tmp_path_factory):
         "closeness": {}, "flows": {"lines": True}, "reject": {"limit": 1},
         "isochrones": {
             "thresholds": [5, 12], "sums": ["people"], "supply": "people", "demand": "people", "direction": "to",
-            "sources": some, "vertices": True, "polygons": True,
+            "sources": some, "vertices": True, "polygons": True, "zone": "h3:7", "zone_weight": "people",
         },
     }  # fmt: skip
     return run(run_config("test", graph=graph, output=folder / "out", **asked)).path

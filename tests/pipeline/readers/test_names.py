@@ -18,7 +18,7 @@ from pipeline.tables import files as tables
 from tests.pipeline.readers.conftest import SIDE, name
 from tests.reports import Page
 
-WITHOUT_VERTICES = ("nearest_zones", "rejected")
+WITHOUT_VERTICES = ("nearest_zones", "isochrone_zones", "rejected")
 
 
 def test_every_column_of_ids_has_a_column_of_names(everything):

@@ -53,8 +53,8 @@ READING = [
     ("pipeline.ingest", "collect", "after"),
     ("pipeline.ingest", "numbered", "after"),
     ("pipeline.reading", "lay_out", "before"),
-    ("pipeline.steps.layout", "read_edges", "before"),
-    ("pipeline.steps.layout", "read_edges", "after"),
+    ("pipeline.store.edges_on_disk", "read_edges", "before"),
+    ("pipeline.store.edges_on_disk", "read_edges", "after"),
 ]
 
 

@@ -56,6 +56,22 @@ def test_a_run_does_not_exceed_its_own_limit(wide, tmp_path, limit):
     assert not (tmp_path / "out" / "latest").exists()
 
 
+@pytest.mark.nightly
+def test_a_layout_reads_edges_from_the_disk_where_they_do_not_fit(tmp_path):
+    edges = 16_000_000
+    ends = np.random.default_rng(2).integers(0, 2**19, (2, edges))
+    pq.write_table(pa.table({"src": ends[0], "dst": ends[1]}), tmp_path / "source.parquet", row_group_size=2**19)
+    tables = []
+    for name, limit in (("held", "2 GB"), ("disk", "460 MB")):  # 31 bytes an edge, and what the interpreter takes, or 17
+        config = (
+            f'output = "{name}"\nstages = ["wcc"]\nbackend = "cpu"\n[limits]\nmemory = "{limit}"\n[graph]\ndirected = false\n'
+        )
+        (tmp_path / "run.toml").write_text(f'{config}source = "{tmp_path}/source.parquet"\n')
+        subprocess.run([sys.executable, "-m", "pipeline.cli", "run", tmp_path / "run.toml"], cwd=ROOT, check=True)
+        tables.append([path.read_bytes() for path in sorted((tmp_path / name / "latest" / "wcc").glob("*.parquet"))])
+    assert tables[0] == tables[1]
+
+
 @contextmanager
 def control_group(limit):
     """A control group of which the next process may be."""

@@ -4,12 +4,14 @@ A content has at most 32 MiB, a header 64 KiB, as the format says (https://wiki.
 """
 
 import lzma
+import os
 import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -25,8 +27,10 @@ else:
 
 LONGEST_HEADER, LONGEST = 64 * 1024, 32 * MIB
 _HEADER, _DATA = b"OSMHeader", b"OSMData"
+_SHORT = "the file ends before its end"
 _LENGTH = struct.Struct(">I")
 _RAW, _SIZE, _OLD_BZIP2 = 1, 2, 5
+_OPTIONAL, _SORTED = 5, b"Sort.Type_then_ID"  # first nodes, then ways, then relations
 _KNOWN = {"OsmSchema-V0.6", "DenseNodes"}  # features that a reader must have; `HistoricalInformation` is another
 
 
@@ -68,12 +72,13 @@ class Blob:
         return data
 
 
-def blobs(path: Path, file: str) -> Iterator[Blob]:
-    """The blobs of data of a file, behind its header. Raises BadInput."""
-    size, at, first = path.stat().st_size, 0, True
+def blobs(path: Path, file: str, wanted: Callable[[int], bool] = lambda _: True) -> Iterator[Blob]:
+    """The blobs of data of a file, behind its header, whose offsets are wanted. Raises BadInput."""
+    at, first = 0, True
     with path.open("rb") as content:
+        size = os.fstat(content.fileno()).st_size
         while at < size:
-            blob, kind = _next(content.read, file, at)
+            blob, kind = _next(content, size, file, at, first or wanted(at))
             at = content.tell()
             if first != (kind == _HEADER):
                 raise blob.wrong(
@@ -81,32 +86,65 @@ def blobs(path: Path, file: str) -> Iterator[Blob]:
                 )
             if first:
                 _require_readable(blob)
-            elif kind == _DATA:
+            elif kind == _DATA and wanted(blob.offset):
                 yield blob
             first = False
     if first:
         raise BadInput(file, "is empty")
 
 
-def _next(read: Callable[[int], bytes], file: str, offset: int) -> tuple[Blob, bytes]:
-    """The blob at an offset, and its type."""
-    short = Blob(file, offset, b"").wrong("the file ends before its end")
-    if len(length := read(_LENGTH.size)) < _LENGTH.size:
-        raise short
+def offsets_if_sorted(path: Path, file: str) -> list[int]:
+    """The offsets of all blobs of data of a file that says that it is sorted by type; otherwise none. Raises BadInput."""
+    offsets, at = list[int](), 0
+    with path.open("rb") as content:
+        size = os.fstat(content.fileno()).st_size
+        while at < size:
+            blob, kind = _next(content, size, file, at, at == 0)
+            at = content.tell()
+            if blob.offset == 0 and (kind != _HEADER or not _says_sorted(blob)):
+                return []
+            if kind == _DATA:
+                offsets.append(blob.offset)
+    return offsets
+
+
+def blob_at(path: Path, file: str, offset: int) -> Blob:
+    """The blob at an offset. Raises BadInput."""
+    with path.open("rb") as content:
+        content.seek(offset)
+        return _next(content, os.fstat(content.fileno()).st_size, file, offset, True)[0]
+
+
+def _says_sorted(header: Blob) -> bool:
+    parts = fields(memoryview(header.data())) or {}
+    return any(bytes(part) == _SORTED for part in parts.get(_OPTIONAL, []) if not isinstance(part, int))
+
+
+def _next(content: BinaryIO, size: int, file: str, offset: int, wanted: bool) -> tuple[Blob, bytes]:
+    """The blob at an offset of a file of a size, and its type; without its content unless it is wanted."""
+
+    def wrong(reason: str) -> BadInput:
+        return Blob(file, offset, b"").wrong(reason)
+
+    if len(length := content.read(_LENGTH.size)) < _LENGTH.size:
+        raise wrong(_SHORT)
     (header_size,) = _LENGTH.unpack(length)
     if header_size > LONGEST_HEADER:
-        raise Blob(file, offset, b"").wrong(f"states a header of {header_size} bytes, the limit is {LONGEST_HEADER}")
-    if len(header := read(header_size)) < header_size:
-        raise short
+        raise wrong(f"states a header of {header_size} bytes, the limit is {LONGEST_HEADER}")
+    if len(header := content.read(header_size)) < header_size:
+        raise wrong(_SHORT)
     parts = fields(memoryview(header)) or {}
-    kind, size = parts.get(1, [b""])[-1], parts.get(3, [-1])[-1]
-    if isinstance(kind, int) or not isinstance(size, int) or size < 0:
-        raise Blob(file, offset, b"").wrong("its header is damaged: it has no type, or no size")
-    if size > LONGEST:
-        raise Blob(file, offset, b"").wrong(f"states {size} stored bytes, the limit is {LONGEST}")
-    if len(content := read(size)) < size:
-        raise short
-    return Blob(file, offset, content), bytes(kind)
+    kind, stored = parts.get(1, [b""])[-1], parts.get(3, [-1])[-1]
+    if isinstance(kind, int) or not isinstance(stored, int) or stored < 0:
+        raise wrong("its header is damaged: it has no type, or no size")
+    if stored > LONGEST:
+        raise wrong(f"states {stored} stored bytes, the limit is {LONGEST}")
+    if content.tell() + stored > size:
+        raise wrong(_SHORT)
+    if wanted:
+        return Blob(file, offset, content.read(stored)), bytes(kind)
+    content.seek(stored, os.SEEK_CUR)
+    return Blob(file, offset, b""), bytes(kind)
 
 
 def _require_readable(blob: Blob) -> None:

@@ -4,7 +4,7 @@ https://wiki.openstreetmap.org/wiki/PBF_Format
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +15,13 @@ from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline import progress
 from pipeline.config.graph import Limits
-from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blobs
-from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
+from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blob_at, blobs, offsets_if_sorted
+from pipeline.ingest.formats.osm.elements import equal_tags, kinds_of, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
 from pipeline.ingest.formats.osm.wire import fields, members
 from pipeline.runtime.threads import map_in_order
 
-_NODES, _DENSE, _WAYS = 1, 2, 3  # fields of a group
+_NODES, _DENSE, _WAYS, _RELATIONS = 1, 2, 3, 4  # fields of a group
 _GRANULARITY = 100
 _LARGEST = 2**31 - 1  # nanodegrees
 
@@ -66,14 +66,14 @@ class _Block:
             raise self.blob.wrong("a group of its elements is damaged")
         return ranges[:count]
 
-    def strings(self, kinds: Mapping[bytes, int]) -> tuple[Callable[[int], bytes], Array]:
+    def strings(self, keys: "_Keys") -> tuple[Callable[[int], bytes], Array]:
         """The strings by their numbers, and what each is for as a key, int8 [S]."""
         if len(self._strings) != 1:
             raise self.blob.wrong(f"has {len(self._strings)} tables of strings")
-        ranges = self.elements(self._strings[0], 1)
-        places, view = ranges.tolist(), self._view
-        kind = np.array([kinds.get(bytes(view[begin:end]), 0) if end - begin < 100 else 0 for begin, end in places], np.int8)
-        return (lambda number: bytes(view[slice(*places[number])])), kind
+        ranges, view = self.elements(self._strings[0], 1).copy(), self._view
+        kinds = np.empty(len(ranges), np.int8)
+        kinds_of(self.data, ranges, keys.texts, keys.ends, keys.kinds, kinds)
+        return (lambda number: bytes(view[slice(*ranges[number].tolist())])), kinds
 
     def dense(self, part: tuple[int, int]) -> Array:
         """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
@@ -90,6 +90,20 @@ class _Block:
         return kept
 
 
+class _Keys(NamedTuple):
+    """Keys that are for something: their texts, one behind the other, where each ends, and what it is for."""
+
+    texts: Array
+    ends: Array
+    kinds: Array
+
+    @staticmethod
+    def of(kinds: Mapping[bytes, int]) -> "_Keys":
+        """The keys of a mapping to what each is for."""
+        ends = np.cumsum(np.array([len(key) for key in kinds], np.int64))
+        return _Keys(np.frombuffer(b"".join(kinds), np.uint8), ends, np.array(list(kinds.values()), np.int8))
+
+
 class _WaysOfGroup(NamedTuple):
     """Ways with an entry: as the results of `read_ways`, and of `equal_tags` with the texts of each list of tags."""
 
@@ -102,48 +116,78 @@ class _WaysOfGroup(NamedTuple):
     refs: Array
 
 
-@dataclass(frozen=True)
+@dataclass
 class PbfReader:
-    """A PBF file at a path; `offsets` are the blobs with nodes, once the ways were read."""
+    """A PBF file at a path, that is read twice.
+
+    Attributes:
+        offsets: Blobs with nodes, once the ways were read.
+        skipped: Those that were not read for ways, as the file says that it is sorted by type, and a later one has nodes, too.
+    """
 
     path: Path
     file: str
     limits: Limits
-    offsets: set[int]
+    offsets: set[int] = field(default_factory=set)
+    skipped: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        self._size = self.path.stat().st_size
+        self._inflated = Inflated(self.file, self._size, self.limits)
 
     def ways(self, into: StreetWays) -> None:
         """Add all ways. Raises BadInput."""
-        size = self.path.stat().st_size
-        inflated = Inflated(self.file, size, self.limits)
-        for offset, length, has_nodes, groups in self._each(partial(_ways_of, into.kinds), None):
-            inflated.add(length)
+        self.skipped = frozenset(self._only_nodes())
+        self.offsets |= self.skipped
+        for offset, length, has_nodes, groups in self._each(
+            partial(_ways_of, _Keys.of(into.kinds)), lambda offset: offset not in self.skipped
+        ):
+            self._inflated.add(length)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
                 _add(group, into)
-            progress.reached(offset // 2, size, "bytes")
+            progress.reached(offset // 2, self._size, "bytes")
 
     def nodes(self, into: StreetNodes) -> None:
         """Add all nodes that are wanted. Raises BadInput."""
-        size = self.path.stat().st_size
-        for offset, groups in self._each(partial(_nodes_of, into), self.offsets):
+        for offset, length, groups in self._each(
+            partial(_nodes_of, into, _Keys.of(into.kinds), self.skipped), self.offsets.__contains__
+        ):
+            if offset in self.skipped:
+                self._inflated.add(length)
             for places, units, closed in groups:
                 into.add(places, units, closed)
-            progress.reached((size + offset) // 2, size, "bytes")
+            progress.reached((self._size + offset) // 2, self._size, "bytes")
 
-    def _each(self, read: Callable[[Blob], Any], offsets: set[int] | None) -> Iterator[Any]:
-        wanted = (blob for blob in blobs(self.path, self.file) if offsets is None or blob.offset in offsets)
-        return map_in_order(read, wanted, cores())
+    def _only_nodes(self) -> list[int]:
+        """Blobs before the first one with ways, of a file that says that it is sorted by type, found by bisection.
+
+        When their nodes are read, it is checked that they have no ways.
+        """
+        offsets = offsets_if_sorted(self.path, self.file)
+        low, high = 0, len(offsets)
+        while low < high:
+            middle = (low + high) // 2
+            block = _Block(blob_at(self.path, self.file, offsets[middle]))
+            if any(len(block.elements(group, kind)) for group in block.groups for kind in (_WAYS, _RELATIONS)):
+                high = middle
+            else:
+                low = middle + 1
+        return offsets[:low]
+
+    def _each(self, read: Callable[[Blob], Any], wanted: Callable[[int], bool]) -> Iterator[Any]:
+        return map_in_order(read, blobs(self.path, self.file, wanted), cores())
 
 
-def _ways_of(kinds: Mapping[bytes, int], blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup]]:
+def _ways_of(keys: _Keys, blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup]]:
     """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups."""
     block, has_nodes, groups = _Block(blob), False, list[_WaysOfGroup]()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
         if len(ways := block.elements(group, _WAYS)):
-            strings = strings or block.strings(kinds)
+            strings = strings or block.strings(keys)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
     return blob.offset, block.length, has_nodes, groups
 
@@ -178,17 +222,21 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
     into.add(group.ids[taken], streets[taken], names, group.lengths[taken], group.refs[np.repeat(taken, group.lengths)])
 
 
-def _nodes_of(nodes: StreetNodes, blob: Blob) -> tuple[int, list[tuple[Array, Array, Array]]]:
-    """The offset of a blob and, of its groups, places among the wanted ids, units, and whether each node is closed."""
+def _nodes_of(
+    nodes: StreetNodes, keys: _Keys, skipped: frozenset[int], blob: Blob
+) -> tuple[int, int, list[tuple[Array, Array, Array]]]:
+    """The offset of a blob, its length and, of its groups, places of wanted nodes, units, and whether each node is closed."""
     block, read, strings = _Block(blob), list[tuple[Array, Array, Array]](), None
     for group in block.groups:
+        if blob.offset in skipped and len(block.elements(group, _WAYS)):
+            raise blob.wrong("has ways before the last nodes, but the file says that it is sorted by type (osmium sort)")
         for kind in (_DENSE, _NODES):
             if not len(parts := block.elements(group, kind)):
                 continue
-            strings = strings or block.strings(nodes.kinds)
+            strings = strings or block.strings(keys)
             each = [parts] if kind == _NODES else parts.tolist()
             read += [_read_nodes(block, kind, part, nodes, strings) for part in each]
-    return blob.offset, read
+    return blob.offset, block.length, read
 
 
 def _read_nodes(

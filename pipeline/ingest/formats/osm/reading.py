@@ -25,7 +25,7 @@ def read_streets(path: Path, file: str, graph: GraphConfig) -> EdgeList:
     """Read the streets of a file that a profile takes. Raises BadInput."""
     with path.open("rb") as content:
         is_text = content.read(4).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
-    reader: Reader = XmlReader(path, file, graph.limits) if is_text else PbfReader(path, file, graph.limits, set())
+    reader: Reader = XmlReader(path, file, graph.limits) if is_text else PbfReader(path, file, graph.limits)
     profile = Profile(graph.osm)
     streets = extract(file, reader, profile)
     nodes = streets.nodes

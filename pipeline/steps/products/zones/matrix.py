@@ -19,15 +19,18 @@ from pipeline.config.products.matrix import MatrixOptions
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.matrix import largest_within
 from pipeline.steps.products.sweeping import Sweeps, Swept
-from pipeline.steps.products.zones import Zones, parameters, schema_of, write_zones
+from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
+from pipeline.steps.products.zones.centres import central_vertices, table_of_zones
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside, new_attempt
 from pipeline.store.vertices import ids_of
+from pipeline.tables import files as tables
 
 STEP = "matrix_zones"  # and the table
+FOLDER = "_zones"  # in that of the table, whose readers skip names that begin like this
 _PER_TASK, _ENTRIES = 1024, 1 << 22  # sources of a task, at most, and groups that its file has
 
 
@@ -61,9 +64,11 @@ def tabulate_matrix_zones(
     Otherwise as `tabulate_closeness`.
     """
     assert options.zone
-    facts, (sources, targets) = GraphFacts.of(graph), ends
-    zones = Zones.of(edges, graph, ("matrix.zone", "matrix.zone_weight"), options.zone, options.zone_weight)
-    schema = schema_of(STEP, facts.weight, facts.measure, zones, bool(options.zone_weight))
+    facts, names = GraphFacts.of(graph), ("matrix.zone", "matrix.zone_weight")
+    zones = Zones.of(edges, graph, names, options.zone, options.zone_weight, runtime.zones)
+    (sources, targets), beside = _ends(edges, graph, zones, ends, options, runtime)
+    weighted = bool(options.zone_weight) and options.zone_ends == "every"
+    schema = schema_of(STEP, facts.weight, facts.measure, zones, weighted)
     kind, heads = dtype_of(schema.field("min").type), Sweeps(graph, targets).ids
     limit: Any = np.inf if kind.kind == "f" else LARGEST
     if options.cutoff is not None:
@@ -85,12 +90,30 @@ def tabulate_matrix_zones(
             part.unlink()
             total.add(swept)
         total.rows = _write(folder, schema, zones, known)
+        if beside is not None:
+            (folder / FOLDER).mkdir()
+            tables.write_rows(folder / FOLDER / tables.file_name(0), beside.schema, (), beside.to_batches())
         sweeps.require_same()
-        return total.facts(sweeps.count, runtime.backend, sweeps.every).stored()
+        return total.facts(sweeps.count, runtime.backend, sweeps.every).model_copy(update=zones.figures).stored()
 
     keys = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter, "cutoff": options.cutoff}
-    keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight)}
+    keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones)}
+    keys |= {"zone_ends": options.zone_ends} if options.zone_ends != "every" else {}
     return make(options.output, STEP, {"edges": edges.digest, "graph": graph.digest}, keys, write)
+
+
+def _ends(
+    edges: Folder, graph: Folder, zones: Zones, given: Sequence[Array | None], options: MatrixOptions, runtime: Runtime
+) -> tuple[list[Array | None], pa.Table | None]:
+    """The sources and targets, and the table of the zones; None of zones of a column that all their vertices stand for."""
+    weighted, chosen = bool(options.zone_weight), dict[str, tuple[Array, Array]]()
+    if options.zone_ends == "centre":
+        for name, among in zip(("source", "target"), given, strict=True):
+            chosen[name] = central_vertices(edges, graph, zones, weighted, among, runtime)
+    elif not zones.shapes:
+        return [*given], None
+    ends: list[Array | None] = [np.sort(vertices) for vertices, _ in chosen.values()]
+    return ends or [*given], table_of_zones(zones, chosen, weighted)
 
 
 def _rows_of(graph: Folder, vertices: Array) -> Array:
@@ -119,4 +142,5 @@ def _write(folder: Path, schema: pa.Schema, zones: Zones, known: GroupSums) -> i
     columns = [zones.names.take(pa.array(of)) for of in (numbers // max(count, 1), numbers % max(count, 1))]
     flat = GroupSums(known.counts.reshape(-1, 2), known.least.ravel(), known.sums.reshape(-1, 6))
     counted = {"pairs": flat.counts[:, 0], "unreached": flat.counts[:, 1]}
-    return write_zones(STEP, folder, schema, columns, flat, counted)
+    require_finite(STEP, flat)
+    return write_zones(folder, schema, columns, flat, counted)

@@ -11,7 +11,7 @@ from kernels.reductions.groups import GroupSums
 from pipeline.config.products.nearest import NearestConfig
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.nearest import tabulate_nearest
-from pipeline.steps.products.zones import Zones, parameters, schema_of, write_zones
+from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
@@ -23,10 +23,10 @@ from pipeline.tables import files as tables
 STEP = "nearest_zones"  # and the table
 
 
-def require_zones(edges: Folder, graph: Folder, config: NearestConfig, _: Runtime) -> None:
-    """Raise BadConfig for columns that the table of nodes cannot have, before anything is searched."""
+def require_zones(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runtime) -> None:
+    """Raise what `Zones.of` raises, before anything is searched."""
     if config.zone:
-        _zones_of(edges, graph, config)
+        _zones_of(edges, graph, config, runtime)
 
 
 def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runtime) -> Folder:
@@ -41,7 +41,8 @@ def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, 
 
     Raises as `tabulate_nearest`, and BadConfig as `require_zones`.
     """
-    nearest, zones, facts = tabulate_nearest(edges, graph, config, runtime), _zones_of(edges, graph, config), GraphFacts.of(graph)
+    nearest, facts = tabulate_nearest(edges, graph, config, runtime), GraphFacts.of(graph)
+    zones = _zones_of(edges, graph, config, runtime)
     schema = schema_of(STEP, facts.weight, facts.measure, zones, bool(config.zone_weight))
     ranks = config.count
     require_memory(f"{STEP}: {len(zones):,} zones with {ranks:,} ranks", zones.memory_for(len(zones) * ranks), "cpu")
@@ -50,18 +51,20 @@ def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, 
         known = _known(graph, nearest, zones, ranks, dtype_of(schema.field("min").type))
         numbers = np.arange(len(zones) * ranks)
         columns = [zones.names.take(pa.array(numbers // ranks)), pa.array(numbers % ranks + 1)]
-        rows = write_zones(
-            STEP, folder, schema, columns, known, {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]}
-        )
-        return ProductFacts.of(nearest).model_copy(update={"rows": rows}).stored()
+        counted = {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]}
+        outlines = zones.outlines.take(pa.array(numbers // ranks)) if zones.shapes else None
+        require_finite(STEP, known)
+        rows = write_zones(folder, schema, columns, known, counted, outlines)
+        return ProductFacts.of(nearest).model_copy(update={"rows": rows, **zones.figures}).stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "nearest": nearest.digest}
-    return make(runtime.work / STEP, STEP, inputs, parameters(config.zone, config.zone_weight), write)
+    return make(runtime.work / STEP, STEP, inputs, parameters(config.zone, config.zone_weight, zones), write)
 
 
-def _zones_of(edges: Folder, graph: Folder, config: NearestConfig) -> Zones:
+def _zones_of(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runtime) -> Zones:
     assert config.zone
-    return Zones.of(edges, graph, ("nearest.zone", "nearest.zone_weight"), config.zone, config.zone_weight)
+    keys = "nearest.zone", "nearest.zone_weight"
+    return Zones.of(edges, graph, keys, config.zone, config.zone_weight, runtime.zones)
 
 
 def _known(graph: Folder, nearest: Folder, zones: Zones, ranks: int, kind: Any) -> GroupSums:

@@ -1,0 +1,1 @@
+"""Road networks beside independent routers: Valhalla, Routino, and OSMnx with NetworkX."""

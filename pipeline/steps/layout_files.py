@@ -1,0 +1,77 @@
+"""The files of the shards that a rank lays out."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernels.graph import Csr
+from kernels.layout.laid_out import LaidOut, parallel_arcs
+from pipeline.store.arrays import Background
+from pipeline.store.counting import DecimalPlaces, places_in, together
+from pipeline.store.facts import ShardFacts
+from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
+
+_PIECE = 1 << 22  # arcs of the rows that are stored at a time where memory is short
+
+
+@dataclass
+class StoredShard:
+    """What was written of a shard: its first row and the one after its last, and its directions by name, `out` and `in`."""
+
+    rows: list[int]
+    directions: dict[str, WrittenDirection]
+    parallel_arcs: int = 0  # that are kept
+    places: DecimalPlaces | None = None  # of the weights of the out-arcs; None where they have none
+
+    @property
+    def facts(self) -> ShardFacts:
+        """Its facts."""
+        sizes: dict[str, Any] = {name: direction.sizes for name, direction in self.directions.items()}
+        return ShardFacts(rows=self.rows, **sizes)
+
+
+def store_shards(
+    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, sparing: bool
+) -> list[StoredShard]:
+    """Store a rank's shards; of each direction only the degrees can be asked for afterwards.
+
+    Args:
+        kept: Receives the arcs of the only shard, which stay in memory while they are saved.
+        sparing: Whether a single rank stores by ranges of rows, so that memory does not have a direction twice.
+    """
+    stored = []
+    for number in part.parts:
+        if kept is None:
+            background.finish()  # the next shard needs the memory
+        shard = StoredShard([part.rows(number).start, part.rows(number).stop], {})
+        for name in part.directions:
+            if sparing:
+                _store_in_pieces(part, number, name, shard, folder, keep_parallel)
+            else:
+                arcs = part.take(number, name)
+                shard.directions[name] = save_direction(folder, number, name, arcs, background.save)
+                if kept is not None:
+                    kept[name] = arcs
+                if name == "out":
+                    shard.places = places_in(arcs)
+                    shard.parallel_arcs = parallel_arcs(arcs) if keep_parallel else 0
+                del arcs
+            if number == part.parts[-1]:
+                part.free(name)
+        stored.append(shard)
+    return stored
+
+
+def _store_in_pieces(part: LaidOut, number: int, name: str, shard: StoredShard, folder: Path, keep_parallel: bool) -> None:
+    """Store a direction of a shard by ranges of its rows, so that memory does not have all of it twice."""
+    rows, places = part.rows(number), list[DecimalPlaces | None]()
+    arcs = int(part.degrees(name)[rows.start : rows.stop].sum())
+    growing = GrowingDirection(folder, number, name, len(rows), arcs)
+    for piece in part.pieces(number, name, _PIECE):
+        growing.add(piece)
+        if name == "out":
+            places.append(places_in(piece))
+            shard.parallel_arcs += parallel_arcs(piece) if keep_parallel else 0
+    shard.directions[name] = growing.close()
+    if name == "out":
+        shard.places = together(places)
