@@ -64,9 +64,16 @@ class FromSource:
             require_fit(config, runtime.backend)
             prepare()
 
+        if config.places.attach == "streets":
+            from pipeline.steps.attaching.requests import require_attachable, with_places
+
+            require_attachable(config)
         how = runtime.held_edges, config.cluster.elsewhere, begin, config.reject.limit
         edges = steps("edges", ingest, config.graph, runtime.work, *how)
         require_columns(edges, config.expect, target)
+        source = edges
+        if config.places.attach == "streets":
+            edges = with_places(config, edges, runtime, steps)
         layout = suited(config.layout, edges, config.cluster.shards)
         stated = [source for source in numbers_of(edges, config.listed_sources) if isinstance(source, int)]
         graph = graph_of(config, edges, layout, runtime, stated, steps)
@@ -76,7 +83,7 @@ class FromSource:
         log.info("%s", quoted(f"{config.graph.title} was read as: {'; '.join(f'{what.lower()}: {said}' for what, said in read)}"))
         if not edges.reused:
             beside(partial(prepare_page, runtime.backend))  # not before: the layout waits for what `prepare` imports
-        return Input(edges, graph, sources, capacities)
+        return Input(edges, graph, sources, capacities, None if edges is source else source)
 
 
 def graph_of(

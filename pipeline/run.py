@@ -79,7 +79,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         require_products(config, given.edges, given.graph, runtime)
         with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = replace(solve_stages(with_ids, given, runtime, steps), places=places)
+        results = replace(solve_stages(with_ids, given, runtime, steps), places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)

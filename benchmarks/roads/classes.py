@@ -40,7 +40,8 @@ def _refused(part: tuple[int, ...], ways: Ways, profile: str) -> Iterator[str]:
         yield "the outline of an area, or a platform"
     if any(ONLY_THERE.intersection(stated[:1]) for stated in values.values()):
         yield "access for destination traffic, customers or deliveries only"
-    if profile == "bicycle" and any(_against_oneway(step, ways) for step in pairwise(part)):
+    opens = any(key.startswith(("oneway:bicycle", "cycleway")) for one in tags for key in one)
+    if profile == "bicycle" and opens and any(_against_oneway(step, ways) for step in pairwise(part)):
         yield "a one-way street that its tags open to bicycles in both directions"
     if profile == "foot" and any(_against_oneway(step, ways) for step in pairwise(part)):
         yield "a one-way street against its direction, on foot"

@@ -16,7 +16,7 @@ _CHUNK = 1 << 20  # ids that are searched for at a time
 
 
 @dataclass(frozen=True)
-class Numbering:
+class Numbered:
     """The vertices of an edge list, and where the positions of its endpoints are read."""
 
     ids: Array  # int64 [V]: ascending; position p is the vertex `ids[p]`
@@ -28,19 +28,19 @@ class Numbering:
     self_loops: int  # number of edges that are self-loops
 
 
-def number(edges: EdgeSource, declared: range) -> Numbering:
+def number(edges: EdgeSource, declared: range) -> Numbered:
     """Number the vertices: the endpoints of all edges, which are not negative, and `declared`, which exist without edges."""
     span = _with_declared(edges.span(), declared)
     if not pays_as_table(span, 2 * edges.count + len(declared)):
         ids, self_loops = _ids_of_sparse_range(edges, declared)
         searched = Searched(edges, ids)
         kept = next(searched.blocks()) if isinstance(edges, Edges) else searched
-        return Numbering(ids, kept, np.empty(0, index_dtype(len(ids))), 0, self_loops)
+        return Numbered(ids, kept, np.empty(0, index_dtype(len(ids))), 0, self_loops)
     seen, self_loops = np.zeros(len(span), np.bool_), 0
     seen[declared.start - span.start : declared.stop - span.start] = True
     for block in edges.blocks():
-        loops = over_items(ranges(block.count), lambda part, of=block: _mark(of.src, of.dst, span.start, *part, seen))  # type: ignore[misc]
-        self_loops += sum(loops)
+        ends = block.src, block.dst, span.start
+        self_loops += sum(over_items(ranges(block.count), lambda part: _mark(*ends, *part, seen)))  # noqa: B023
     table = running_sums(seen, index_dtype(len(span)))  # how many ids are smaller
     ids = np.empty(table[-1], ID)
 
@@ -48,7 +48,7 @@ def number(edges: EdgeSource, declared: range) -> Numbering:
         np.add(np.flatnonzero(seen[slice(*part)]), span.start + part[0], out=ids[table[part[0]] : table[part[1]]])
 
     over_items(ranges(len(span)), list_ids)
-    return Numbering(ids, edges, table.astype(index_dtype(len(ids)), copy=False), span.start, self_loops)
+    return Numbered(ids, edges, table.astype(index_dtype(len(ids)), copy=False), span.start, self_loops)
 
 
 @dataclass(frozen=True)

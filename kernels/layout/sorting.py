@@ -6,28 +6,26 @@ significant one. Every pass is stable, so the order does not depend on the numbe
 References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache conscious sorting based on radix sort. PDP 2003.
 """
 
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-from kernels.arrays import frozen, is_cupy, unsigned
+from kernels.arrays import is_cupy
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_items, ranges, ranges_of_rows, running_sums
+from kernels.cpu.parallel import over_items, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
-from kernels.layout.numbering import Numbering
+from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, Arcs, ArcsOfEdges, ArcsOfRows
+from kernels.layout.numbering import Numbered
 from kernels.layout.rules import ArcRules, Edges
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
 _PASSES = 6  # over arcs that are dealt by shares: the sixth that is dealt takes half as much again as its rows
-_ELSEWHERE = -1  # the place of an arc of a bucket that another pass deals
-_NO_WEIGHTS = np.empty(0, np.uint8)
 
 
-def sort_arcs(numbering: Numbering, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
+def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
     """Sort edges into out-rows whose arcs ascend by their head, then by weight.
 
     Args:
@@ -35,7 +33,7 @@ def sort_arcs(numbering: Numbering, rules: ArcRules, dropped: list[Edges] | None
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
     passes = 1 if isinstance(numbering.edges, Edges) else _PASSES
-    return _sorted(len(numbering.ids), _ArcsOfEdges(numbering, rules), False, passes, rules, dropped)
+    return _sorted(len(numbering.ids), ArcsOfEdges(numbering, rules), False, passes, rules, dropped)
 
 
 def in_rows(out: Csr, sparing: bool = False) -> Csr:
@@ -54,7 +52,7 @@ def in_rows(out: Csr, sparing: bool = False) -> Csr:
 
 def transpose(csr: Csr, passes: int = 1) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order. More passes need less memory."""
-    return _sorted(len(csr.offsets) - 1, _ArcsOfRows(csr), True, passes)
+    return _sorted(len(csr.offsets) - 1, ArcsOfRows(csr), True, passes)
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -70,108 +68,8 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
     return bool(_is_transpose(*arrays, into.offsets[:-1].copy(), order))
 
 
-class _Arcs(Protocol):
-    """At most `most` arcs in parts, which several cores read."""
-
-    @property
-    def most(self) -> int: ...
-
-    @property
-    def row(self) -> np.dtype[Any]:
-        """The type of a row."""
-
-    @property
-    def weight(self) -> np.dtype[Any] | None:
-        """The type of the weights; None without any."""
-
-    def count(self, shift: int, buckets: int) -> Array:
-        """How many arcs of each part are in each bucket, int64 [parts, buckets]."""
-
-    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
-        """Write all arcs, those of each part to the places that begin at `free` [parts, buckets]."""
-
-
-@dataclass(frozen=True)
-class _ArcsOfEdges:
-    """The arcs of an edge list, which is read twice."""
-
-    numbering: Numbering
-    rules: ArcRules
-
-    @property
-    def most(self) -> int:
-        return (1 + self.rules.both) * self.numbering.edges.count
-
-    @property
-    def row(self) -> np.dtype[Any]:
-        return self.numbering.table.dtype
-
-    @property
-    def weight(self) -> np.dtype[Any] | None:
-        return self.numbering.edges.weight
-
-    def count(self, shift: int, buckets: int) -> Array:
-        counts: list[Array] = []
-        for block in self.numbering.edges.blocks():
-            of_block, parts = self._of(block), ranges(block.count)
-            of_parts = np.zeros((len(parts), buckets), OFFSET)
-            over_items(range(len(parts)), lambda part: _count_edges(*of_block, shift, *parts[part], of_parts[part]))  # noqa: B023
-            counts.append(of_parts)
-        return np.concatenate([np.zeros((0, buckets), OFFSET), *counts])
-
-    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
-        first = 0
-        for block in self.numbering.edges.blocks():
-            of_block, parts, given = self._of(block), ranges(block.count), _or_none(block.weights)
-            dealt = tails, heads, weights
-            over_items(
-                range(len(parts)),
-                lambda part: _deal_edges(*of_block, shift, *parts[part], given, free[first + part], *dealt),  # noqa: B023
-            )
-            first += len(parts)
-
-    def _of(self, block: Edges) -> tuple[Any, ...]:
-        numbers = unsigned(self.numbering.table), np.uint64(self.numbering.first)
-        return unsigned(block.src), unsigned(block.dst), *numbers, self.rules.both, self.rules.keep_self_loops
-
-
-@dataclass(frozen=True)
-class _ArcsOfRows:
-    """The arcs of rows, reversed."""
-
-    csr: Csr
-
-    @property
-    def most(self) -> int:
-        return len(self.csr.indices)
-
-    @property
-    def row(self) -> np.dtype[Any]:
-        return self.csr.indices.dtype
-
-    @property
-    def weight(self) -> np.dtype[Any] | None:
-        return None if self.csr.weights is None else self.csr.weights.dtype
-
-    def count(self, shift: int, buckets: int) -> Array:
-        parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
-        counts = np.zeros((len(parts), buckets), OFFSET)
-        over_items(range(len(parts)), lambda part: _count_rows(*rows, shift, *parts[part], counts[part]))
-        return counts
-
-    def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
-        parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
-        given, dealt = _or_none(self.csr.weights), (tails, heads, weights)
-        over_items(range(len(parts)), lambda part: _deal_rows(*rows, shift, *parts[part], given, free[part], *dealt))
-
-
-def _or_none(weights: Array | None) -> Array:
-    """Weights as compiled loops take them."""
-    return _NO_WEIGHTS if weights is None else frozen(weights)
-
-
 def _sorted(
-    num_rows: int, arcs: _Arcs, ascending: bool, passes: int, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+    num_rows: int, arcs: Arcs, ascending: bool, passes: int, rules: ArcRules | None = None, dropped: list[Edges] | None = None
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
@@ -186,14 +84,14 @@ def _sorted(
     degrees = np.zeros(num_rows, OFFSET)
 
     def empty(length: int) -> tuple[Array, Array]:
-        return np.empty(length, row), np.empty(length, arcs.weight) if weighted else _NO_WEIGHTS.copy()
+        return np.empty(length, row), np.empty(length, arcs.weight) if weighted else NO_WEIGHTS.copy()
 
     def rows_of(first: int, last: int) -> _SortedBuckets:
         """Deal and sort the arcs of the buckets `first..last-1`."""
         own = starts[first : last + 1] - starts[first]
         tails, (indices, weights) = np.empty(own[-1], row), empty(own[-1])
         dealt = tails.view(f"u{row.itemsize}"), indices.view(f"u{row.itemsize}"), weights
-        begins = np.full_like(free, _ELSEWHERE)
+        begins = np.full_like(free, ELSEWHERE)
         begins[:, first:last] = free[:, first:last] - starts[first]
         arcs.deal(shift, begins, *dealt)
 
@@ -279,75 +177,6 @@ def _is_transpose(
                 return False
             expected[head] = into_arc + 1
     return True
-
-
-# Bucket b has the rows from `b << shift` up to those of the next one. Weights are an array [0] if the arcs have none.
-
-
-@njit(cache=True, nogil=True)
-def _count_edges(
-    src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
-    counts: Array,
-) -> None:  # fmt: skip
-    """Count the arcs of edges `begin..end-1` in each bucket."""
-    for edge in range(begin, end):
-        loop = src[edge] == dst[edge]
-        counts[_position(table, first, src[edge]) >> shift] += self_loops or not loop
-        if both:
-            counts[_position(table, first, dst[edge]) >> shift] += not loop
-
-
-@njit(cache=True, nogil=True)
-def _deal_edges(
-    src: Array, dst: Array, table: Array, first: np.uint64, both: bool, self_loops: bool, shift: int, begin: int, end: int,
-    weights: Array, free: Array, tails: Array, heads: Array, dealt: Array,
-) -> None:  # fmt: skip
-    """Write arcs and their weights to the places that are `free` in each bucket of this pass."""
-    for edge in range(begin, end):
-        tail, head = _position(table, first, src[edge]), _position(table, first, dst[edge])
-        if self_loops or tail != head:
-            place = free[tail >> shift]
-            if place != _ELSEWHERE:
-                free[tail >> shift] += 1
-                tails[place], heads[place] = tail, head
-                if len(weights):
-                    dealt[place] = weights[edge]
-        if both and tail != head:
-            place = free[head >> shift]
-            if place != _ELSEWHERE:
-                free[head >> shift] += 1
-                tails[place], heads[place] = head, tail
-                if len(weights):
-                    dealt[place] = weights[edge]
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _position(table: Array, first: np.uint64, end: np.uint64) -> np.uint64:
-    """The position of an edge's end: without a table it is one."""
-    return np.uint64(table[np.uint64(end) - first]) if len(table) else np.uint64(end)
-
-
-@njit(cache=True, nogil=True)
-def _count_rows(offsets: Array, indices: Array, shift: int, begin: int, end: int, counts: Array) -> None:
-    """Count the arcs of rows `begin..end-1`, reversed, in each bucket."""
-    for arc in range(offsets[begin], offsets[end]):
-        counts[indices[arc] >> shift] += 1
-
-
-@njit(cache=True, nogil=True)
-def _deal_rows(
-    offsets: Array, indices: Array, shift: int, begin: int, end: int, weights: Array, free: Array, tails: Array, heads: Array,
-    dealt: Array,
-) -> None:  # fmt: skip
-    """Write the arcs of rows, reversed, and their weights to the places that are `free` in each bucket of this pass."""
-    for row in range(begin, end):
-        for arc in range(offsets[row], offsets[row + 1]):
-            place = free[indices[arc] >> shift]
-            if place != _ELSEWHERE:
-                free[indices[arc] >> shift] += 1
-                tails[place], heads[place] = indices[arc], row
-                if len(weights):
-                    dealt[place] = weights[arc]
 
 
 @njit(cache=True, nogil=True)

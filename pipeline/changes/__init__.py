@@ -121,6 +121,9 @@ class _FromChanges:
         self, config: RunConfig, runtime: Runtime, steps: Steps, prepare: Callable[[], object], target: Target
     ) -> Input:  # fmt: skip
         """As `pipeline.reading.Read`; the output folder is held, so that no other run becomes the newest one."""
+        if config.places.attach == "streets":
+            reason = "places are attached to streets (places.attach), which changes do not divide again"
+            raise BadConfig(f'{self.before.run.path}: {reason}; run the changed source, or set attach = "vertices"')
         before = self.before
         if newest(before.output, before.link).name != before.name:
             raise Busy(f"{before.output}: another run was published in the meantime; start again")

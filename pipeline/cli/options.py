@@ -57,6 +57,8 @@ class PlaceOptions:
         geometry: Column of points in a Parquet file. Default: GeoParquet's primary column, or geometry.
         crs: Coordinate reference system of these columns, such as EPSG:2263. Default: degrees.
         shapes: points (default), or centroid: geometries may be any shapes, whose centroids are the places.
+        attach: vertices (default): the nearest vertex stands for a place; or streets: a new vertex at the nearest point of a
+            street, which is divided there.
     """
 
     place_id: str | None = None
@@ -68,12 +70,14 @@ class PlaceOptions:
     geometry: str | None = None
     crs: str | None = None
     shapes: str | None = None
+    attach: str | None = None
 
     @property
     def given(self) -> dict[str, Any]:
         """The table of the options that were given."""
         columns = {"id": self.place_id, "name": self.place_name, "vertex": self.place_vertex, "delimiter": self.place_delimiter}
         columns |= {"lon": self.lon, "lat": self.lat, "geometry": self.geometry, "crs": self.crs, "shapes": self.shapes}
+        columns |= {"attach": self.attach}
         return {"places": _given(columns)}
 
 

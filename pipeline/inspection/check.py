@@ -63,10 +63,16 @@ def check(config: RunConfig) -> Checked:
         )
         with shown.step("edges"):
             edges = ingest(config.graph, work, runtime.held_edges, reject=config.reject.limit)
+        steps = Steps(shown)
+        if config.places.attach == "streets":
+            from pipeline.steps.attaching.requests import require_attachable, with_places
+
+            require_attachable(config)
+            edges = with_places(config, edges, runtime, steps)
         target = target_of(config)
         require_columns(edges, config.expect, target)
         named = numbers_of(edges, config.listed_sources)
-        stated, steps = [one for one in named if isinstance(one, int)], Steps(shown)
+        stated = [one for one in named if isinstance(one, int)]
         graph = graph_of(config, edges, config.layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, config.layout, runtime, steps)
         given = given_sources(config, edges, graph, runtime)

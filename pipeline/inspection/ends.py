@@ -89,6 +89,8 @@ def _places(run: Folder, ids: set[str]) -> Iterator[tuple[str, str, int]]:
 
 def _nearest(run: Folder, facts: RunFacts, described: VerticesOfRun, text: str, place: tuple[float, float]) -> int | None:
     """The vertex nearest to a place, as the run would choose it; None if it has no coordinates."""
+    if facts.input.attached:
+        return _attached(run, facts, text, place)
     if (rows := described.placed()) is None:
         return None
     values = facts.configuration.values
@@ -103,3 +105,22 @@ def _nearest(run: Folder, facts: RunFacts, described: VerticesOfRun, text: str, 
         where = f"{length(metres)} from the nearest vertex" if len(points) else "a place, but no vertex has coordinates"
         raise BadSource(f"{text} is {where}; the limit is {snap.limit:,.10g} m (snap_limit of the run); {ORDER}")
     return int(rows["vertex"][int(numbers[0])].as_py())
+
+
+def _attached(run: Folder, facts: RunFacts, text: str, place: tuple[float, float]) -> int:
+    """The vertex at the foot of a place that the run has attached to a street. Raises BadSource if this is none of these."""
+    for one in facts.places or ():
+        if (*one.place,) == place:
+            return one.vertex
+    if PLACES in facts.tables:
+        try:
+            rows = tables.read(run.path / PLACES, columns=["lon", "lat", "vertex"])
+        except (OSError, pa.ArrowException) as error:
+            raise Damaged(f"{run.path / PLACES}: {error}") from None
+        same = rows.filter(pc.and_(pc.equal(rows["lon"], place[0]), pc.equal(rows["lat"], place[1])))
+        if len(same):
+            return int(same["vertex"][0].as_py())
+    how = "is none of the places that this run has attached to streets"
+    raise BadSource(
+        f"{text} {how}; name it in the run's sources and run again, or write the id of a vertex or a place of the run"
+    )

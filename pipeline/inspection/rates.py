@@ -19,6 +19,7 @@ RATES: dict[str, dict[str, Rate]] = {
         "reached": (0.05, 0.0, 0.5),  # for each million pairs, as the next one
         "paths": (0.1, 0.0, 10.0),
         "places": (0.3, 0.0, 10.0),  # for each million places
+        "attached": (0.3, 14.0, 4.0),  # for each million places, and for each million arcs
         "change_tables": (0.3, 1.0, 0.0),  # for each million rows
     },
     "gpu": {
@@ -34,6 +35,7 @@ RATES: dict[str, dict[str, Rate]] = {
         "reached": (0.2, 0.0, 0.01),
         "paths": (0.1, 0.0, 10.0),
         "places": (0.3, 0.0, 10.0),
+        "attached": (0.3, 14.0, 4.0),  # on the CPU
         "change_tables": (0.3, 1.0, 0.0),
     },
 }

@@ -14,6 +14,7 @@ from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
 from pipeline.steps.parallel import STEP as MERGED
 from pipeline.steps.places.files import has_places
+from pipeline.store.deltas import ATTACHED
 
 HIERARCHY = "hierarchy"  # built by the first product that sweeps it
 NAMED = "named"  # tables with names
@@ -99,6 +100,9 @@ def seconds_of(work: Work, copied: bool, named: bool, merged: bool, trees: Mappi
     seconds = {"edges": work.seconds(of["copied" if copied else "edges"], *million)}
     if named:
         seconds["edges"] += work.seconds(of["numbered"], *million)
+    if config.places.attach == "streets":
+        places = sum(rows_of_file(file, config.places) for file in config.files_of_vertices)
+        seconds[ATTACHED] = work.seconds(of[ATTACHED], places / 1e6, work.arcs)
     if merged:
         seconds[MERGED] = work.seconds(of[MERGED], *million)
     seconds |= {step: work.of_step(step) for step in ("graph", *config.stages)}

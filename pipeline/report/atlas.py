@@ -15,8 +15,8 @@ from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.change_tables import Moved
 from pipeline.report.charts import ticks
-from pipeline.report.reading import Coordinates
-from pipeline.report.streets import DrawnStreets, edges_of, network_of
+from pipeline.report.reading import Coordinates, arcs
+from pipeline.report.streets import DrawnStreets
 from pipeline.report.wording import counted, number, with_unit
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -103,11 +103,10 @@ class Atlas:
         side = max(maps.LEAST_SIDE, min(most, round(maps.LONG_SIDE * math.sqrt(IN_FULL / max(count, 1)))))
         self._made, self._dots = coordinates.made, (FEW_DOTS if few else MANY_DOTS) if coordinates.made else 0
         self._projection = maps.project(coordinates, side)
-        self._network = network_of(graph, streets, self._projection, self._dots)
+        self._network = streets.network(self._projection) if streets else maps.plane(self._projection, arcs(graph), self._dots)
         self._faint = self._network.levels(np.full(len(self._projection.ids), maps.FAINT, np.uint8))
         self._entry, self._known = self._projection.find(ids)
-        self._scale = _scale(self._projection)
-        self._named = self._spread()
+        self._scale, self._named = _scale(self._projection), self._spread()
         where = self._projection
         self.named = {
             "id": [*map(shown, where.ids[self._named].tolist())],
@@ -154,7 +153,8 @@ class Atlas:
     def forest(self, answer: Folder) -> Map:
         """The minimum spanning forest over the faint network."""
         table = tables.read(answer.path, columns=["src", "dst", "weight"])
-        chosen = edges_of(table, self._streets, self._projection, self._dots)
+        where, ends = self._projection, maps.ends_of(table)
+        chosen = self._streets.edges(where, table) if self._streets else maps.plane(where, ends, self._dots)
         sentence = f"The minimum spanning forest, {counted(table.num_rows, 'edge')}, over the rest of the network in grey."
         levels = chosen.levels(np.zeros(len(self._projection.ids), np.uint8))
         return self._map("The minimum spanning forest", sentence, levels, maps.forest_colours)

@@ -9,10 +9,11 @@ import io
 import math
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 from matplotlib import colormaps
 from matplotlib.colors import to_rgb
 from PIL import Image, ImageDraw
@@ -135,6 +136,11 @@ def blank(projection: Projection) -> Array:
     """The entries of a plane without a line."""
     dtype = np.int32 if len(projection.ids) < np.iinfo(np.int32).max else np.int64
     return np.full((FINE * projection.height, FINE * projection.width), np.iinfo(dtype).max, dtype)
+
+
+def ends_of(table: pa.Table) -> Iterator[tuple[Array, Array]]:
+    """Columns `src` and `dst` of a table, batch by batch."""
+    return ((batch["src"].to_numpy(), batch["dst"].to_numpy()) for batch in table.to_batches())
 
 
 def plane(projection: Projection, batches: Iterable[tuple[Array, Array]], dots: int = 0) -> Plane:

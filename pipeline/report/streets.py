@@ -9,23 +9,9 @@ import pyarrow as pa
 from kernels.graph import Array
 from pipeline.report import maps
 from pipeline.report.raster import draw_polylines
-from pipeline.report.reading import arcs
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables.streets import STREETS, UNITS, Streets, read_streets
-
-
-def network_of(graph: Folder, streets: "DrawnStreets | None", projection: maps.Projection, dots: int) -> maps.Plane:
-    """All arcs of a graph, or its streets along their lines; `dots` as in `maps.plane`."""
-    return streets.network(projection) if streets else maps.plane(projection, arcs(graph), dots)
-
-
-def edges_of(table: pa.Table, streets: "DrawnStreets | None", projection: maps.Projection, dots: int) -> maps.Plane:
-    """Some edges, columns `src`, `dst` and `weight`, as in `network_of`."""
-    if streets:
-        return streets.edges(projection, table)
-    batches = ((batch["src"].to_numpy(), batch["dst"].to_numpy()) for batch in table.to_batches())
-    return maps.plane(projection, batches, dots)
 
 
 @dataclass(frozen=True)

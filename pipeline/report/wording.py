@@ -10,7 +10,7 @@ from pipeline.steps.publication.report_marks import FOLDER, OWN
 from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
 from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.facts.run import InputFacts
-from pipeline.units import size
+from pipeline.units import length, size
 
 FLOATS = "double", "float"  # Arrow types
 _ROLES = "src", "dst", "weight", "oneway", "reverse_weight", "speed", "order"  # of the columns of a source
@@ -97,6 +97,9 @@ def read_as(facts: InputFacts) -> dict[str, str]:
         said["Weights"] = f"{facts.weight}, in {facts.measure}, {_timed(times, columns)}"
     if facts.roads:
         said |= _of_roads(facts.roads)
+    if on := facts.attached:
+        streets, far = counted(on.streets, "street"), length(on.farthest)
+        said["Places"] = f"{on.places:,} on {streets}, {on.at_crossings:,} of them at crossings; the farthest is {far} away"
     if facts.stated:
         said["The file states"] = ", ".join(f"{name} {figure:,}" for name, figure in facts.stated.items())
     if facts.rejected:

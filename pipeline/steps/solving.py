@@ -32,11 +32,12 @@ class Input(NamedTuple):
     graph: Folder  # the stored graph
     sources: list[int]  # external ids
     capacities: Folder | None = None  # the stored graph of stages that add parallel arcs, if that is another one
+    source: Folder | None = None  # the edge list as it was read, if `edges` has places on its streets
 
 
 def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
-    edges, graph, sources, capacities = given
+    edges, graph, sources, capacities, _ = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     at_once = runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0

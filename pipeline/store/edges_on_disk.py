@@ -89,6 +89,6 @@ class EdgesOnDisk:
         if larger or not arrays.put(0, table, largest):
             raise ValueError(f"{group[0]}: row group {group[1]} has a value that is larger than the manifest says")
         digest, block = Digest(), as_edges(arrays.columns(), "cpu")
-        for column in filter(lambda column: column is not None, arrays.columns()):
-            digest.update(column.view(np.uint8).data)  # type: ignore[union-attr]
+        for column in arrays.columns():
+            digest.update(b"" if column is None else np.ascontiguousarray(column).view(np.uint8).data)
         return block, digest.hexdigest()

@@ -15,6 +15,7 @@ from pipeline.registry.stages import DERIVED, POINT
 ATTRIBUTE = Column("", "", "as in the table of nodes", "it has no value, or the vertex is not in it")
 OF_PLACE = Column("", "", "as in the file of places", "it has no value, or the file does not have it")
 _NOWHERE = "the place has no coordinates"
+_AT_VERTEX = "the file states the place's vertex"
 MEAN = Column("", "", "mean over the sources of the zone", "no source of the zone has a weight")
 SUMMED = Column("", "", "sum over the vertices within the threshold")
 MEASURED = ("weight", "distance")  # types of columns
@@ -48,6 +49,12 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("lon", "float64", "degrees, east", _NOWHERE),
         Column("lat", "float64", "degrees, north", _NOWHERE),
         Column("metres", "float64", "metres on the sphere to the vertex", "the place or the vertex has no coordinates"),
+        Column("on_way", "int64", "OpenStreetMap's id of the way that the place is on", _AT_VERTEX),
+        Column("on_name", "string", "the name of the street that the place is on", f"the street has none, or {_AT_VERTEX}"),
+        Column("on_src", "int64", "external id: where this street begins", _AT_VERTEX),
+        Column("on_dst", "int64", "external id: where it ends", _AT_VERTEX),
+        Column("on_offset", "float64", "metres along it from `on_src` to the place's foot", _AT_VERTEX),
+        Column("on_length", "float64", "metres, of the whole street", _AT_VERTEX),
         Column("component", "int64", "external id, the smallest in the weak component"),
         Column("geometry", "binary", "the point (lon, lat), as WKB", _NOWHERE),
     ),

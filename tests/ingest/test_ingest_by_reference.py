@@ -116,7 +116,7 @@ def test_held_edges_are_not_read_again(tmp_path, monkeypatch):
 
 def test_edges_are_held_only_if_they_fit(tmp_path, monkeypatch):
     write(tmp_path / "source")
-    monkeypatch.setattr(store, "free_memory", lambda _: 3 * 500 * 12 - 1)
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda _: 3 * 500 * 12 - 1)
     held = HeldEdges()
     assert held.take(ingest(GraphConfig(source=str(tmp_path / "source")), tmp_path / "work", held)) is None
 

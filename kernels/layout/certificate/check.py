@@ -87,8 +87,8 @@ class Proof:
             loop = np.flatnonzero(elementwise(np.equal, block.src, block.dst, dtype=np.bool_))
             count, sums = count + block.count, sums + self._sums_here(block, self.role)
             loops.append(block.src[loop].astype(ID))
-        found = np.concatenate(loops) if loops else edges.none().src.astype(ID)
-        return ReadEdges(count, len(found), found, self._ranks.total(sums))
+        ends = np.concatenate(loops) if loops else edges.none().src.astype(ID)
+        return ReadEdges(count, len(ends), ends, self._ranks.total(sums))
 
     def require_counts(self, claim: Claim, edges: int, loops: int) -> None:
         """Compare the stated counts with the numbers of edges, of self-loops among them, and of stored arcs."""

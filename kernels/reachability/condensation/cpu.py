@@ -4,7 +4,7 @@ import numpy as np
 
 from kernels.answers import Condensation
 from kernels.graph import Array, Csr, Graph
-from kernels.layout.numbering import Numbering
+from kernels.layout.numbering import Numbered
 from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sorting import sort_arcs, transpose
 from kernels.scc import scc
@@ -27,4 +27,4 @@ def _arcs_between(out: Csr, node: Array, nodes: Array) -> Csr:
     """Return the arcs between nodes without copies; the heads of a row ascend. Indices have the type of `node`."""
     heads = node[out.indices]
     tails = np.repeat(node, np.diff(out.offsets))
-    return sort_arcs(Numbering(nodes, Edges(tails, heads, None), np.empty(0, node.dtype), 0, 0), _DISTINCT)
+    return sort_arcs(Numbered(nodes, Edges(tails, heads, None), np.empty(0, node.dtype), 0, 0), _DISTINCT)

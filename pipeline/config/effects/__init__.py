@@ -48,7 +48,8 @@ def idle_keys(config: RunConfig) -> Iterator[tuple[str, str]]:
     for name, table in (config.of_stages | config.of_products).items():
         yield from ((f"{name}.{key}", reason) for key, reason in table.idle_keys())
     if not (config.files_of_vertices or config.files_of_pairs):
-        for name in set_keys(config.places):
+        listed = {"attach"} if any(isinstance(one, str) for one in config.listed_sources) else set()
+        for name in set_keys(config.places) - listed:
             yield f"places.{name}", "no file of places is named, such as facilities or sources; name one, or leave the key out"
     if not config.zone_files:
         for name in set_keys(config.zones):

@@ -40,6 +40,9 @@ class PlacesConfig(Model):
     # What geometries may be: `points`; or any shape, such as the outline of a hospital, of which the `centroid` is taken, in the
     # plane of the file's own coordinates.
     shapes: Literal["points", "centroid"] = "points"
+    # What stands for a place: the nearest of the `vertices`; or a new vertex at its foot, the nearest point of the `streets` that
+    # are open, which is divided there. Sources and ends of pairs that are places are attached, too.
+    attach: Literal["vertices", "streets"] = "vertices"
 
     @property
     def centroids(self) -> bool:

@@ -96,8 +96,9 @@ def as_named(runtime: Runtime) -> dict[str, Any]:
 
 def _write_file(path: Path, target: Path, table: str, names: VertexNames) -> int:
     """Write a file of a table again with names, and check it, read back; return the number of its rows."""
-    described = tables.columns(table, schema=pq.read_schema(path))
-    ids = [column.name for column in described if column.unit.startswith("external id")]
+    schema = pq.read_schema(path)
+    described = tables.columns(table, schema=schema)
+    ids = [column.name for column in described if column.unit.startswith("external id") and column.name in schema.names]
     ids = [column for column in ids if (table, column) != ("vertices", "vertex")]  # which has column `id` next to it
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         schema = with_names(file.schema_arrow.empty_table(), ids, names).schema

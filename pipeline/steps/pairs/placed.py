@@ -1,6 +1,7 @@
 """Files of pairs whose ends are coordinates: each becomes a file of the vertices nearest to them, with the same rows."""
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from pipeline.units import length
 
 STEP = "pairs"
 AXES = {end: (f"{end}_lon", f"{end}_lat") for end in ENDS}
+_ALL_AXES = [name for end in ENDS for name in AXES[end]]
 _CRS = "places.crs"
 log = logging.getLogger(__name__)
 
@@ -78,27 +80,38 @@ def _placed(step: str, file: str, edges: Folder, graph: Folder, runtime: Runtime
 
 def _write(path: Path, file: str, ground: Ground, runtime: Runtime) -> tuple[int, float]:
     """Write the pairs of a file; return their number, and the metres of the place that is farthest from its vertex."""
-    axes = [name for end in ENDS for name in AXES[end]]
-    first, farthest = 0, 0.0
+    rows, farthest = 0, 0.0
     with reading(file), open_file(locate(file).require_local(), file, Limits()) as parquet:
-        for name in axes:
+        others = [field for field in parquet.schema_arrow if field.name not in _ALL_AXES]
+    schema = pa.schema([*(pa.field(end, pa.int64(), nullable=False) for end in ENDS), *others])
+    with pq.ParquetWriter(path, schema, write_page_checksum=True) as written:
+        for first, degrees, batch in points_of_pairs(file, runtime.places.crs):
+            ends = [_vertices(file, degrees[end], end, first, ground) for end in ENDS]
+            farthest = max(farthest, *(metres.max(initial=0.0) for _, metres in ends))
+            columns = [*(pa.array(vertices) for vertices, _ in ends), *(batch[field.name] for field in others)]
+            written.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            rows = first + len(batch)
+    return rows, farthest
+
+
+def points_of_pairs(file: str, crs: str | None) -> Iterator[tuple[int, dict[str, Array], pa.RecordBatch]]:
+    """The pairs of a file, some at a time: the first row, the degrees of each end, float64 [n, 2], and the rows.
+
+    Raises BadInput as `with_vertices`.
+    """
+    first = 0
+    with reading(file), open_file(locate(file).require_local(), file, Limits()) as parquet:
+        for name in _ALL_AXES:
             if not is_number(parquet.schema_arrow.field(name).type):
                 raise BadInput(file, f"column {name!r} is {parquet.schema_arrow.field(name).type}, not numbers; write it as one")
-        Footer(locate(file).require_local(), parquet.schema, axes, Limits()).check_all_pages()
-        others = [field for field in parquet.schema_arrow if field.name not in axes]
-        schema = pa.schema([*(pa.field(end, pa.int64(), nullable=False) for end in ENDS), *others])
-        with pq.ParquetWriter(path, schema, write_page_checksum=True) as written:
-            for batch in parquet.iter_batches(BATCH):
-                ends = [_vertices(file, batch, end, first, ground, runtime.places.crs) for end in ENDS]
-                farthest = max(farthest, *(metres.max(initial=0.0) for _, metres in ends))
-                columns = [*(pa.array(vertices) for vertices, _ in ends), *(batch[field.name] for field in others)]
-                written.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
-                first += len(batch)
-    return first, farthest
+        Footer(locate(file).require_local(), parquet.schema, _ALL_AXES, Limits()).check_all_pages()
+        for batch in parquet.iter_batches(BATCH):
+            yield first, {end: _degrees(file, batch, end, first, crs) for end in ENDS}, batch
+            first += len(batch)
 
 
-def _vertices(file: str, batch: pa.RecordBatch, end: str, first: int, ground: Ground, crs: str | None) -> tuple[Array, Array]:
-    """The vertices nearest to one end of some pairs, from row `first` on, and metres, int64 and float64 [n]."""
+def _degrees(file: str, batch: pa.RecordBatch, end: str, first: int, crs: str | None) -> Array:
+    """The degrees of one end of some pairs, from row `first` on."""
 
     def what(row: int) -> str:
         return f"row {first + row}"
@@ -107,5 +120,9 @@ def _vertices(file: str, batch: pa.RecordBatch, end: str, first: int, ground: Gr
     places = np.stack(axes, axis=-1)
     if (missing := np.isnan(places).any(axis=1)).any():
         raise BadInput(file, f"{what(int(missing.argmax()))}: {' or '.join(AXES[end])} is null")
-    degrees = to_degrees(file, places, crs, _CRS, what)
-    return ground.snap(degrees, lambda row: f"{file}: {what(row)}: {end} {text_of(degrees[row])}")
+    return to_degrees(file, places, crs, _CRS, what)
+
+
+def _vertices(file: str, degrees: Array, end: str, first: int, ground: Ground) -> tuple[Array, Array]:
+    """The vertices nearest to one end of some pairs, from row `first` on, and metres, int64 and float64 [n]."""
+    return ground.snap(degrees, lambda row: f"{file}: row {first + row}: {end} {text_of(degrees[row])}")

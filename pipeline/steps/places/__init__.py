@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from kernels.graph import Array
 from pipeline.config.model import Snap
@@ -15,6 +16,7 @@ from pipeline.registry.stages import COMPONENTS
 from pipeline.steps.places.sphere import NearestPoints, metres_between
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
@@ -60,9 +62,12 @@ class Ground:
 
     Attributes:
         made: Table `wcc` of the graph, once it was needed.
+        attached: Whether places are on streets, see `pipeline.steps.attaching`.
+        rounding: Metres by which the vertex of a place may be farther away, or nearer, than stated.
     """
 
     made: Folder | None = None
+    attached, rounding = False, 0.0
 
     def __init__(self, edges: Folder, graph: Folder, snap: Snap, components: Callable[[], Folder]) -> None:
         """`components` makes table `wcc`; it is called for the first place, unless a place may be any vertex."""
@@ -104,6 +109,10 @@ class Ground:
         known = known & ~np.isnan(places).any(axis=1)
         metres[known] = metres_between(on_sphere(*places[known].T), self._points.vectors[at[known]])
         return metres
+
+    def streets_of(self, places: Array, free: Array) -> dict[str, pa.Array]:
+        """What is known of the streets that places, degrees float64 [n, 2], are on: columns of table `places`."""
+        return {}
 
     @property
     def limit(self) -> float:
@@ -206,8 +215,12 @@ def text_of(place: Place | Array) -> str:
 
 def ground_of(edges: Folder, graph: Folder, runtime: Runtime) -> Ground:
     """Where the places of a graph may be; what it has read stays in `runtime`."""
-    key = Ground, edges.digest, graph.digest
-    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, COMPONENTS, (), runtime)))
+    key, kind = (Ground, edges.digest, graph.digest), Ground
+    if EdgeFacts.of(edges).attached:
+        from pipeline.steps.attaching.ground import StreetGround
+
+        kind = StreetGround
+    return runtime.derived.get(key, lambda: kind(edges, graph, runtime.snap, lambda: run_stage(graph, COMPONENTS, (), runtime)))
 
 
 def as_made(answer: Folder, edges: Folder, graph: Folder, runtime: Runtime) -> Folder:

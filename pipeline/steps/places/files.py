@@ -80,8 +80,13 @@ def places_at(file: str | None, edges: Folder, graph: Folder, runtime: Runtime) 
     return placed.columns if placed else None
 
 
+def list_of(file: str, runtime: Runtime) -> PlaceList:
+    """The places of a file; what was read stays in `runtime`. Raises as `read_places`."""
+    return runtime.derived.get((PlaceList, file), lambda: read_places(file, runtime.places))
+
+
 def _placed(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> Placed:
-    places, ground = read_places(file, runtime.places), ground_of(edges, graph, runtime)
+    places, ground = list_of(file, runtime), ground_of(edges, graph, runtime)
     vertices, metres, free = np.zeros(len(places), np.int64), np.full(len(places), np.nan), np.ones(len(places), np.bool_)
     if places.vertices is not None:
         free = places.vertices.is_null().to_numpy(zero_copy_only=False)

@@ -8,6 +8,10 @@ from pipeline.steps.places import Ground, text_of
 from pipeline.steps.places.files import Placed
 from pipeline.steps.places.sphere import RADIUS
 
+ON_STREETS = (
+    "each place is within the limit of its vertex, by the haversine formula; the step that attached it proved that it is nearest",
+    "the table, read back, has the rows that were written",
+)
 RULES = (
     "each place is within the limit of its vertex, by the haversine formula",
     "no vertex that may stand for it is nearer to a place of a sample",
@@ -21,16 +25,18 @@ def require_nearest(placed: Placed, ground: Ground) -> None:
     """Raise ProofFailed unless each place has a vertex within the limit, and those of a sample have the nearest ones."""
     at, metres = placed.places.degrees, placed.metres
     known = ~np.isnan(metres)
-    apart = _haversine(at[known], ground.degrees_of(placed.vertices[known]))
-    wrong = (np.abs(apart - metres[known]) > _tolerance(apart)) | (metres[known] > ground.limit)
+    apart = haversine(at[known], ground.degrees_of(placed.vertices[known]))
+    wrong = (np.abs(apart - metres[known]) > _tolerance(apart) + ground.rounding) | (metres[known] > ground.limit)
     if wrong.any():
         row = int(np.flatnonzero(known)[int(wrong.argmax())])
         raise ProofFailed(f"{_what(placed, row)} is not {metres[row]} m from vertex {placed.vertices[row]}, or beyond the limit")
+    if ground.attached:
+        return
     free = np.flatnonzero(~placed.stated)
     allowed, places = ground.allowed_degrees, len(free)
     count = min(places, _MOST, max(1, _COMPARED // max(1, len(allowed))))
     for row in free[np.random.default_rng(places).choice(places, count, replace=False)] if places else ():
-        least = float(_haversine(at[row][np.newaxis], allowed).min())
+        least = float(haversine(at[row][np.newaxis], allowed).min())
         if least < metres[row] - _tolerance(np.array(least)):
             raise ProofFailed(f"{_what(placed, row)} is {metres[row]} m from its vertex, and {least} m from another one")
 
@@ -44,8 +50,8 @@ def _tolerance(metres: Array) -> Array:
     return tolerance
 
 
-def _haversine(one: Array, other: Array) -> Array:
-    """Metres on the sphere between places, degrees float64 [n, 2]."""
+def haversine(one: Array, other: Array) -> Array:
+    """Metres on the sphere between places, degrees float64 [n, 2] each, float64 [n]."""
     (west, south), (east, north) = np.radians(one).T, np.radians(other).T
     squares = np.sin((north - south) / 2) ** 2 + np.cos(south) * np.cos(north) * np.sin((east - west) / 2) ** 2
     metres: Array = 2 * RADIUS * np.arcsin(np.sqrt(np.minimum(squares, 1)))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pipeline.errors import BadInput, ProofFailed
 from pipeline.steps.places import Ground, ground_of
 from pipeline.steps.places.files import Placed, placed_in
-from pipeline.steps.places.proof import RULES, require_nearest
+from pipeline.steps.places.proof import ON_STREETS, RULES, require_nearest
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import CheckFacts
 from pipeline.store.facts.run import PlaceFacts, PlaceTableFacts
@@ -71,7 +71,9 @@ class PlaceTable:
         for of in self.placed.values():
             require_nearest(of, self.ground)
         counts = {key: len(of.places) for key, of in self.placed.items()}
-        proof = CheckFacts(rules=[*RULES], seconds=round(time.perf_counter() - started, 6))
+        proof = CheckFacts(
+            rules=[*(ON_STREETS if self.ground.attached else RULES)], seconds=round(time.perf_counter() - started, 6)
+        )
         return PlaceTableFacts(rows=len(rows), files=counts, farthest=self._farthest(), proof=proof)
 
     def _part(self, key: str, of: Placed, texts: bool) -> pa.Table:
@@ -89,6 +91,7 @@ class PlaceTable:
             "lon": pa.array(lon, mask=unknown),
             "lat": pa.array(lat, mask=unknown),
             "metres": pa.array(of.metres, mask=np.isnan(of.metres)),
+            **self.ground.streets_of(places.degrees, ~of.stated),
             "component": self.ground.components_of(of.vertices),
             "geometry": points(np.where(unknown, 0.0, lon), np.where(unknown, 0.0, lat), ~unknown),
         }

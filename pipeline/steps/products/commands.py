@@ -17,7 +17,8 @@ from pipeline.steps.places.given import PlacesOfCommand
 from pipeline.steps.places.table import place_table
 from pipeline.steps.products.vertices import read_vertices
 from pipeline.steps.publication.places import places_in
-from pipeline.steps.stored_graph import OF_COMMANDS, folder_of, stored_graph
+from pipeline.steps.runtime import Runtime
+from pipeline.steps.stored_graph import OF_COMMANDS, StoredGraph, folder_of, stored_graph
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.workspace import find_run
@@ -34,15 +35,16 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
     options: ProductOptions = checked(product.resolve("options"), "options", output=out, **(given | _places(target, out, given)))
     files = options.vertex_files
     *_, table = product.tables_for(options)
-    zone = getattr(options, "zone", None)
-    read = [*files.values(), *([str(zone)] if is_zone_file(zone) else [])]
+    zone = str(getattr(options, "zone", None))
+    read = [*files.values(), *([zone] if is_zone_file(zone) else [])]
 
     def tabulate() -> Folder:
         prepare(options.output, table.name if table.switch else name)
         for file in read:  # before the graph is read
             locate(file).require_local()
-        with stored_graph(target, options, options.snap) as ((edges, graph), of_graph):
+        with stored_graph(target, options, options.snap) as (stored, of_graph):
             runtime = replace(of_graph, places=options.places, zones=options.zones)
+            edges, graph = _with_places(stored, files, runtime)
             named = {key: read_vertices(file, edges, graph, runtime) for key, file in files.items()}
             places = PlacesOfCommand(places_in(files, edges, graph, runtime), place_table(files, edges, graph, runtime))
             vertices = [named.get(key) for key in options.VERTICES]
@@ -53,6 +55,15 @@ def product_into(name: str, target: str, out: Path, **given: Any) -> Folder:
             return flushed(step(graph, vertices, options, naming, places))
 
     return steadily([target, *read], tabulate)
+
+
+def _with_places(stored: StoredGraph, files: Mapping[str, str], runtime: Runtime) -> StoredGraph:
+    """The graph with places on its streets, if the options ask for it."""
+    if runtime.places.attach != "streets":
+        return stored
+    from pipeline.steps.attaching.requests import on_streets
+
+    return on_streets(stored, files, runtime)
 
 
 def _adds_names(target: str, options: ProductOptions) -> bool:

@@ -131,7 +131,7 @@ def input_of(
     by_default = any(answer.manifest.parameters.get("sources") == [] for answer in answers)
     reason = reason_of_default(graph, sources[0]) if sources and by_default else None
     summed = {file.path: _with_sum(file, sha256) for file in files_read(edges)}
-    copied = ("directions", "travel_times", "roads", "rejected", "stated")
+    copied = ("directions", "travel_times", "roads", "rejected", "stated", "attached")
     optional: dict[str, Any] = {name: fact for name in copied if (fact := getattr(read, name))}
     optional |= _node_rows(edges, graph) | ({"counted": stored.counted} if stored.counted else {})
     if (rule := graph.manifest.parameters.get("parallel", LIGHTEST)) != LIGHTEST:

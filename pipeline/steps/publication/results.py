@@ -25,6 +25,7 @@ class Results:
     answers: Sequence[Folder]
     proofs: Sequence[Folder]
     report: Folder | None = None
+    source: Folder | None = None  # the edge list as it was read, if `edges` has places on its streets
     derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
     of_graph: Sequence[Folder] = ()  # tables of the stored graph, which each checked itself against it
     capacities: Folder | None = None  # the stored graph of stages that add parallel arcs, if that is another one
@@ -63,6 +64,7 @@ class Results:
 def steps_of(results: Results) -> list[Folder]:
     """All steps whose content is published or was proved."""
     steps = [
+        results.source,
         results.edges,
         results.graph,
         results.capacities,

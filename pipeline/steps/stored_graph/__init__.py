@@ -17,7 +17,7 @@ from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.runtime import Runtime
-from pipeline.store.deltas import EDGES, GRAPHS
+from pipeline.store.deltas import ATTACHED, EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder, check, find
 from pipeline.store.workspace import find_run, holds_runs, shared_workspace
@@ -80,8 +80,9 @@ def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
     """
     run = find_run(path)
     steps = run.path.parents[1] / "steps"
-    edges = find((steps / name for name in EDGES), run.manifest.inputs["edges"], checked=False)
-    graph = find((steps / name for name in GRAPHS), run.manifest.inputs["graph"])
+    inputs = run.manifest.inputs
+    edges = find((steps / name for name in (*EDGES, ATTACHED)), inputs.get(ATTACHED, inputs["edges"]), checked=False)
+    graph = find((steps / name for name in GRAPHS), inputs["graph"])
     if edges is None or graph is None:
         lost = steps / ("edges" if edges is None else "graph")
         raise BadConfig(

@@ -22,6 +22,7 @@ from pipeline.store.facts import DeltaFacts, GraphFacts
 from pipeline.store.manifest import Folder, digest_of
 
 NEW_VERTICES = "new-vertices.npy"
+ATTACHED = "attached"  # step folder: the edge list of a source with places on its streets
 EDGES = ("edges", "edges-1", "edges-2")  # step folders: the edge list of a source, and its names after new ones, in turn
 GRAPHS = ("graph", "graph-1", "graph-2")  # step folders: of a source, and of states, each written beside the one before it
 

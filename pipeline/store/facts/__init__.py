@@ -70,6 +70,17 @@ class MergeFacts(Facts):
     proof: CheckFacts | None = None  # absent while it is being proved
 
 
+class AttachFacts(Facts):
+    """Places that were attached to streets, see `pipeline.steps.attaching`."""
+
+    places: int  # with different coordinates
+    vertices: int  # new ones, at feet within streets
+    streets: int  # that were divided
+    at_crossings: int  # places whose foot is at an end of a street
+    farthest: float  # metres from a place to its foot
+    proof: CheckFacts | None = None  # absent while it is being proved
+
+
 class EdgeFacts(Facts):
     """An edge list, see `pipeline.ingest.ingest`; `weight` is an Arrow type.
 
@@ -106,6 +117,7 @@ class EdgeFacts(Facts):
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
     order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
     merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
+    attached: AttachFacts | None = None  # absent unless places were attached to streets
 
     @property
     def referred(self) -> dict[Path, str]:

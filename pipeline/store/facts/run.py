@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.store.facts import (
+    AttachFacts,
     CheckFacts,
     CountedFacts,
     DirectionCounts,
@@ -77,6 +78,7 @@ class InputFacts(Facts):
     parallel_arcs_kept: bool
     parallel: str | None = None  # absent, or the rule for parallel rows, if that is not `lightest`
     merged: MergeFacts | None = None  # absent unless this rule merged rows
+    attached: AttachFacts | None = None  # absent unless places were attached to streets
     capacities: MergeFacts | None = None  # absent unless a stage added parallel rows, of which the graph has the lightest
     sources: list[int] | None  # of the stages that have sources; null if none of them ran
     source_names: list[str] | None = None  # if the source's ids are strings

@@ -265,11 +265,11 @@ def test_an_id_of_a_vertex_and_of_a_place_is_refused_unless_it_is_said(tmp_path)
 
 
 def test_a_vertex_that_is_not_the_nearest_is_not_published(tmp_path, monkeypatch):
-    true = proof._haversine
-    monkeypatch.setattr(proof, "_haversine", lambda one, other: true(one, other) + (1.0 if len(other) < 4 else 0.0))
+    true = proof.haversine
+    monkeypatch.setattr(proof, "haversine", lambda one, other: true(one, other) + (1.0 if len(other) < 4 else 0.0))
     with pytest.raises(ProofFailed, match=r"place 'B' at 7\.4401,46\.94 is not 7\.59\d* m from vertex 1"):
         run_of(tmp_path, closeness={"sources": csv_of(tmp_path)})
-    monkeypatch.setattr(proof, "_haversine", lambda one, other: true(one, other) - (1.0 if len(other) == 4 else 0.0))
+    monkeypatch.setattr(proof, "haversine", lambda one, other: true(one, other) - (1.0 if len(other) == 4 else 0.0))
     with pytest.raises(ProofFailed, match=r"is .* m from its vertex, and .* m from another one"):
         run_of(tmp_path, closeness={"sources": csv_of(tmp_path)})
     monkeypatch.undo()
