@@ -40,6 +40,7 @@ class Column:
     each: bool = False
 
 
+SEED = Column("seed", "int64", "external id", key=True)
 Rate = tuple[float, float, float]  # seconds, seconds for a million vertices, seconds for a million arcs
 
 
@@ -90,6 +91,12 @@ class Algorithm:
     # For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
     # `vertex`, in the same order; fields after these have defaults.
     answer: str = ""
+    # seeded_...: the same for several answers at a time, each from seeds that the configuration names: they also take
+    # `personalizations`, and return a list. Empty: the stage has no seeds.
+    seeded_solver: str = ""
+    sharded_seeded_solver: str = ""
+    seeded_certificate: str = ""
+    sharded_seeded_certificate: str = ""
     # `oracle(graph, answer)` compares with a second solver on the CPU and returns a Certificate. Empty: there is none.
     oracle: str = ""
     gpu_oracle: str = ""  # the same for a graph on a GPU. Empty: the oracle runs on the CPU.
@@ -105,6 +112,7 @@ class Algorithm:
     part: tuple[str, str] = ("component", "components")  # what a label stands for, with Form.COMPONENTS: one, several
     table: str = ""  # name of the table where it differs from the stage's
     by_default: bool = True  # whether a run whose configuration names no stages computes it
+    passes_crossings: bool = False  # whether it is about ways through vertices, with no regard to how they turn there
     adds_parallel: bool = False  # whether weights are capacities: those of parallel arcs are added, unless a rule is stated
     exact: bool = True  # whether the table has the same bytes on every backend; otherwise its values agree to a stated tolerance
 
@@ -117,6 +125,11 @@ class Algorithm:
     def has_sources(self) -> bool:
         """Whether there is an answer for each source."""
         return self.form is Form.PATHS
+
+    @property
+    def may_have_seeds(self) -> bool:
+        """Whether there may be an answer for each seed, whose table then begins with the column SEED."""
+        return bool(self.seeded_solver)
 
     @property
     def has_pairs(self) -> bool:

@@ -153,6 +153,14 @@ class Scores:
 
 
 @dataclass(frozen=True)
+class Ranking:
+    """PageRank scores of a surfer who jumps to one seed."""
+
+    seed: int  # row of the seed
+    scores: Array  # float64 [V]: they sum to 1
+
+
+@dataclass(frozen=True)
 class Betweenness:
     """Betweenness of all rows."""
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kernels.registry import BY_NAME
 from pipeline.config.layout import LayoutConfig
@@ -26,8 +26,12 @@ from pipeline.steps.publication.target import Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
 from pipeline.steps.sources import require_sources
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder
+
+if TYPE_CHECKING:
+    from pipeline.config.graph import GraphConfig
+    from pipeline.ingest.formats.osm.updates import ChangedExtract
 
 log = logging.getLogger(__name__)
 
@@ -52,8 +56,12 @@ class Read(Protocol):
 class FromSource:
     """A run that reads the source of its graph."""
 
-    files: tuple[str, ...] = ()
     reads_source = True
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """See `Read`."""
+        return ()
 
     def __call__(
         self, config: RunConfig, runtime: Runtime, steps: Steps, prepare: Callable[[], object], target: Target
@@ -69,32 +77,54 @@ class FromSource:
 
             require_attachable(config)
         how = runtime.held_edges, config.cluster.elsewhere, begin, config.reject.limit
-        edges = steps("edges", ingest, config.graph, runtime.work, *how)
+        edges = steps("edges", ingest, self.source(config, steps), runtime.work, *how)
         require_columns(edges, config.expect, target)
         source = edges
         if config.places.attach == "streets":
             edges = with_places(config, edges, runtime, steps)
         layout = suited(config.layout, edges, config.cluster.shards)
         stated = [source for source in numbers_of(edges, config.listed_sources) if isinstance(source, int)]
-        graph = graph_of(config, edges, layout, runtime, stated, steps)
+        graph = self.graph(config, edges, layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, layout, runtime, steps)
+        turned = None
+        if EdgeFacts.of(edges).has_turns:
+            from pipeline.steps.turns.graph import turned_of
+            from pipeline.steps.turns.requirements import require_obeyed
+
+            require_obeyed(config, edges)
+            turned = turned_of(edges, graph, layout, runtime, steps)
         sources = sources_of(config, edges, graph, target, runtime)
         read = read_as(input_of(edges, graph, capacities=capacities)).items()
         log.info("%s", quoted(f"{config.graph.title} was read as: {'; '.join(f'{what.lower()}: {said}' for what, said in read)}"))
         if not edges.reused:
             beside(partial(prepare_page, runtime.backend))  # not before: the layout waits for what `prepare` imports
-        return Input(edges, graph, sources, capacities, None if edges is source else source)
+        return Input(edges, graph, sources, capacities, None if edges is source else source, turned)
+
+    def source(self, config: RunConfig, _: Steps) -> "GraphConfig | ChangedExtract":
+        """What is read."""
+        return config.graph
+
+    def graph(
+        self, config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int], steps: Steps
+    ) -> Folder:
+        """The stored graph of the edge list."""
+        return graph_of(config, edges, layout, runtime, sources, steps)
 
 
 def graph_of(
     config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, sources: Sequence[int], steps: Steps
 ) -> Folder:  # fmt: skip
     """The stored graph of an edge list, whose parallel rows are merged before, if a rule asks for it."""
+    return steps("graph", lay_out, edges, layout, runtime, sources, parallels_of(config, edges, layout, runtime, steps))
+
+
+def parallels_of(config: RunConfig, edges: Folder, layout: LayoutConfig, runtime: Runtime, steps: Steps) -> Parallels:
+    """What becomes of the parallel rows of an edge list, which are merged, if a rule asks for it."""
     rule, merged = config.graph.parallel or LIGHTEST, None
     if config.graph.parallel and needs_merging(edges, rule):
         merged = steps(STEP, merge_parallel, edges, rule, layout, runtime, config.graph.columns.order)
         warn_if_mirrored(merged)
-    return steps("graph", lay_out, edges, layout, runtime, sources, Parallels(rule, merged))
+    return Parallels(rule, merged)
 
 
 def stage_that_adds(config: RunConfig) -> str:

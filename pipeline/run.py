@@ -30,7 +30,7 @@ from pipeline.steps.publication.publish import PublishOptions, flush_tables, pub
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.solving import solve_stages
+from pipeline.steps.solving import Input, solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
@@ -79,7 +79,8 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         require_products(config, given.edges, given.graph, runtime)
         with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = replace(solve_stages(with_ids, given, runtime, steps), places=places, source=given.source)
+        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps)
+        results = replace(results, places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)
@@ -92,6 +93,15 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         results = replace(results, report=steps("report", draw, results, runtime))
         flushed.result()
         return _publish(config, results, target, backend, steps)
+
+
+def _with_seeds(config: RunConfig, given: Input, runtime: Runtime) -> RunConfig:
+    """The configuration with the vertices of its seeds, if it names some."""
+    if not config.has_seeds:
+        return config
+    from pipeline.steps.seeded.vertices import with_seeds
+
+    return with_seeds(config, given.edges, given.graph, runtime)
 
 
 def _with_places(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
@@ -124,7 +134,8 @@ def _with_products(config: RunConfig, results: Results, runtime: Runtime, steps:
 
     before = stored_steps(runtime.work)
     products = [steps(name, step, runtime) for name, step in configured]
-    return replace(results, products=products, hierarchies=steps_of(results.graph, runtime.work, before))
+    searched = results.turned.graph if results.turned else results.graph
+    return replace(results, products=products, hierarchies=steps_of(searched, runtime.work, before))
 
 
 def _with_names(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:

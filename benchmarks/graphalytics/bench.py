@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.graphalytics import compiled
-from benchmarks.graphalytics.inputs import Input
+from benchmarks.graphalytics.inputs import BenchmarkGraph
 from benchmarks.graphalytics.published import PUBLISHED
 from benchmarks.machine import machine
 from benchmarks.runs.measure import run as measured
@@ -38,7 +38,7 @@ _GIB = 2**30
 
 
 @dataclass
-class Result:
+class LibraryResult:
     """What a library was measured with on a graph."""
 
     library: str
@@ -84,14 +84,14 @@ def _made(name: str, options: argparse.Namespace) -> Path:
     return folder
 
 
-def _results(folder: Path, name: str, options: argparse.Namespace) -> Iterator[Result]:
+def _results(folder: Path, name: str, options: argparse.Namespace) -> Iterator[LibraryResult]:
     """Those of graphmill, whose answers the others are compared with, and of all others that are there."""
     chosen = [library for library in options.only.split(",") if library]
     with tempfile.TemporaryDirectory() as temporary:
         place = Path(temporary)
         ours, expected = _ours(folder, name, place, options)
         yield ours
-        graph = Input.read(folder)
+        graph = BenchmarkGraph.read(folder)
         ranks = graph.ranks(np if options.cpu else arrays_of_backend())
         if why := why_invalid("pr", (graph.ids, ranks), (graph.ids, expected["pr"])):
             raise AssertionError(f"{OURS}: PageRank: {why}")
@@ -103,10 +103,12 @@ def _results(folder: Path, name: str, options: argparse.Namespace) -> Iterator[R
                 yield _peer(library, folder, place, options.runs, reference)
         if options.neug and (not chosen or "neug" in chosen):
             times, values = compiled.neug(options.neug.absolute(), graph, place, options.runs)
-            yield reference.checked(Result(f"NeuG's algorithms, {compiled.version(options.neug)}"), times, values)
+            yield reference.checked(LibraryResult(f"NeuG's algorithms, {compiled.version(options.neug)}"), times, values)
         if options.gap and (not chosen or "gap" in chosen):
             times = compiled.gap(options.gap.absolute(), graph, place, options.runs)
-            yield Result(f"GAP, {compiled.version(options.gap)}", {key: statistics.median(of) for key, of in times.items()})
+            yield LibraryResult(
+                f"GAP, {compiled.version(options.gap)}", {key: statistics.median(of) for key, of in times.items()}
+            )
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Reference:
     ids: Array
     values: dict[str, Array]
 
-    def checked(self, result: Result, times: dict[str, list[float]], values: dict[str, Array]) -> Result:
+    def checked(self, result: LibraryResult, times: dict[str, list[float]], values: dict[str, Array]) -> LibraryResult:
         """Add the times of the answers that are valid, and notes of those that are not."""
         for name, runs in times.items():
             if why := why_invalid(name, (self.ids, self.values[name]), (self.ids, values[name])):
@@ -126,7 +128,7 @@ class Reference:
         return result
 
 
-def _ours(folder: Path, name: str, place: Path, options: argparse.Namespace) -> tuple[Result, dict[str, Array]]:
+def _ours(folder: Path, name: str, place: Path, options: argparse.Namespace) -> tuple[LibraryResult, dict[str, Array]]:
     """Times of `graphmill graphalytics`, and its answers; a proof that fails ends the process."""
     out = place / "ours"
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -137,7 +139,7 @@ def _ours(folder: Path, name: str, place: Path, options: argparse.Namespace) -> 
     usage = measured(command, place / "log")
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     of = results["algorithms"]
-    result = Result(
+    result = LibraryResult(
         f"{OURS} {version(OURS)}", {key: statistics.median(of[key]["processing"]) for key in of},
         {what: {key: statistics.median(of[key][what]) for key in of if what in of[key]} for what in ("makespan", "proof")},
         results["load"], usage.wall, usage.peak, results["memory"].get("gpu"),
@@ -145,7 +147,7 @@ def _ours(folder: Path, name: str, place: Path, options: argparse.Namespace) -> 
     return result, {key: read_reference(out / f"{name}-{key.upper()}", key)[1] for key in of}
 
 
-def _peer(library: str, folder: Path, place: Path, runs: int, reference: Reference) -> Result:
+def _peer(library: str, folder: Path, place: Path, runs: int, reference: Reference) -> LibraryResult:
     out = place / library
     out.mkdir()
     started = time.perf_counter()
@@ -154,15 +156,15 @@ def _peer(library: str, folder: Path, place: Path, runs: int, reference: Referen
     except subprocess.CalledProcessError:
         last = (place / "log").read_text(encoding="utf-8", errors="replace").splitlines()[-1:]
         note = f"failed after {time.perf_counter() - started:.0f} s: {' '.join(last)[:200]}"
-        return Result(library, notes=[note])
+        return LibraryResult(library, notes=[note])
     said = json.loads(usage.output.splitlines()[-1])
     values = {name: np.load(out / f"{name}.npy") for name in said["processing"]}
-    result = Result(f"{library} {said['version']}", load=said["load"], wall=usage.wall, peak=usage.peak)
+    result = LibraryResult(f"{library} {said['version']}", load=said["load"], wall=usage.wall, peak=usage.peak)
     result.gpu_memory = said["gpu"]
     return reference.checked(result, said["processing"], values)
 
 
-def table(name: str, results: list[Result]) -> str:
+def table(name: str, results: list[LibraryResult]) -> str:
     """A line for each library; the published times in the last one."""
     lines = [f"## {name}", "", f"| library | {' | '.join(ALGORITHMS)} | load, s | process, s | memory, GiB | of the GPU |"]
     lines.append(f"|---|{'---:|' * (len(ALGORITHMS) + 4)}")

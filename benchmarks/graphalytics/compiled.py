@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.graphalytics.inputs import Input
+from benchmarks.graphalytics.inputs import BenchmarkGraph
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.graphalytics.validation import UNREACHED
@@ -23,7 +23,7 @@ _TYPES = {"bfs": "u4", "wcc": "i8", "cdlp": "i8", "lcc": "f8"}  # of the values 
 Measured = tuple[dict[str, list[float]], dict[str, Array]]  # seconds of each run, values by ascending vertices
 
 
-def neug(clone: Path, graph: Input, folder: Path, runs: int) -> Measured:
+def neug(clone: Path, graph: BenchmarkGraph, folder: Path, runs: int) -> Measured:
     """NeuG's algorithms; `folder` gets the program, the graph and the answers."""
     sources = [clone / _GDS / "include/utils/parallel_utils.h"]
     for name in _NAMES:
@@ -49,7 +49,7 @@ def neug(clone: Path, graph: Input, folder: Path, runs: int) -> Measured:
     return times, values
 
 
-def gap(clone: Path, graph: Input, folder: Path, runs: int) -> dict[str, list[float]]:
+def gap(clone: Path, graph: BenchmarkGraph, folder: Path, runs: int) -> dict[str, list[float]]:
     """The GAP benchmark's programs, which verify their answers by themselves: seconds of each run."""
     offsets, neighbours = graph.arcs()
     with (folder / "graph.sg").open("wb") as file:

@@ -16,7 +16,7 @@ _BLOCK = 1 << 26  # edges that are summed at a time
 
 
 @dataclass(frozen=True)
-class Input:
+class BenchmarkGraph:
     """An undirected graph between vertices 0..V-1, which ascend by their ids."""
 
     properties: GraphProperties
@@ -28,7 +28,7 @@ class Input:
     seconds: float  # of reading
 
     @classmethod
-    def read(cls, folder: Path) -> "Input":
+    def read(cls, folder: Path) -> "BenchmarkGraph":
         """Read the folder that `graphmill generate` wrote."""
         started, properties = time.perf_counter(), read_properties(folder)
         ids = pq.read_table(properties.vertices)["vertex"].to_numpy()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.graphalytics.inputs import Input
+from benchmarks.graphalytics.inputs import BenchmarkGraph
 from kernels.graph import Array
 from pipeline.graphalytics.machine import memory_in_use
 from pipeline.graphalytics.validation import UNREACHED
@@ -25,7 +25,7 @@ Values = Callable[[Any], Array]  # from what a solver returned; not timed
 Calls = dict[str, tuple[Solver, Values]]
 
 
-def networkit(graph: Input) -> Calls:
+def networkit(graph: BenchmarkGraph) -> Calls:
     """NetworKit on all cores."""
     import networkit as nk
 
@@ -61,7 +61,7 @@ def networkit(graph: Input) -> Calls:
     return calls
 
 
-def igraph(graph: Input) -> Calls:
+def igraph(graph: BenchmarkGraph) -> Calls:
     """igraph, whose algorithms use one core."""
     import igraph as ig
 
@@ -77,7 +77,7 @@ def igraph(graph: Input) -> Calls:
     return calls
 
 
-def cugraph(graph: Input) -> Calls:
+def cugraph(graph: BenchmarkGraph) -> Calls:
     """Pylibcugraph on the current GPU; LCC by its triangles."""
     import cupy as cp
     import pylibcugraph as library
@@ -146,7 +146,7 @@ def cugraph(graph: Input) -> Calls:
     return calls
 
 
-PEERS: dict[str, Callable[[Input], Calls]] = {"networkit": networkit, "igraph": igraph, "cugraph": cugraph}
+PEERS: dict[str, Callable[[BenchmarkGraph], Calls]] = {"networkit": networkit, "igraph": igraph, "cugraph": cugraph}
 DISTRIBUTIONS = {"cugraph": "pylibcugraph-cu13"}  # of libraries, where the names differ
 
 
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("runs", type=int)
     options = parser.parse_args()
-    graph, started = Input.read(options.folder), time.perf_counter()
+    graph, started = BenchmarkGraph.read(options.folder), time.perf_counter()
     calls = PEERS[options.name](graph)
     measured: dict[str, Any] = {"load": graph.seconds + time.perf_counter() - started, "processing": {}}
     for name, (solve, values) in calls.items():

@@ -186,8 +186,8 @@ def _ranks(graph: Graph, name: str, way: Any) -> OperatorRow:
     if float(cp.abs(found - pagerank(graph).scores).sum()) > _TOLERANCE / 0.15:  # what the later iterations add
         raise AssertionError(f"{name}: pagerank is wrong")
     times = call_times(lambda: ranks.pagerank(graph, tolerance=_TOLERANCE)).each(iterations)
-    ours = pagerank(graph, tolerance=1e-30, most_iterations=iterations)
-    own = call_times(lambda: pagerank(graph, tolerance=1e-30, most_iterations=iterations)).median / iterations
+    ours = pagerank(graph, iterations=iterations)
+    own = call_times(lambda: pagerank(graph, iterations=iterations)).median / iterations
     peer = _of_cugraph(way, "pagerank", ours, iterations)
     note = f"{iterations} iterations, float64; cuGraph's float32"
     return OperatorRow(

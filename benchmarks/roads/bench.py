@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.roads.classes import OTHER, why_closed, why_refused
-from benchmarks.roads.comparing import Comparison, Findings
+from benchmarks.roads.comparing import RouterComparison, RouterFindings
 from benchmarks.roads.ours import Ours
 from benchmarks.roads.ways import Ways
 from pipeline.config.roads import OsmConfig
@@ -26,7 +26,7 @@ ROUTERS = {"valhalla": ("valhalla", "Valhalla"), "routino": ("routino", "Routino
 SPEEDS = {("valhalla", "car"): {"track": 10.0}}
 
 
-def compare(extract: Path, router: str, profile: str, pairs: int, arcs: int, turns: bool) -> tuple[Findings, Ways, str]:
+def compare(extract: Path, router: str, profile: str, pairs: int, arcs: int, turns: bool) -> tuple[RouterFindings, Ways, str]:
     """What is found on one extract, its ways, and the router's name and version."""
     ways = Ways.of(extract)
     osm = OsmConfig.model_validate({"profile": profile, "weight": "distance", "speeds": SPEEDS.get((router, profile), {})})
@@ -34,7 +34,7 @@ def compare(extract: Path, router: str, profile: str, pairs: int, arcs: int, tur
     module, name = ROUTERS[router]
     with tempfile.TemporaryDirectory() as folder:
         other = getattr(import_module(f"benchmarks.roads.{module}"), name)(extract, profile, Path(folder), turns)
-        comparison = Comparison(ways, ours, other)
+        comparison = RouterComparison(ways, ours, other)
         random = np.random.default_rng(SEED)
         comparison.arcs([ours.arcs[at] for at in random.permutation(len(ours.arcs))[:arcs].tolist()])
         for source in random.integers(0, len(ours.vertices), max(1, pairs // PER_SOURCE)).tolist():
@@ -44,7 +44,7 @@ def compare(extract: Path, router: str, profile: str, pairs: int, arcs: int, tur
     return comparison.found, ways, f"{other.name} {other.version}"
 
 
-def lines(found: Findings, ways: Ways, profile: str) -> list[str]:
+def lines(found: RouterFindings, ways: Ways, profile: str) -> list[str]:
     """The counts, and the differences by their class with an example each."""
     written = [f"{count:7,} {text}" for text, count in sorted(found.counts.items())]
     for title, parts, why in (

@@ -25,7 +25,7 @@ class Router(Protocol):
 
 
 @dataclass
-class Findings:
+class RouterFindings:
     """How often what was found, and where.
 
     Attributes:
@@ -41,12 +41,12 @@ class Findings:
     shorter: list[tuple[int, int]] = field(default_factory=list)
 
 
-class Comparison:
+class RouterComparison:
     """Compares one router with graphmill on one extract."""
 
     def __init__(self, ways: Ways, ours: Ours, router: Router) -> None:
         self._ways, self._ours, self._router = ways, ours, router
-        self.found = Findings()
+        self.found = RouterFindings()
         self._known: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # what was refused, by its first node
 
     def arcs(self, arcs: list[list[int]]) -> None:

@@ -11,6 +11,8 @@ import osmium
 import osmnx
 from osmium.osm import mutable
 
+from benchmarks.roads.osmnx_internals import filter_of, keep_tag
+
 Place = tuple[float, float]
 NETWORKS = {"car": "drive_service", "bicycle": "bike", "foot": "walk"}
 _CONDITION = re.compile(r'\["([^"]+)"(?:(!?~)"([^"]+)")?\]')
@@ -24,9 +26,9 @@ class OsmNx:
 
     def __init__(self, extract: Path, profile: str, folder: Path, turns: bool) -> None:
         path = folder / "roads.osm"
-        conditions = _CONDITION.findall(osmnx._overpass._get_network_filter(NETWORKS[profile]))
+        conditions = _CONDITION.findall(filter_of(NETWORKS[profile]))
         _write(extract, path, conditions)
-        osmnx.settings.useful_tags_way = [*osmnx.settings.useful_tags_way, "oneway:bicycle"]
+        keep_tag("oneway:bicycle")
         graph = osmnx.graph_from_xml(path, bidirectional=profile == "foot", simplify=False, retain_all=True)
         self._graph = nx.DiGraph(graph)  # parallel edges join the same two nodes: they are as long
         self._at = {(round(data["x"], 7), round(data["y"], 7)): node for node, data in graph.nodes(data=True)}

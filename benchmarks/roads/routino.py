@@ -24,8 +24,8 @@ class Routino:
     def __init__(self, extract: Path, profile: str, folder: Path, turns: bool) -> None:
         command = ["planetsplitter", f"--dir={folder}", "--prefix=roads", "--prune-none", str(extract)]
         subprocess.run(command, check=True, capture_output=True)
-        told = subprocess.run(["routino-router", "--version"], capture_output=True, text=True, check=False)
-        self.version = (told.stdout + told.stderr).split()[2]
+        answer = subprocess.run(["routino-router", "--version"], capture_output=True, text=True, check=False)
+        self.version = (answer.stdout + answer.stderr).split()[2]
         self._command = [
             "routino-router", f"--dir={folder}", "--prefix=roads", f"--profiles={SHARE / 'profiles.xml'}",
             f"--translations={SHARE / 'translations.xml'}", f"--transport={TRANSPORTS[profile]}", "--shortest",

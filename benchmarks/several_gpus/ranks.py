@@ -230,7 +230,7 @@ def _of_ranks(shard: Shard, communicator: Communicator, part: ShardAnswer[Any]) 
 
 
 def _iterate(shard: Shard, communicator: Communicator) -> ShardAnswer[Any]:
-    return pagerank(shard, communicator, tolerance=0.0, most_iterations=ITERATIONS)
+    return pagerank(shard, communicator, iterations=ITERATIONS)
 
 
 KERNELS = {

@@ -45,13 +45,14 @@ class Halo:
         self._cuts = list(accumulate(map(len, self.mirrored)))[:-1]
 
     def refresh(self, own: Array) -> Array:
-        """Return the ghosts' values [g] from their owners' `own` [n], whose type is the same on all ranks."""
-        ghosts = np.empty_like(own, shape=(self.shard.num_ghosts,))
-        self.communicator.exchange(np.split(own[self.all_mirrored], self._cuts), self.shard.by_owner(ghosts))
+        """Return the ghosts' values, [g] or [g, K], from their owners' `own`, [n] or [n, K], of one type on all ranks."""
+        ghosts = np.empty_like(own, shape=(self.shard.num_ghosts, *own.shape[1:]))
+        sent, received = np.split(own[self.all_mirrored], self._cuts), self.shard.by_owner(ghosts)
+        self.communicator.exchange([part.reshape(-1) for part in sent], [part.reshape(-1) for part in received])
         return ghosts
 
     def extended(self, own: Array) -> Array:
-        """Return the values of the own rows, unchanged, and of the ghosts, from their owners [n + g]."""
+        """Return the values of the own rows, unchanged, and of the ghosts, from their owners: [n + g] or [n + g, K]."""
         return np.concatenate([own, self.refresh(own)])
 
     def send(self, ghosts: Array, *columns: Array) -> list[Array]:

@@ -13,7 +13,7 @@ from kernels.generators import backend_of
 from kernels.generators.drawing import Drawing
 from kernels.graph import Array
 
-PIECE = 1 << 26  # edges with their repetitions, unless one range of ids has more: 0.5 GiB, of which 3 times as much is held
+PIECE = 1 << 26  # edges with their repetitions, unless one range of ids has more; writing scale 22 then takes 3.4 GiB on a CPU
 _RANGE_BITS = 14  # ids are divided into at most 2^14 ranges
 
 

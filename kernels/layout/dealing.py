@@ -1,4 +1,4 @@
-"""Arcs that are sorted into rows: counted in each bucket of rows, then dealt into the buckets, on all cores.
+"""UnsortedArcs that are sorted into rows: counted in each bucket of rows, then dealt into the buckets, on all cores.
 
 Bucket b has the rows from `b << shift` up to those of the next one.
 """
@@ -19,7 +19,7 @@ ELSEWHERE = -1  # the place of an arc of a bucket that another pass deals
 NO_WEIGHTS = np.empty(0, np.uint8)  # what compiled loops take for the weights of arcs that have none
 
 
-class Arcs(Protocol):
+class UnsortedArcs(Protocol):
     """At most `most` arcs in parts, which several cores read."""
 
     @property
@@ -42,7 +42,7 @@ class Arcs(Protocol):
 
 
 @dataclass(frozen=True)
-class ArcsOfEdges:
+class UnsortedEdges:
     """The arcs of an edge list, which is read twice."""
 
     numbering: Numbered
@@ -50,21 +50,21 @@ class ArcsOfEdges:
 
     @property
     def most(self) -> int:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         return (1 + self.rules.both) * self.numbering.edges.count
 
     @property
     def row(self) -> np.dtype[Any]:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         return self.numbering.table.dtype
 
     @property
     def weight(self) -> np.dtype[Any] | None:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         return self.numbering.edges.weight
 
     def count(self, shift: int, buckets: int) -> Array:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         counts: list[Array] = []
         for block in self.numbering.edges.blocks():
             of_block, parts = self._of(block), ranges(block.count)
@@ -74,7 +74,7 @@ class ArcsOfEdges:
         return np.concatenate([np.zeros((0, buckets), OFFSET), *counts])
 
     def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         first = 0
         for block in self.numbering.edges.blocks():
             of_block, parts, given = self._of(block), ranges(block.count), _or_none(block.weights)
@@ -91,35 +91,35 @@ class ArcsOfEdges:
 
 
 @dataclass(frozen=True)
-class ArcsOfRows:
+class ReversedRows:
     """The arcs of rows, reversed."""
 
     csr: Csr
 
     @property
     def most(self) -> int:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         return len(self.csr.indices)
 
     @property
     def row(self) -> np.dtype[Any]:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         return self.csr.indices.dtype
 
     @property
     def weight(self) -> np.dtype[Any] | None:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         return None if self.csr.weights is None else self.csr.weights.dtype
 
     def count(self, shift: int, buckets: int) -> Array:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
         counts = np.zeros((len(parts), buckets), OFFSET)
         over_items(range(len(parts)), lambda part: _count_rows(*rows, shift, *parts[part], counts[part]))
         return counts
 
     def deal(self, shift: int, free: Array, tails: Array, heads: Array, weights: Array) -> None:
-        """See `Arcs`."""
+        """See `UnsortedArcs`."""
         parts, rows = ranges_of_rows(self.csr.offsets), (unsigned(self.csr.offsets), unsigned(self.csr.indices))
         given, dealt = _or_none(self.csr.weights), (tails, heads, weights)
         over_items(range(len(parts)), lambda part: _deal_rows(*rows, shift, *parts[part], given, free[part], *dealt))

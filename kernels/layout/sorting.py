@@ -16,7 +16,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
-from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, Arcs, ArcsOfEdges, ArcsOfRows
+from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, ReversedRows, UnsortedArcs, UnsortedEdges
 from kernels.layout.numbering import Numbered
 from kernels.layout.rules import ArcRules, Edges
 
@@ -33,7 +33,7 @@ def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: list[Edges] | None 
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
     passes = 1 if isinstance(numbering.edges, Edges) else _PASSES
-    return _sorted(len(numbering.ids), ArcsOfEdges(numbering, rules), False, passes, rules, dropped)
+    return _sorted(len(numbering.ids), UnsortedEdges(numbering, rules), False, passes, rules, dropped)
 
 
 def in_rows(out: Csr, sparing: bool = False) -> Csr:
@@ -52,7 +52,7 @@ def in_rows(out: Csr, sparing: bool = False) -> Csr:
 
 def transpose(csr: Csr, passes: int = 1) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order. More passes need less memory."""
-    return _sorted(len(csr.offsets) - 1, ArcsOfRows(csr), True, passes)
+    return _sorted(len(csr.offsets) - 1, ReversedRows(csr), True, passes)
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -69,7 +69,12 @@ def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
 
 
 def _sorted(
-    num_rows: int, arcs: Arcs, ascending: bool, passes: int, rules: ArcRules | None = None, dropped: list[Edges] | None = None
+    num_rows: int,
+    arcs: UnsortedArcs,
+    ascending: bool,
+    passes: int,
+    rules: ArcRules | None = None,
+    dropped: list[Edges] | None = None,
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 

@@ -15,14 +15,16 @@ import pylibcugraph
 
 from kernels.answers import Components, Forest, Paths, Scores, TriangleCounts
 from kernels.certificate.rules import Broken, require_source
+from kernels.cores import Cores
 from kernels.gpu.loader import to_host
 from kernels.graph import UNREACHED, Array, Graph
-from kernels.oracle.compare import DOUBLES, compares, require_classes, require_distances, require_scores
+from kernels.oracle.compare import DOUBLES, compares, require_classes, require_distances
+from kernels.oracle.pagerank_by_scipy import dense, placed, require_scores, steps_of
 from kernels.oracle.triangles_by_scipy import require_counts
-from kernels.pagerank.certificate import DAMPING, FARTHEST
+from kernels.pagerank.certificate.bounds import Bounds
+from kernels.pagerank.parameters import ANYWHERE, DAMPING, TOLERANCE, Personalization
 
 CUGRAPH = "cuGraph"
-STEPS = 200
 SUMS_APART = 1e-9  # relative difference of two sums of the same floats in different orders
 
 
@@ -88,14 +90,35 @@ def scc(graph: Graph, components: Components) -> None:
     require_classes(graph, components.labels, _by_row(vertices, classes), CUGRAPH)
 
 
-@compares(f"the scores are within {FARTHEST:.2g} in sum of pylibcugraph.pagerank's after {STEPS} steps")
-def pagerank(graph: Graph, scores: Scores) -> None:
+@compares("the scores are {} those of pylibcugraph.pagerank, personalized_pagerank with seeds, after {} steps", placed)
+def pagerank(
+    graph: Graph,
+    scores: Scores,
+    damping: float = DAMPING,
+    tolerance: float = TOLERANCE,
+    iterations: int | None = None,
+    personalization: Personalization = ANYWHERE,
+) -> None:
     """Compare PageRank scores."""
     ones = cupy.ones(graph.num_arcs)  # without weights, cuGraph computes in float32
-    vertices, solved, _ = pylibcugraph.pagerank(
-        _handle(), _arcs(graph, ones, transposed=True), None, None, None, None, DAMPING, 1e-30, STEPS, False, False
-    )
-    require_scores(graph, scores, _by_row(vertices, solved), CUGRAPH)
+    steps, arcs = steps_of(damping, tolerance, iterations), _arcs(graph, ones, transposed=True)
+    rows = cupy.arange(graph.num_vertices, dtype=graph.out.indices.dtype)
+    first = rows, cupy.asarray(dense(personalization, graph.num_vertices))
+    seeds: tuple[Array, ...] = ()
+    if len(personalization.rows):
+        seeds = cupy.asarray(personalization.rows.astype(rows.dtype)), cupy.asarray(personalization.weights)
+    solver = pylibcugraph.personalized_pagerank if seeds else pylibcugraph.pagerank
+    given = (_handle(), arcs, None, None, *first, *seeds, damping, 1e-30, steps, False, False)
+    vertices, solved, _ = solver(*given) if steps else (*first, False)
+    require_scores(graph, scores, _by_row(vertices, solved), CUGRAPH, Bounds(damping, tolerance), iterations)
+
+
+@compares("core numbers are those of pylibcugraph.core_number")
+def cores(graph: Graph, answer: Cores) -> None:
+    """Compare core numbers."""
+    both_ways = _both_ways(graph, *_edges(graph))
+    vertices, numbers = pylibcugraph.core_number(_handle(), both_ways, "outgoing", False)  # of both directions it counts twice
+    require_counts(graph, "core", answer.core, _by_row(vertices, numbers), CUGRAPH)
 
 
 @compares("numbers of triangles are those of pylibcugraph.triangle_count")

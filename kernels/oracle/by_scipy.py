@@ -14,15 +14,13 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, dijkstra, minimum_spanning_tree
 
-from kernels.answers import Components, Forest, Paths, ReachabilityIndex, Scores
+from kernels.answers import Components, Forest, Paths, ReachabilityIndex
 from kernels.certificate.rules import Broken, name_of, require_array, require_source
 from kernels.graph import UNREACHED, Array, Graph
-from kernels.oracle.compare import compares, require_classes, require_distances, require_scores
-from kernels.pagerank.certificate import DAMPING, FARTHEST
+from kernels.oracle.compare import compares, require_classes, require_distances
 from kernels.reachability import reach
 
 SCIPY = "SciPy"
-STEPS = 150  # 0.85^150 is below 1e-10
 SOURCES, DESTINATIONS = 32, 4096  # sample sizes of reachability
 
 
@@ -91,19 +89,6 @@ def _compare_labels(graph: Graph, labels: Array, tails: Array, heads: Array, con
     shape = graph.num_vertices, graph.num_vertices
     _, component = connected_components(csr_array((np.ones(len(tails)), (tails, heads)), shape=shape), connection=connection)
     require_classes(graph, labels, component, SCIPY)
-
-
-@compares(f"the scores are within {FARTHEST:.2g} in sum of {STEPS} products with a scipy.sparse.csr_array")
-def pagerank(graph: Graph, scores: Scores) -> None:
-    """Compare PageRank scores."""
-    degrees = np.diff(graph.out.offsets)
-    arcs = csr_array((np.ones(graph.num_arcs), graph.out.indices, graph.out.offsets), shape=(graph.num_vertices,) * 2)
-    transposed, dangling = arcs.T, degrees == 0
-    solved = np.full(graph.num_vertices, 1 / max(graph.num_vertices, 1))
-    for _ in range(STEPS):
-        base = (1 - DAMPING + DAMPING * solved[dangling].sum()) / max(graph.num_vertices, 1)
-        solved = base + DAMPING * (transposed @ (solved / np.maximum(degrees, 1)))
-    require_scores(graph, scores, solved, SCIPY)
 
 
 @compares(

@@ -10,29 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from kernels.answers import Certificate, Paths, Scores
+from kernels.answers import Certificate, Paths
 from kernels.certificate.rules import Broken, name_of, require_array, require_rows, verdict
 from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph, distance_dtype
-from kernels.pagerank.certificate import FARTHEST
 
 DOUBLES = 2.0**53  # every integer up to here is a double
 
 
 def compares(
-    rule: str, sampled: Callable[[Graph, Any], tuple[int, ...]] | None = None
+    rule: str, sampled: Callable[..., tuple[Any, ...]] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., Certificate]]:
     """Turn a check, which raises Broken if an answer differs, into an oracle that returns a Certificate with this rule.
 
     Args:
-        sampled: What is counted of an answer of which a sample is compared, for the places `{}` of the rule.
+        sampled: `sampled(graph, answer, **options)`: what an answer that holds puts in the places `{}` of the rule, such as the
+            size of the sample that is compared.
     """
 
     def oracle_of(check: Callable[..., None]) -> Callable[..., Certificate]:
         @wraps(check)
         def oracle(graph: Graph, answer: Any, **options: Any) -> Certificate:
             certificate = verdict((rule,), partial(check, **options), graph, answer)
-            counts = sampled(graph, answer) if sampled and certificate.holds else ()  # a malformed answer cannot be counted
+            counts = (
+                sampled(graph, answer, **options) if sampled and certificate.holds else ()
+            )  # a malformed answer cannot be counted
             return replace(certificate, rules=(rule.format(*counts),)) if counts else certificate
 
         return oracle
@@ -74,15 +76,3 @@ def require_classes(graph: Graph, labels: Array, classes: Array, solver: str) ->
         row = int((stated != solved).argmax())
         names = name_of(graph, stated[row]), name_of(graph, solved[row])
         raise Broken(f"vertex {name_of(graph, row)}: label {names[0]} is not {solver}'s {names[1]}")
-
-
-def require_scores(graph: Graph, answer: Scores, solved: Array, solver: str) -> None:
-    """Raise Broken unless the absolute differences from `solved` (float64 [V]) sum to FARTHEST at most."""
-    stated = require_array("pagerank", answer.scores, graph.num_vertices, np.dtype(np.float64))
-    apart = np.abs(stated - solved)
-    if not apart.sum() <= FARTHEST:  # `not <=` also catches NaN
-        row = int(np.nan_to_num(apart, nan=np.inf).argmax())
-        raise Broken(
-            f"the scores differ from {solver}'s by {apart.sum():.3g} in sum; vertex {name_of(graph, row)}: "
-            f"score {stated[row]:.9g} is not {solved[row]:.9g}"
-        )

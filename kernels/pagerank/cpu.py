@@ -13,7 +13,6 @@ from kernels.arrays import unsigned
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, over_rows, ranges
 from kernels.graph import Array, Csr, Graph
-from kernels.pagerank.constants import SETTLED
 from kernels.pagerank.parameters import PageRankParameters
 
 
@@ -36,7 +35,7 @@ def iterate(
         extended: Returns the shares of the n rows, followed by those of all other rows that `into` names.
         total: Sums values over all rows of the graph.
     """
-    damping, tolerance, most_iterations = parameters
+    (damping, tolerance, most_iterations), limit = parameters, parameters.settled
     dangling = np.flatnonzero(degrees == 0)
     degrees = np.where(degrees == 0, np.inf, degrees)  # the share of a dangling row is 0
     current = np.full(len(degrees), 1 / max(num_vertices, 1))
@@ -48,7 +47,7 @@ def iterate(
         over_items(ranges(len(degrees)), partial(_share, current, degrees, shares))
         over_rows(into, partial(_pull, offsets, indices, extended(shares), base, damping, (current, following, changes)))
         change = total(changes)
-        settled = change < tolerance and not total(changes * SETTLED > following)
+        settled = change < tolerance and not total(changes * limit > following)
         current, following = following, current
         iteration += 1
     return Scores(current, iteration, change)

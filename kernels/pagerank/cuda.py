@@ -26,7 +26,7 @@ def scores(graph: Graph, parameters: PageRankParameters) -> Scores:
     control = cupy.zeros(CONTROL_WORDS, np.uint64)
     launch("pagerank/pagerank.cu", "iterate", THREADS, None,
            *plan.arguments, graph.out.offsets, graph.into.offsets, np.int64(num_rows), np.int64(plan.num_without_arcs),
-           np.float64(damping), np.float64(tolerance), np.int64(most_iterations), shares, partials, values, control,
-           **sizes(), ROW=graph.rows_by_id.dtype)  # fmt: skip
+           np.float64(damping), np.float64(tolerance), np.float64(parameters.settled), np.int64(most_iterations),
+           shares, partials, values, control, **sizes(), ROW=graph.rows_by_id.dtype)  # fmt: skip
     words = cupy.asnumpy(control)
     return Scores(values, int(words[_ITERATIONS]), float(words.view(np.float64)[_CHANGE]))

@@ -22,7 +22,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
     const Task* tasks, const int64_t* jobs, int64_t num_jobs, const uint32_t* arcs, const Slice* slices, int64_t num_slices,
     const uint32_t* items, const ROW* rows, const float* degrees, const int64_t* out_offsets,
     const int64_t* in_offsets, int64_t num_rows, int64_t num_without_arcs, double damping, double tolerance,
-    int64_t most_iterations, float* shares, float* partials, double* scores, Control* control) {
+    double settled, int64_t most_iterations, float* shares, float* partials, double* scores, Control* control) {
     extern __shared__ float memory[];
     float* const staged = memory + STAGED + (threadIdx.x >> 5) * ROUND;
     const TilePlan plan{tasks, jobs, num_jobs, arcs, slices, num_slices, items, rows, degrees};
@@ -40,11 +40,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         Sums sums{};
         if (global_thread() == 0) {
             control->turns[(iteration + 2) % 3] = Turn{};
-            sums = sums_without_arcs(before, base, num_without_arcs);
+            sums = sums_without_arcs(before, base, num_without_arcs, settled);
         }
         sum_tiles(plan, num_rows, shares, memory, staged, partials, &turn->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
-        sum_rows(plan, partials, base, damping, shares, scores, sums);
+        sum_rows(plan, partials, base, damping, settled, shares, scores, sums);
         publish(sums, &turn->sums);
         grid_barrier((uint32_t*)&control->barrier);
         change = (double)__ldcg(&turn->sums.change) / UNIT;

@@ -41,12 +41,14 @@ struct Sums {
 
 __device__ __forceinline__ uint64_t in_units(double value) { return (uint64_t)(value * UNIT); }
 
-__device__ __forceinline__ bool is_unsettled(double before, double score) { return fabs(score - before) * SETTLED > score; }
+__device__ __forceinline__ bool is_unsettled(double before, double score, double settled) {
+    return fabs(score - before) * settled > score;
+}
 
 /* The sums of `count` rows without arcs, whose score is the base. */
-__device__ __forceinline__ Sums sums_without_arcs(double before, double base, int64_t count) {
+__device__ __forceinline__ Sums sums_without_arcs(double before, double base, int64_t count, double settled) {
     return Sums{in_units(fabs(base - before)) * (uint64_t)count, in_units(base) * (uint64_t)count,
-        is_unsettled(before, base) ? (uint64_t)count : 0};
+        is_unsettled(before, base, settled) ? (uint64_t)count : 0};
 }
 
 /* The sum of `value` over the lanes up to this one. */
@@ -182,8 +184,8 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
 }
 
 /* One slice of rows per warp: add the partials, and set the score and the share of each row. */
-__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, float* shares, double* scores,
-    Sums& sums) {
+__device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, double settled, float* shares,
+    double* scores, Sums& sums) {
     const int lane = threadIdx.x & 31;
     for (int64_t place = global_thread() >> 5; place < plan.num_slices; place += num_threads() >> 5) {
         const Slice slice = plan.slices[place];
@@ -196,7 +198,7 @@ __device__ void sum_rows(const TilePlan& plan, const float* partials, double bas
             scores[row] = score;
             shares[row] = degree > 0 ? (float)score / degree : 0.0f;
             sums.change += in_units(fabs(score - before));
-            sums.unsettled += is_unsettled(before, score);
+            sums.unsettled += is_unsettled(before, score, settled);
             sums.dangling += degree > 0 ? 0 : in_units(score);
         }
     }

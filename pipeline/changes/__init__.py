@@ -1,6 +1,7 @@
 """Changes of a graph: apply a file of inserted, deleted and updated edges to the newest run (docs/changes.md).
 
 reading.py    a file of changes
+extracts.py   a file of changes of OpenStreetMap: the extract is read again
 snapshot.py   a new snapshot of the source, from which the changes are computed
 resolving.py  its edges in the stored graph, and rows that cannot be applied
 apply.py      the step: the files of the graph before and a batch of changes, merged when opened, and proved
@@ -18,27 +19,27 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.changes.apply import FileOfChanges, change_graph
+from pipeline.changes.extracts import FromExtract, has_osc
 from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
 from pipeline.changes.state import PublishedState, newest
 from pipeline.config.run import RunConfig
-from pipeline.errors import AlreadyApplied, BadConfig, Busy
+from pipeline.errors import BadConfig
 from pipeline.ingest.feed import Feed, find
 from pipeline.ingest.source import Source, identify, locate
 from pipeline.progress.shown import Call, Steps
-from pipeline.reading import sources_of, stage_that_adds
+from pipeline.reading import Read, sources_of, stage_that_adds
 from pipeline.report import prepare_page
 from pipeline.run import run
 from pipeline.runtime.early import prepare_merging
 from pipeline.signals import beside
-from pipeline.steps.publication.remote import is_uploaded, upload
 from pipeline.steps.publication.target import LATEST, Target
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.solving import Input
 from pipeline.store.code import Code
-from pipeline.store.deltas.history import history_of
+from pipeline.store.deltas.history import history_of_state
 from pipeline.store.edges import FILES
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder, check
 from pipeline.store.names import open_names
 from pipeline.store.scratch import scratch
@@ -70,7 +71,8 @@ def change(
     Args:
         out: The output folder of the run.
         changes: Columns `op` (insert, delete or update), `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or
-            TSV, compressed or not; a path, or any URL that fsspec opens. Of several only the last state is published.
+            TSV, compressed or not; a path, or any URL that fsspec opens. Of several only the last state is published. For a graph
+            from OpenStreetMap also `.osc`.
         snapshot: `changes` is a new snapshot of the source instead, in the source's own format, also of several files; the
             changes are computed.
         count_violations: Count rows that cannot be applied, and apply the others. By default the first such row is an error.
@@ -94,7 +96,11 @@ def change(
         sources, done = [replace(locate(file.url), below=file.below) for file in changes.files], changes.done
     else:
         sources, done = [find(str(changes)) if snapshot else locate(str(changes))], []
-    reading = _FromChanges(before, sources, done, count_violations, again, snapshot)
+    reading: Read = _FromChanges(before, sources, done, count_violations, again, snapshot)
+    if not snapshot and has_osc(before, single := [source for source in sources if isinstance(source, Source)]):
+        if count_violations:
+            raise BadConfig(f"{single[0].url}: count_violations has no effect on .osc files, which say what counts; leave it out")
+        reading = FromExtract(before, single, done, again)
     return run(before.config(**options), call, reading, before.target())
 
 
@@ -125,14 +131,16 @@ class _FromChanges:
             reason = "places are attached to streets (places.attach), which changes do not divide again"
             raise BadConfig(f'{self.before.run.path}: {reason}; run the changed source, or set attach = "vertices"')
         before = self.before
-        if newest(before.output, before.link).name != before.name:
-            raise Busy(f"{before.output}: another run was published in the meantime; start again")
+        before.require_newest()
         self.done.clear()
         digest = _identify(self.sources[0])
         edges, graph = before.steps()
         if (stage := stage_that_adds(config)) and GraphFacts.of(graph).parallel_arcs_dropped:
             reason = f"stage {stage} adds the capacities of parallel arcs, of which the graph that is changed has the lightest"
             raise BadConfig(f"{before.run.path}: {reason}; state graph.parallel, and run the source again")
+        if EdgeFacts.of(edges).has_turns:
+            reason = "changes of edges do not say what becomes of the turn restrictions and costs of its streets"
+            raise BadConfig(f"{before.run.path}: {reason}; run the changed source again")
         self._require_new(config, steps, self.sources[0], digest, edges, graph)
         before.require_alone()
         with ThreadPoolExecutor() as threads:
@@ -175,17 +183,11 @@ class _FromChanges:
         self, config: RunConfig, steps: Steps, source: Source | Feed, digest: str, edges: Folder, graph: Folder
     ) -> None:
         """Raise AlreadyApplied for a file that this state of the graph has had; repeat a failed upload of its run before."""
-        before, digests = self.before, [applied.digest for applied in history_of(graph)]
+        before, digests = self.before, [applied.digest for applied in history_of_state(edges, graph)]
         had = digests[-1:] if self.snapshot else digests  # a snapshot may come back
         if digest not in had or self.again or not self._has_rows(config, source, digest, edges, graph):
             return
-        if config.publish_to and not is_uploaded(before.run, config.publish_to):
-            steps("upload", upload, before.run, config.publish_to, config.keep)
-        number = digests.index(digest) + 1
-        raise AlreadyApplied(
-            f"{source.url}: was already applied, as file {number} of {len(digests)} since the source was read; "
-            f"{before.link} is {before.name}, which has its changes"
-        )
+        before.refuse(source.url, digests, digest, config, steps)
 
     def _has_rows(self, config: RunConfig, source: Source | Feed, digest: str, edges: Folder, graph: Folder) -> bool:
         """Whether the file has changes: a file without rows may come again."""

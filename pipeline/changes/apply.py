@@ -17,7 +17,7 @@ from kernels.layout.rules import ArcRules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
 from pipeline.changes.reading import read_changes
-from pipeline.changes.renumbering import NEW_NAMES, NameNumbering, without_unused
+from pipeline.changes.renumbering import NEW_NAMES, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
 from pipeline.changes.snapshot import Snapshot
 from pipeline.config.graph import GraphConfig
@@ -32,12 +32,12 @@ from pipeline.steps.parallel import LIGHTEST
 from pipeline.steps.runtime import Runtime
 from pipeline.store.counting import counting, places_in
 from pipeline.store.deltas import GRAPHS, NEW_VERTICES, in_turn, save_batch, save_new_vertices
-from pipeline.store.deltas.history import HISTORY, Applied, history_of, write_history
+from pipeline.store.deltas.history import HISTORY, Applied, history_of_state, write_history
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
-from pipeline.store.names import VertexNames, open_names
+from pipeline.store.names import NameNumbering, VertexNames, open_names
 from pipeline.store.vertices import open_vertices, renumber_vertices
 
 
@@ -111,6 +111,7 @@ class _Applied:
     def __init__(self, before: Folder, edges: Folder, file: FileOfChanges, layout: LayoutConfig, backend: Backend) -> None:
         self._before, self._facts, self._file, self._backend = before, GraphFacts.of(before), file, backend
         self._rules = ArcRules(range(0), not self._facts.directed, layout.self_loops == "keep", keep_parallel=False)
+        self._history = history_of_state(edges, before)
         self._bases: dict[str, Csr] = {}  # the arcs of the files that both states have
         progress.phase("reading the changes")
         names = open_names(edges)
@@ -159,7 +160,7 @@ class _Applied:
         for name in self._before.manifest.files.keys() - {NEW_NAMES, HISTORY}:
             (folder / name).parent.mkdir(exist_ok=True)
             link_or_copy(self._before.path / name, folder / name)
-        write_history(folder, [*history_of(self._before), Applied(self._file.source.name, self._file.digest)])
+        write_history(folder, [*self._history, Applied(self._file.source.name, self._file.digest)])
         none = [0] * len(facts.shards)
         delta = facts.delta or DeltaFacts(
             vertices=facts.vertices, shards=facts.shards, applied=none, weight=facts.stored_weight, batches=[]
@@ -175,7 +176,7 @@ class _Applied:
                 known = self._new_names.numbers(known)
             save_new_vertices(folder, np.concatenate([known, resolved.new_ids]))
         state = StateFacts(
-            number=facts.state.number + 1 if facts.state else 1,
+            number=len(self._history) + 1,
             parent=self._before.digest,
             file=self._file.source.name,
             inserted=resolved.counts["insert"],

@@ -2,67 +2,30 @@
 
 The rows of the stored graph keep their order, and former names their order among each other, so arcs and batches of changes stay
 as they are. What has numbers of vertices is written again: the ids of the rows in the stored graph, and, beside the edge list of
-the source, names, coordinates and the table of nodes.
+the source, names, coordinates, streets and the table of nodes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kernels.graph import ID, Array
+from kernels.graph import Array
 from kernels.layout.rules import Edges
 from pipeline.changes.resolving import Resolved
-from pipeline.errors import ProofFailed
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, in_turn
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, WrittenStep, link_or_copy, make
-from pipeline.store.names import BYTES, OFFSETS, UNKNOWN, VertexNames, merge, names_of, open_names
+from pipeline.store.names import BYTES, OFFSETS, NameNumbering, VertexNames, open_names
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES
+from pipeline.tables.streets import STREETS, read_streets
 
 NEW_NAMES = "new-names.parquet"  # of a changed graph: the names that the state before it did not have, if any
-
-
-@dataclass(frozen=True)
-class NameNumbering:
-    """Names, with new ones among them."""
-
-    former: VertexNames
-    names: VertexNames  # the former ones and the new ones
-    new: Array  # int64, ascending: numbers of the new ones
-
-    @classmethod
-    def of(cls, former: VertexNames, strings: pa.Array) -> "NameNumbering":
-        """Names, and those of some strings that are not among them."""
-        unknown = strings.filter(pa.array(former.find(strings) == UNKNOWN))
-        if not len(unknown):
-            return cls(former, former, np.empty(0, ID))
-        added = names_of(unknown)
-        names = merge([former, added])
-        return cls(former, names, names.find(added.array()))
-
-    def numbers(self, former: Array) -> Array:
-        """The numbers of former names, by their former numbers; NumPy's or CuPy's."""
-        behind = np.asarray(self.new - np.arange(len(self.new)), like=former)  # former names before each new one
-        return former + np.searchsorted(behind, former, side="right").astype(ID)
-
-    def added(self) -> pa.Array:
-        """The new names, ascending."""
-        return self.names.array().take(pa.array(self.new))
-
-    def require_right(self) -> None:
-        """Raise ProofFailed unless the names ascend, and every former name is at its new number."""
-        names, former = self.names.array(), self.former.array()
-        moved = names.take(pa.array(self.numbers(np.arange(len(former), dtype=ID))))
-        ascend = pc.all(pc.less(names[:-1], names[1:])).as_py() is not False
-        if not (ascend and moved.equals(former) and len(names) == len(former) + len(self.new)):
-            raise ProofFailed("changes: the names are not the previous and the new ones, in ascending order")
 
 
 def without_unused(resolved: Resolved, numbering: NameNumbering) -> tuple[Resolved, NameNumbering]:
@@ -105,6 +68,12 @@ def number_names(edges: Folder, graph: Folder, runtime: Runtime, stays: Folder) 
                 numbers = pa.array(numbering.numbers(table["vertex"].to_numpy()))
                 table = table.set_column(table.schema.get_field_index("vertex"), table.schema.field("vertex"), numbers)
                 pq.write_table(table, folder / name, compression="zstd", write_page_checksum=True)
+        if STREETS in edges.manifest.files:
+            streets = read_streets(edges)
+            for end in ("src", "dst"):
+                numbers = pa.array(numbering.numbers(streets[end].to_numpy()))
+                streets = streets.set_column(streets.schema.get_field_index(end), streets.schema.field(end), numbers)
+            pq.write_table(streets, folder / STREETS, compression="zstd", write_page_checksum=True)
         if REJECTED in edges.manifest.files:
             link_or_copy(edges.path / REJECTED, folder / REJECTED)
         names = VertexNames(*(np.load(folder / name, mmap_mode="r") for name in (OFFSETS, BYTES)))

@@ -1,16 +1,18 @@
 """The newest state of a graph in an output folder: the run that a link names, and the steps that it came from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
 from pipeline.config.loading import checked
 from pipeline.config.run import RunConfig
-from pipeline.errors import BadConfig, Damaged
+from pipeline.errors import AlreadyApplied, BadConfig, Busy, Damaged
+from pipeline.progress.shown import Steps
+from pipeline.steps.publication.remote import is_uploaded, upload
 from pipeline.steps.publication.target import Target
 from pipeline.store import manifest
 from pipeline.store.deltas import EDGES, GRAPHS
@@ -61,6 +63,23 @@ class PublishedState:
                         f"{self.output}: {link.name} names a run of changes, too, whose stored graph this run may replace; use "
                         f"an output folder for each of both, or remove the link {link.name}"
                     )
+
+    def require_newest(self) -> None:
+        """Raise Busy if another run was published in the meantime."""
+        if newest(self.output, self.link).name != self.name:
+            raise Busy(f"{self.output}: another run was published in the meantime; start again")
+
+    def refuse(self, file: str, digests: Sequence[str], digest: str, config: RunConfig, steps: Steps) -> NoReturn:
+        """Raise AlreadyApplied for a file that this state has had; repeat a failed upload of its run before.
+
+        `digests` are those of all files since the source, `digest` is that of the file.
+        """
+        if config.publish_to and not is_uploaded(self.run, config.publish_to):
+            steps("upload", upload, self.run, config.publish_to, config.keep)
+        raise AlreadyApplied(
+            f"{file}: was already applied, as file {digests.index(digest) + 1} of {len(digests)} since the source was read; "
+            f"{self.link} is {self.name}, which has its changes"
+        )
 
     def _step(self, name: str, folders: list[Path]) -> Folder:
         if folder := manifest.find(folders, self.run.manifest.inputs.get(name, ""), checked=False):

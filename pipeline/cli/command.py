@@ -111,7 +111,8 @@ def change(
 
     Args:
         out: The output folder of the graph's runs, or their output URL.
-        changes: A Parquet, CSV or TSV file, plain or compressed: a local path, or a URL that fsspec opens.
+        changes: A Parquet, CSV or TSV file, plain or compressed: a local path, or a URL that fsspec opens. Of a graph from
+            OpenStreetMap also `.osc`; its extract is then read again.
         snapshot: Take a new snapshot of the source, in the source's own format and also of several files, instead of a file of
             changes, and compute the changes.
         count_violations: Skip rows that cannot be applied, such as the deletion of an edge that the graph does not have, and

@@ -122,7 +122,7 @@ class RunOptions:
         reverse_weight: Column of the weights from `dst` to `src`; a negative or empty one closes that direction.
         speed: Column of speeds. `weight` then has lengths, and each row weighs its travel time, in whole milliseconds;
             `[graph.speed]` states the units, and the speed of rows without one.
-        profile: Who travels on the streets of an OpenStreetMap file: car, bicycle or foot.
+        profile: Who travels on the streets of OpenStreetMap or Overture: car, bicycle or foot.
         no_weight: Ignore weights, in any format: every arc weighs 1.
         no_header: The CSV or TSV file has no header line.
         delimiter: Character between the fields of a CSV file; `tab` is a tab. Default: a comma, or a tab for TSV.

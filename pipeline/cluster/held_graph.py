@@ -48,6 +48,12 @@ class HeldGraph(Protocol):
     def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
         """`certify(answer, **options)` checks what `read` returned."""
 
+    def seeded_solver(self, algorithm: Algorithm) -> Callable[..., list[ShardAnswer[Any]]]:
+        """`solve(personalizations, **options)` returns this rank's parts of the answers from seeds."""
+
+    def seeded_certifier(self, algorithm: Algorithm) -> Callable[..., list[Certificate]]:
+        """`certify(answers, personalizations, **options)` checks answers from seeds."""
+
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """The rows of the table that this rank writes of answer `number`, each batch with the number of its file."""
 

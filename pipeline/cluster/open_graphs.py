@@ -24,7 +24,8 @@ Opened = TypeVar("Opened", Graph, StoredIndex)
 class OpenGraphs:
     """The graph or index opened last, and the shards of the ranks that ran last, of this process.
 
-    A worker process has one for its life, a run on threads of this process one for its ranks. Thread-safe.
+    A graph may have another one beside it. A worker process has one of these for its life, a run on threads of this process one
+    for its ranks. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -36,12 +37,14 @@ class OpenGraphs:
         self._lock = Lock()
         self.turn = Lock()  # held by the thread that computes on the GPU
 
-    def graph(self, folder: Folder, backend: Backend) -> Graph:
+    def graph(self, folder: Folder, backend: Backend, beside: Folder | None = None) -> Graph:
         """Open a whole graph, its arrays where the backend computes, its weights as they are counted.
+
+        The graph `beside` stays open if it is. All others are closed, because not both may fit into the memory.
 
         Raises Damaged, or BadConfig if its folder is missing.
         """
-        return self._open(folder, backend, self._open_graph)
+        return self._open(folder, backend, self._open_graph, beside)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
         """Keep a whole graph that is already open, with weights as in its files."""
@@ -87,13 +90,16 @@ class OpenGraphs:
             self._keep(ranks_here)
         return dealt
 
-    def _open(self, folder: Folder, backend: Backend, opener: Callable[[Folder, Backend], Opened]) -> Opened:
+    def _open(
+        self, folder: Folder, backend: Backend, opener: Callable[[Folder, Backend], Opened], beside: Folder | None = None
+    ) -> Opened:
         key = folder.digest, backend
         with self._lock:
             opened = self._whole.get(key)
             if opened is None:
                 require_visible(folder.path)
-                self._whole.clear()  # before opening: both do not fit into the memory at the same time
+                # Before opening: both may not fit into the memory at the same time.
+                self._whole = {of: graph for of, graph in self._whole.items() if beside and of[0] == beside.digest}
                 opened = opener(folder, backend)
                 if isinstance(opened, Graph) and backend == "cpu":
                     opened = replace(opened, numbering=self._numbering(folder.digest))
@@ -101,9 +107,10 @@ class OpenGraphs:
         return opened  # type: ignore[return-value]  # a digest belongs to one kind of folder
 
     def _numbering(self, digest: str) -> Derived:
-        """Values derived from the vertices of this graph; those of the last graph only are kept."""
+        """Values derived from the vertices of this graph; those of the last graph, and of the one beside it, only are kept."""
         if digest not in self._numberings:
-            self._numberings.clear()
+            held = {of for of, _ in self._whole}
+            self._numberings = {of: numbering for of, numbering in self._numberings.items() if of in held}
         return self._numberings.setdefault(digest, Derived())
 
     def _keep(self, most: int) -> None:

@@ -65,9 +65,9 @@ class TaskContext:
 
         return ShardOfIndex(folder, self._shard(folder), self.communicator)
 
-    def whole_graph(self, folder: Folder) -> WholeGraph:
-        """Open all of a stored graph on this rank."""
-        return WholeGraph(folder, self.open_graphs, self.backend, self.threads)
+    def whole_graph(self, folder: Folder, beside: Folder | None = None) -> WholeGraph:
+        """Open all of a stored graph on this rank; the one `beside` stays open, too."""
+        return WholeGraph(folder, self.open_graphs, self.backend, self.threads, beside)
 
     def index(self, folder: Folder) -> StoredIndex:
         """Open a stored index for queries. Raises as `OpenGraphs.index`."""

@@ -20,8 +20,8 @@ from pipeline.store.shards import DealtRows, DealtShard
 from pipeline.store.vertices import rows_by_id_in_blocks
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable, in_units
-from pipeline.tables.batches import as_batch
-from pipeline.tables.forms import TableForm, form_of, with_arrays
+from pipeline.tables.batches import as_batch, with_arrays
+from pipeline.tables.forms import TableForm
 from pipeline.tables.over_ranks import ShardVertices, Spread, edge_positions, own_edges, own_rows
 
 
@@ -48,6 +48,14 @@ class ShardOfGraph:
         """See `HeldGraph.certifier`."""
         return partial(algorithm.resolve("sharded_certificate"), self._shard, self.communicator)
 
+    def seeded_solver(self, algorithm: Algorithm) -> Callable[..., list[ShardAnswer[Any]]]:
+        """See `HeldGraph.seeded_solver`."""
+        return partial(algorithm.resolve("sharded_seeded_solver"), self._shard, self.communicator)
+
+    def seeded_certifier(self, algorithm: Algorithm) -> Callable[..., list[Certificate]]:
+        """See `HeldGraph.seeded_certifier`."""
+        return partial(algorithm.resolve("sharded_seeded_certificate"), self._shard, self.communicator)
+
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`. The ranks exchange one row group after the other."""
         here = self._placed(answer)
@@ -61,7 +69,7 @@ class ShardOfGraph:
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
-        form, groups = form_of(table.algorithm), table.row_groups(number, self.communicator)
+        form, groups = table.form, table.row_groups(number, self.communicator)
         columns = own_rows(self._vertices, groups) if form.of_vertices else own_edges(self._vertices, groups)
         named = in_units(dict(zip(table.schema.names, columns, strict=True)), table.algorithm, decimals_of(self._folder))
         return self._placed(form.answer(self._vertices, [*named.values()], table.source(number)))

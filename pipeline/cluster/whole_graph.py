@@ -20,22 +20,24 @@ from pipeline.store.hierarchy import open_hierarchy
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.answer_table import AnswerTable, in_units
-from pipeline.tables.forms import TableForm, form_of
+from pipeline.tables.forms import TableForm
 from pipeline.tables.row_lookup import VertexRows
 
 
 class WholeGraph:
     """A graph on one rank. It is opened when it is first needed."""
 
-    def __init__(self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int) -> None:
+    def __init__(
+        self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int, beside: Folder | None = None
+    ) -> None:
         self.communicator: Communicator = SingleRank()
-        self.threads = threads
+        self._beside, self.threads = beside, threads
         self._folder, self._open_graphs, self._backend = folder, open_graphs, backend
 
     @cached_property
     def graph(self) -> Graph:
         """Its arrays, where the backend computes."""
-        return self._open_graphs.graph(self._folder, self._backend)
+        return self._open_graphs.graph(self._folder, self._backend, self._beside)
 
     def hierarchy(self, folder: Folder) -> Hierarchy:
         """The graph's stored hierarchy, which is kept as long as the graph."""
@@ -54,6 +56,15 @@ class WholeGraph:
         """See `HeldGraph.certifier`."""
         return partial(algorithm.resolve("certificate"), self.graph)
 
+    def seeded_solver(self, algorithm: Algorithm) -> Callable[..., list[ShardAnswer[Any]]]:
+        """See `HeldGraph.seeded_solver`."""
+        solve, graph = algorithm.resolve("seeded_solver"), self.graph
+        return lambda *given, **options: [ShardAnswer(answer, 0) for answer in solve(graph, *given, **options)]
+
+    def seeded_certifier(self, algorithm: Algorithm) -> Callable[..., list[Certificate]]:
+        """See `HeldGraph.seeded_certifier`."""
+        return partial(algorithm.resolve("seeded_certificate"), self.graph)
+
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
         return in_files(form, self.graph, answer, schema, number, decimals_of(self._folder))
@@ -61,7 +72,7 @@ class WholeGraph:
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
         columns = in_units(table.columns(number), table.algorithm, decimals_of(self._folder))
-        return form_of(table.algorithm).read(self.graph, columns, table.source(number))
+        return table.form.read(self.graph, columns, table.source(number))
 
 
 def in_files(

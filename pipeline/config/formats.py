@@ -19,8 +19,11 @@ FORMATS = {
     "dimacs-edge": "dimacs:EDGE",
     "dimacs-max": "dimacs:MAX",
     "osm": "osm:FORMAT",
+    "overture": "overture:FORMAT",
     "csv": "delimited:CSV",
     "tsv": "delimited:TSV",
     "gra": "gra:FORMAT",
     "parquet": "parquet:FORMAT",
 }
+
+OF_ROADS = ("osm", "overture")  # those of road networks, which a profile reads

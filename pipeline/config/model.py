@@ -152,6 +152,7 @@ class Model(BaseModel):
     VERTICES: ClassVar[tuple[str, ...]] = ()  # keys that name files of vertices
     PAIRS: ClassVar[tuple[str, ...]] = ()  # keys that name files of pairs of vertices
     COLUMNS: ClassVar[tuple[str, ...]] = ()  # keys that name columns of the table of nodes or of places, one or several
+    SEEDS: ClassVar[tuple[str, ...]] = ()  # keys that say what seeds a stage has, which its kernels get as rows
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @property

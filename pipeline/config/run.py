@@ -171,6 +171,11 @@ class RunConfig(_TaskWithTables):
         return {name: table for name in OF_PRODUCTS if (table := getattr(self, name))}
 
     @property
+    def has_seeds(self) -> bool:
+        """Whether a stage that runs has seeds."""
+        return any(getattr(table, "seeds", ()) for table in self.of_running_stages.values())
+
+    @property
     def listed_sources(self) -> tuple[int | str, ...]:
         """The sources, unless they are the places of a file."""
         return () if isinstance(self.sources, str) else self.sources

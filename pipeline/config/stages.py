@@ -1,12 +1,13 @@
 """Tables of stages in a run's configuration, and the options of `reach`."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from kernels.cdlp.parameters import ITERATIONS
 from kernels.closure.limit import LIMIT
+from kernels.pagerank.parameters import DAMPING, TOLERANCE
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.model import (
     Choice,
@@ -22,6 +23,50 @@ from pipeline.config.model import (
     once,
     set_keys,
 )
+
+_Weight = Annotated[Finite, Field(gt=0)]
+
+
+class PageRankConfig(Model):
+    """Parameters of stage `pagerank`, which docs/tables.md describes."""
+
+    damping: Annotated[Finite, Field(ge=0, lt=1)] = Field(default=DAMPING, examples=[0.9])  # probability of following an arc
+    # Iteration ends when the sum of the changes of all scores is less than this; it is NetworkX's `tol` times V.
+    tolerance: Annotated[Finite, Field(ge=1e-9, le=0.1)] = Field(default=TOLERANCE, examples=[1e-8])
+    # A fixed number of iterations, whatever the change, as in LDBC Graphalytics. By default as many as the tolerance needs.
+    iterations: Annotated[Natural, Field(le=10_000)] | None = Field(default=None, examples=[10])
+
+    # Personalised PageRank: a ranking for each seed, with a column `seed`. A list of vertices as in `sources` of a run, or a file
+    # of vertices or places.
+    seeds: Vertices = Field(default=(), examples=[[1, 151_234]])
+    together: Switch = False  # one ranking for all seeds, to each of which the surfer jumps equally often
+    # With `together`, how often relative to the others: a number for each seed of the list, or a column of a file of places.
+    seed_weights: tuple[_Weight, ...] | File = Field(default=(), examples=[[2, 1]])
+
+    VERTICES: ClassVar[tuple[str, ...]] = ("seeds",)
+    SEEDS: ClassVar[tuple[str, ...]] = ("seeds", "together", "seed_weights")
+
+    @model_validator(mode="after")
+    def _one_weight_each(self) -> Self:
+        if not self.seeds:
+            return self
+        if isinstance(self.seed_weights, tuple) and self.seed_weights:
+            if isinstance(self.seeds, str):
+                raise ValueError("seed_weights is a list, but seeds are those of a file; name a column of the file")
+            if len(self.seed_weights) != len(self.seeds):
+                raise ValueError(f"has {len(self.seed_weights)} seed_weights for {len(self.seeds)} seeds")
+        if isinstance(self.seed_weights, str) and not isinstance(self.seeds, str):
+            raise ValueError("seed_weights names a column, but no file of places has the seeds; state a number for each seed")
+        return self
+
+    def idle_keys(self) -> Iterator[tuple[str, str]]:
+        """See `Model.idle_keys`."""
+        for key in set_keys(self) & {"together", "seed_weights"} if not self.seeds else ():
+            yield key, "there are no seeds; name some, or leave the key out"
+        if self.seeds and self.seed_weights and not self.together:
+            yield "seed_weights", "each seed has a ranking of its own; set together = true, or leave the key out"
+        if self.iterations is not None and "tolerance" in set_keys(self):
+            yield "tolerance", f"there are {self.iterations} iterations, whatever the change; leave one of both out"
 
 
 class ReachabilityConfig(Model):

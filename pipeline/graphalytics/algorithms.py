@@ -21,14 +21,17 @@ class Benchmarked:
     # `values(ids, answer, decimals)`: of each row, from the external ids, int64 [V], and the answer in host memory; weights are
     # in units of 10^-decimals, unless this is None.
     values: Callable[[Array, Any, int | None], Array]
-    # How its certificate is called; None: a fixed number of iterations is not the answer that the stage's certificate proves.
-    options: Callable[[dict[str, Any]], dict[str, Any]] | None = lambda _: {}
+    options: Callable[[dict[str, Any]], dict[str, Any]] = lambda _: {}  # of its certificate
 
 
 def _distances(distance: Array, decimals: int | None) -> Array:
     """Sums as float64, infinite without a path."""
     sums = distance if decimals is None else in_decimals(distance, decimals)
     return np.where(distance == NO_PATH, np.inf, sums.astype(np.float64))
+
+
+def _iterations(given: dict[str, Any]) -> dict[str, Any]:
+    return {"damping": given["damping-factor"], "iterations": given["num-iterations"]}
 
 
 ALGORITHMS = {
@@ -39,9 +42,9 @@ ALGORITHMS = {
     ),
     "pr": Benchmarked(
         "pagerank",
-        lambda solver, graph, given, _: solver(graph, given["damping-factor"], 0.0, given["num-iterations"]),
+        lambda solver, graph, given, _: solver(graph, **_iterations(given)),
         lambda _, answer, *__: answer.scores,
-        None,
+        _iterations,
     ),
     "wcc": Benchmarked("wcc", lambda solver, graph, *_: solver(graph), lambda ids, answer, _: ids[answer.labels]),
     "cdlp": Benchmarked(

@@ -27,7 +27,7 @@ from pipeline.graphalytics.validation import EXACT, why_invalid
 from pipeline.runtime.backend import Backend, Clock, fetch
 from pipeline.steps.stored_graph import stored_graph
 from pipeline.store.counting import decimals_of
-from pipeline.tables.forms import with_arrays
+from pipeline.tables.batches import with_arrays
 
 log = logging.getLogger(__name__)
 RESULTS = "results.json"
@@ -115,8 +115,6 @@ class _LoadedGraph:
         return int(self._rows_by_id[place])
 
     def _proof(self, algorithm: Benchmarked, answer: Any, parameters: dict[str, Any]) -> Outcome:
-        if algorithm.options is None:
-            return {"proved": False}
         started = time.perf_counter()
         verdict = BY_NAME[algorithm.stage].resolve("certificate")(self._graph, answer, **algorithm.options(parameters))
         if not verdict.holds:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.config.graph import GraphConfig, Limits
+from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.content import Content
 from pipeline.ingest.coordinates import write_coordinates, write_own, write_streets
@@ -26,7 +26,7 @@ from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.formats.format import EdgeList, in_the_right_way
 from pipeline.ingest.nodes import read_ids, read_nodes, write_nodes
 from pipeline.ingest.numbering import collect, numbered
-from pipeline.ingest.opening import Opened, opened, watched
+from pipeline.ingest.opening import Opened, check_declared, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.values.oneway import warn_of_one_way
 from pipeline.ingest.values.travel_times import facts_of_times
@@ -34,21 +34,22 @@ from pipeline.ingest.writer import StoredEdges, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
-from pipeline.store.facts import DirectionCounts, EdgeFacts, ReferenceFacts, RejectFacts
-from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
+from pipeline.store.facts import EdgeFacts, ReferenceFacts
+from pipeline.store.facts.sources import CoordinateFacts, DirectionCounts, RejectFacts, SourceFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.store.vertices import compare_declared
 from pipeline.tables import files as tables
 from pipeline.tables.points import NODES
 
+if TYPE_CHECKING:
+    from pipeline.ingest.formats.osm.updates import ChangedExtract
+
 log = logging.getLogger(__name__)
-FEW_VERTICES = 2**16  # that any header may declare
-BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
 def ingest(
-    graph: GraphConfig,
+    graph: "GraphConfig | ChangedExtract",
     work: Path,
     held: HeldEdges | None = None,
     copy: bool = False,
@@ -58,7 +59,7 @@ def ingest(
     """Read a source file into the folder `work/edges`, unless the folder already holds this content.
 
     Args:
-        graph: The source, its format and its limits.
+        graph: The source, its format and its limits; or an OpenStreetMap extract and its changes, which name another folder.
         work: The folder of the run's steps.
         held: Gets the edges as they are read, if they fit into memory, for the layout in this process.
         copy: Whether a Parquet source on this machine is copied, too, because workers elsewhere read the edge list.
@@ -75,6 +76,7 @@ def ingest(
         BadInput: The file does not exist, is not a graph, contradicts its own header or the stated SHA-256, or exceeds a limit.
         OSError: The file cannot be read now; a retry may succeed.
     """
+    extract, graph = (None, graph) if isinstance(graph, GraphConfig) else (graph, graph.graph)
     source, tables_beside = find(graph.source), {"coordinates": graph.coordinates, "nodes": graph.nodes}
     beside = {name: locate(file) for name, file in tables_beside.items() if file}
     sources: dict[str, Source | Feed] = {"source": source, **beside}
@@ -85,13 +87,18 @@ def ingest(
             sums.begin(inputs[name], one.local, one.unwritten)
     # A local file is identified by its digest, which must still be the same after the file has been read.
     expected = {name: inputs[name] for name, one in sources.items() if one.is_local}
+    if extract:
+        inputs |= extract.inputs(source.url, inputs["source"])
     reading = _EdgeReader(graph, source, expected.get("source"), held, sums, copy, reject)
     if "nodes" in beside and graph.node_columns.declare:
         reading.declared = partial(_declared, graph, beside["nodes"], expected.get("nodes"))
 
     def write_all(folder: Path) -> dict[str, Any]:
         before_reading()
+        reading.changes = extract.read() if extract else None
         facts = reading.write(folder)
+        if extract:
+            extract.save(folder, reading.changes)
         names, facts_of_files = open_names(Folder(folder, unsealed("edges", facts.stored()))), dict[str, Any]()
         if "coordinates" in beside:
             with _checked(beside["coordinates"], expected.get("coordinates")) as content:
@@ -116,7 +123,7 @@ def ingest(
         | {"copy": copy}
         | ({"reject": reject} if reject else {})
     )
-    edges = make(work / "edges", "edges", inputs, parameters, write_all)
+    edges = make(work / (extract.folder if extract else "edges"), "edges", inputs, parameters, write_all)
     if held:
         held.sources[edges.digest] = source.unwritten
     if held and reading.arrays:
@@ -136,6 +143,7 @@ class _EdgeReader:
     copy: bool
     reject: float
     declared: Callable[[bool], pa.Array] | None = None  # the ids of vertices that need no edge; strings, if the argument says so
+    changes: Any = None  # those of an extract, see `pipeline.ingest.opening.opened`
     arrays: EdgeArrays | None = None
 
     def write(self, folder: Path) -> EdgeFacts:
@@ -149,14 +157,18 @@ class _EdgeReader:
             if not read.edges.named:
                 refers_to = self._reference(read)
                 written = self._store(read, None if refers_to else folder)
+                if numbered_names := read.edges.names:
+                    numbered_names.save(folder)
                 placed = None if graph.coordinates else write_own(read, folder, graph.limits)
                 roads = write_streets(read, folder, graph.limits)
             else:
                 alone = [loops(self.declared(True), read.edges.weight)] if self.declared else []
                 names = collect(chain(self._watched(read), alone, _listed(read.edges)))
         if not read.edges.named:
-            _check_declared(read.edges, read.content, self.graph.limits)
+            check_declared(read.edges, read.content, self.graph.limits)
             facts = self._facts(read, written, folder, refers_to=refers_to, placed=placed)
+            if numbered_names:
+                facts = facts.model_copy(update={"name_bytes": len(numbered_names.content)})
             return facts.model_copy(update={"roads": roads}) if roads else facts
         compare_declared(self.source.url, read.edges.declared_vertices, len(names))
         names.save(folder)
@@ -174,7 +186,7 @@ class _EdgeReader:
     def _opened(self, folder: Path, graph: GraphConfig, weight: pa.DataType) -> Iterator[Opened]:
         """Begin to read the source. The block reads all edges; after it, the content must be the identified one."""
         source, how = self.source, (graph, weight, folder, self.reject)
-        with opened_feed(source, *how) if isinstance(source, Feed) else opened(source, *how) as read:
+        with opened_feed(source, *how) if isinstance(source, Feed) else opened(source, *how, self.changes) as read:
             if self.declared and not read.edges.named:
                 read.edges = with_vertices(self.source.url, read.edges, self.declared(False))
             yield read
@@ -251,18 +263,6 @@ def _identify(source: Source | Feed, sha256: str | None) -> str:
         log.info("%s: %d files are read; %d that are hidden, unfinished or empty are ignored: %s",
                  source.url, len(source.parts), len(ignored), quoted(names))  # fmt: skip
     return source.digest
-
-
-def _check_declared(edges: EdgeList, content: Content, limits: Limits) -> None:
-    """Raise BadInput if the header of a small file declares a large graph."""
-    vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
-    needed = BYTES_PER_VERTEX * vertices
-    if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
-        raise BadInput(
-            content.source.url,
-            f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
-            f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
-        )
 
 
 def _declared(graph: GraphConfig, source: Source, digest: str | None, named: bool) -> pa.Array:

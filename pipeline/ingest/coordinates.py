@@ -1,6 +1,7 @@
 """Coordinates of vertices: those of a file beside the source, and those that the source's own format has."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -77,8 +78,9 @@ def write_streets(read: Opened, folder: Path, limits: Limits) -> RoadFacts | Non
     edges = read.edges
     if edges.streets is None or edges.prove is None:
         return None
-    with pq.ParquetWriter(folder / STREETS, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
-        for table in watched(edges.streets, read.content, limits):
+    first = next(edges.streets, SCHEMA.empty_table())
+    with pq.ParquetWriter(folder / STREETS, first.schema, compression="zstd", write_page_checksum=True) as writer:
+        for table in watched(chain([first], edges.streets), read.content, limits):
             writer.write_table(table)
     return edges.prove(folder)
 

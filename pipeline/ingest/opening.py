@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,12 +19,16 @@ from pipeline.ingest.decompress import chunks, is_plain, saved
 from pipeline.ingest.formats import FORMATS
 from pipeline.ingest.formats.detect import binary_format, detect
 from pipeline.ingest.formats.format import EdgeList, FileFormat
+from pipeline.ingest.formats.overture import FORMAT as OVERTURE
+from pipeline.ingest.formats.overture import is_overture
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.source import Source, stored
 from pipeline.ingest.values.encodings import as_utf8
 from pipeline.runtime.threads import ahead
 
 AHEAD = 1  # chunks
+FEW_VERTICES = 2**16  # that any header may declare
+BYTES_PER_VERTEX = 8  # a lower bound on what a stored graph takes for an isolated vertex
 
 
 @dataclass
@@ -39,11 +44,12 @@ class Opened:
 
 @contextmanager
 def opened(
-    source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0
+    source: Source, graph: GraphConfig, weight: pa.DataType, folder: Path | None = None, reject: float = 0, changes: Any = None
 ) -> Iterator[Opened]:
     """Begin to read a source.
 
     Args:
+        changes: Those of an OpenStreetMap extract since it was written, see `pipeline.ingest.formats.osm.updates`.
         reject: How many bad rows, or which share, are left out.
         weight: Type of the weights of a text: int64, or float64.
         folder: For the copy of a binary file that is compressed or remote; the folder of temporary files by default.
@@ -59,9 +65,12 @@ def opened(
         name = binary_format(first) if graph.format == "auto" else graph.format
         entry = FORMATS[name] if name else None
         if isinstance(entry, FileFormat) and name and first.strip():
-            _require_options(url, name, graph, entry.options)
             with saved(on_disk, stream, folder) as path:
-                yield Opened(name, content, rejecting(url, name, entry.read(path, url, graph), reject), None, on_disk)
+                if name == "parquet" and graph.format == "auto" and is_overture(path):
+                    name, entry = "overture", OVERTURE
+                _require_options(url, name, graph, entry.options)
+                edges = entry.read(path, url, graph, *([changes] if changes else []))
+                yield Opened(name, content, rejecting(url, name, edges, reject), None, on_disk)
             return
         text = Text(url, as_utf8(url, stream, graph.encoding) if graph.encoding else stream, graph.limits)
         name = name or detect(text.head, url, graph)
@@ -118,3 +127,15 @@ def watched(tables: Iterator[pa.Table], content: Content, limits: Limits, rows: 
             progress.reached(content.bytes, content.total, "bytes")
         else:
             progress.reached(read, rows, "edges")
+
+
+def check_declared(edges: EdgeList, content: Content, limits: Limits) -> None:
+    """Raise BadInput if the header of a small file declares a large graph."""
+    vertices = (edges.declared_vertices or 0) if edges.first_id is not None else 0
+    needed = BYTES_PER_VERTEX * vertices
+    if vertices > FEW_VERTICES and needed > limits.ratio * content.bytes:
+        raise BadInput(
+            content.source.url,
+            f"{content.bytes} bytes declare {vertices} vertices, which need {needed} bytes: "
+            f"more than {limits.ratio:g} times, the limit (graph.limits.ratio)",
+        )

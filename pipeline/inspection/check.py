@@ -20,9 +20,10 @@ from pipeline.steps.publication.expectations import require_columns, require_gra
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.vertices import with_seeds
 from pipeline.steps.sources import default_source, require_sources
 from pipeline.store.edges import HeldEdges
-from pipeline.store.facts import GraphFacts
+from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.facts.run import InputFacts
 from pipeline.store.scratch import remove_dead, scratch
 
@@ -75,10 +76,17 @@ def check(config: RunConfig) -> Checked:
         stated = [one for one in named if isinstance(one, int)]
         graph = graph_of(config, edges, config.layout, runtime, stated, steps)
         capacities = capacities_of(config, edges, graph, config.layout, runtime, steps)
+        if EdgeFacts.of(edges).has_turns:
+            from pipeline.steps.turns.graph import turned_of
+            from pipeline.steps.turns.requirements import require_obeyed
+
+            require_obeyed(config, edges)
+            turned_of(edges, graph, config.layout, runtime, steps)
         given = given_sources(config, edges, graph, runtime)
         require_sources(graph, given)
         require_graph(graph, config.expect, target)
         placed = with_vertices(config, edges, graph, runtime)
+        with_seeds(placed, edges, graph, runtime)
         require_products(placed, edges, graph, runtime)
         with_sources(placed, edges, graph, runtime)
         require_pairs(placed, graph)

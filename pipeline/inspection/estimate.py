@@ -14,7 +14,7 @@ from pipeline.ingest.feed import find
 from pipeline.inspection import rates
 from pipeline.inspection.gpu_memory import gpu_memory
 from pipeline.inspection.memory import Memory, memory_of
-from pipeline.inspection.products import sources_of, trees_of
+from pipeline.inspection.products import answers_of, trees_of
 from pipeline.inspection.seconds import HIERARCHY, NAMED, Work, seconds_of
 from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.inspection.speed import slowness
@@ -84,7 +84,7 @@ def estimate(config: RunConfig) -> Estimate:
     of_graph = [table for table in GRAPH_TABLES.values() if table.is_wanted(config, shape.arcs)]
     own = [CUSTOM + stage.name for stage in config.custom]
     before = _before(config, backend, shape.arcs, (*seconds, *own))
-    answers = {stage: max(1, sources_of(config)) if BY_NAME[stage].has_sources else 1 for stage in config.stages}
+    answers = {stage: answers_of(config, stage) for stage in config.stages}
     disk = shape.disk() + (sizes.edges * rates.EDGE if sizes.copied else 0)
     disk += sum(BY_NAME[stage].costs.stored * shape.vertices * count for stage, count in answers.items())
     disk += sum(table.costs.stored * shape.arcs for table in of_graph)

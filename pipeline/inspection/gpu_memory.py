@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
-from pipeline.inspection.products import TreesOfProduct, are_swept
+from pipeline.inspection.products import TreesOfProduct, are_swept, seeds_of
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.memory import Shape
+
+_RANKING = 48  # bytes for each vertex of one ranking from seeds, or of its proof
 
 
 def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, TreesOfProduct]) -> int:
@@ -21,6 +23,8 @@ def gpu_memory(config: RunConfig, shape: Shape, trees: Mapping[str, TreesOfProdu
     stages = [BY_NAME[stage] for stage in config.stages]
     beside = [vertex * rows + arc * arcs for vertex, arc in (stage.costs.gpu_memory for stage in stages)]
     for stage in stages:
+        if seeds_of(config, stage.name):
+            beside.append(_RANKING * rows)
         if stage.has_index:
             from kernels.reachability import memory as of_index
 

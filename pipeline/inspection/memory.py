@@ -5,16 +5,18 @@ from dataclasses import dataclass
 
 from kernels.algorithm import Rate
 from kernels.cpu.parallel import cores
+from kernels.pagerank.seeded.constants import COLUMNS
 from kernels.registry import BY_NAME
 from kernels.trees import batch_on_cpu
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
-from pipeline.inspection.products import TreesOfProduct, are_swept, rows_of_pairs
+from pipeline.inspection.products import TreesOfProduct, answers_of, are_swept, rows_of_pairs, seeds_of
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, leave_enough
 
+_RANKING = 48  # bytes for each vertex of a ranking that is computed beside others
 _FLOATS = 2  # how many times as many bytes a tree takes with floats
 
 
@@ -84,6 +86,8 @@ def _of_stage(config: RunConfig, name: str, shape: Shape) -> float:
     more = 0.0
     if stage.row_bytes:
         more = stage.row_bytes * min(config.of_stages[name].model_dump()["limit"], shape.vertices**2)
+    if seeds_of(config, name):
+        more += _RANKING * min(answers_of(config, name), COLUMNS) * shape.vertices
     if stage.has_pairs:
         more += 64 * sum(map(rows_of_pairs, config.of_stages[name].pair_files.values()))
     return more + _of_costs(stage.costs.memory, shape)

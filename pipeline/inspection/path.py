@@ -63,6 +63,14 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
         )
         raise BadSource(f"{src} is not a source of this run; its sources are {known or 'none'}; run with --source {src}")
     row = rows.find(end)
+    roads = facts.input.roads
+    if row and row["distance"] is not None and roads and roads.turns and roads.turns.matter:
+        from pipeline.inspection.turned_path import turned_way
+
+        vertices = [
+            {"vertex": vertex, **described.row(vertex), "distance": at} for vertex, at in turned_way(run, name, source, end)
+        ]
+        return ShortestPath(facts.run, name, _unit_of(facts, name), vertices)
     if row is None:
         raise BadSource(f"vertex {dst} is not in the graph ({number(facts.graph.vertices)} vertices)")
     if row["distance"] is None:
@@ -77,9 +85,13 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
             raise Damaged(f"{run.path / name}: the predecessors of {end} do not end")
     if way[-1]["vertex"] != source:
         raise Damaged(f"{run.path / name}: the predecessors of {end} lead to {way[-1]['vertex']}, not to {source}")
-    (unit,) = (column["unit"] for column in facts.tables[name].columns if column["name"] == "distance")
     vertices = [{"vertex": row["vertex"], **described.row(row["vertex"]), "distance": row["distance"]} for row in reversed(way)]
-    return ShortestPath(facts.run, name, unit, vertices)
+    return ShortestPath(facts.run, name, _unit_of(facts, name), vertices)
+
+
+def _unit_of(facts: RunFacts, table: str) -> str:
+    (unit,) = (column["unit"] for column in facts.tables[table].columns if column["name"] == "distance")
+    return str(unit)
 
 
 class Described:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pyarrow.parquet as pq
 
 from kernels.algorithm import Algorithm
+from kernels.registry import BY_NAME
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
 from pipeline.ingest.formats.parquet import reading
@@ -63,13 +64,27 @@ def rows_of_pairs(file: str) -> int:
     return rows
 
 
+def seeds_of(config: RunConfig, stage: str) -> int:
+    """How many seeds the table of a stage names. Raises BadInput."""
+    seeds = config.of_stages[stage].model_dump()["seeds"] if BY_NAME[stage].may_have_seeds else ()
+    return rows_of_file(seeds, config.places) if isinstance(seeds, str) else len(seeds)
+
+
+def answers_of(config: RunConfig, stage: str) -> int:
+    """How many answers the table of a stage has. Raises BadInput."""
+    if BY_NAME[stage].has_sources:
+        return max(1, sources_of(config))
+    seeds = seeds_of(config, stage)
+    return seeds if seeds and not config.of_stages[stage].model_dump()["together"] else 1
+
+
 def searches_of(config: RunConfig, stage: Algorithm, num_vertices: int, num_arcs: int) -> int:
-    """How many searches a stage makes that states them; as many as it names sources, if it names some. Raises BadInput."""
+    """How many searches a stage makes that states them, for all its answers; one for each source that it names. Raises BadInput."""
     table = config.of_stages[stage.name]
     given = [*table.vertex_lists.values()], [rows_of_file(file, config.places) for file in table.vertex_files.values()]
-    if any(given):
+    if any(given) and not stage.may_have_seeds:
         return sum(map(len, given[0])) + sum(given[1])
-    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump()))
+    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump())) * answers_of(config, stage.name)
 
 
 def sources_of(config: RunConfig) -> int:

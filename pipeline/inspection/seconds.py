@@ -132,7 +132,7 @@ def _besides(work: Work, named: bool) -> Iterator[tuple[str, float]]:
         yield "reached", work.seconds(of["reached"], 0, pairs)
         if config.queries.witness:
             yield "paths", work.seconds(of["paths"], 0, pairs)
-    rows = work.vertices * sum(max(1, sources_of(config)) if BY_NAME[stage].has_sources else 1 for stage in config.stages)
+    rows = work.vertices * sum(answers_of(config, stage) for stage in config.stages)
     if named and config.named:
         yield NAMED, len(config.stages) * work.seconds(of[NAMED], rows / len(config.stages), 0)
     if config.changes.tables:

@@ -13,6 +13,7 @@ _ALL = (
             Column("parallel", "int64", "number among the parallel arcs, by weight, from 0", key=True),
             Column("weight", "weight", "the source's own"),
             Column("way", "int64", "OpenStreetMap's id of the way", "no street has these ends and this weight"),
+            Column("segment", "string", "Overture's id of the segment", "no street has these ends and this weight"),
             Column("class", "string", "as in tag highway, or ferry", "the arc has no way"),
             Column("name", "string", "as in tag name", "the way has no name, or the arc no way"),
             Column("length", "float64", "metres along the street", "the arc has no way"),

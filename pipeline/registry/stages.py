@@ -49,6 +49,7 @@ _ADDED = {
             ),
         )
     ),
+    "pagerank": Stage(configuration="pipeline.config.stages:PageRankConfig"),
     "reachability": Stage(configuration="pipeline.config.stages:ReachabilityConfig"),
     "betweenness": Stage(configuration="pipeline.config.stages:BetweennessConfig"),
     "edge_betweenness": Stage(configuration="pipeline.config.stages:EdgeBetweennessConfig"),

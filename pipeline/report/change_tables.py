@@ -95,7 +95,9 @@ def moved_vertices(tabulated: Folder, vertices: VertexColumns, names: VertexName
             by = _largest([folder], ["old_distance", "new_distance"], vertices, names)
             unit = "hops" if hops else measure or "sum of weights"
             return Moved(by, algorithm.name, unit, integer) if not np.isnan(by).all() else None
-    keyed = [tabulated.path / f"{name}{changes.SUFFIX}" for name in tables_of_changes if tables.keys(name) == ["vertex"]]
+    folders = {name: tabulated.path / f"{name}{changes.SUFFIX}" for name in tables_of_changes}
+    columns = {name: pq.read_schema(tables.files(folder)[0]).names for name, folder in folders.items()}
+    keyed = [folder for name, folder in folders.items() if tables.keys(name, columns[name]) == ["vertex"]]
     by = _largest(keyed, [], vertices, names)
     return None if np.isnan(by).all() else Moved(by)
 

@@ -140,6 +140,18 @@ def best(table: str, name: str, first: pa.Table) -> Top:
     )
 
 
+def best_of_seed(table: str, name: str, first: pa.Table, seed: Known, shown: str) -> Top:
+    """As `best`, of one of the seeds of a table, whose text is `shown`."""
+    chosen, frame = seed.pandas
+    frame += f'ranked = pandas.read_parquet("{FOLDER}/{table}", columns=["seed", "vertex", "{name}"])\n'
+    frame += f'ranked[ranked.seed.isin({chosen})].nlargest({OF_SEVERAL}, "{name}")'
+    order = f"ORDER BY {name} DESC, vertex LIMIT {OF_SEVERAL}"
+    sql = _sql(f"vertex, {name}", table, f"WHERE seed = {seed.sql} {order}")
+    rows = [[str(row["vertex"]), number(row[name])] for row in first.to_pylist()]
+    located = (query.replace(FOLDER, seed.folder) for query in (sql, frame))
+    return Top(f"Highest {name} of seed {shown}", ["vertex", name], rows, *located)
+
+
 def most_reached(table: str, first: pa.Table) -> Top:
     """The vertices that reach the most others, as `highest` gives them."""
     return Top(

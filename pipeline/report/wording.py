@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from pipeline.steps.publication.report_marks import FOLDER, OWN
-from pipeline.store.facts import DirectionCounts, MergeFacts, PathFacts, QueryFacts, StateFacts, TravelTimeFacts
-from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.facts import MergeFacts, PathFacts, QueryFacts, StateFacts
+from pipeline.store.facts.roads import RoadFacts, TurnFacts
 from pipeline.store.facts.run import InputFacts
+from pipeline.store.facts.sources import DirectionCounts, TravelTimeFacts
 from pipeline.units import length, size
 
 FLOATS = "double", "float"  # Arrow types
@@ -151,15 +152,42 @@ def _of_roads(roads: RoadFacts) -> dict[str, str]:
         "way cut there": roads.cut_ways, "node twice in a row": roads.repeated_nodes,
         "duplicate node": roads.duplicate_nodes, "duplicate way": roads.duplicate_ways,
     }  # fmt: skip
-    chains = f"{counted(roads.chains, 'chain')} between crossings and ends"
+    if own := roads.overture:
+        counts |= {
+            "prohibited transition, not respected": own.transitions, "conditional rule, not read": own.conditional,
+            "closed part": own.closed_parts, "connector at another place": own.apart,
+        }  # fmt: skip
+    way, ends = ("segment", "connectors") if roads.overture else ("way", "crossings and ends")
+    chains = f"{counted(roads.chains, 'chain')} between {ends}"
     more = [f"{name}: {count:,}" for name, count in counts.items() if count]
     said = {
-        "Streets": f"{counted(roads.ways, 'way')} for profile {roads.profile}: {'; '.join([chains, *more])}",
-        "Other ways": f"{sum(roads.ways_left.values()):,}{f': {left}' if left else ''}",
+        "Streets": f"{counted(roads.ways, way)} for profile {roads.profile}: {'; '.join([chains, *more])}",
+        f"Other {way}s": f"{sum(roads.ways_left.values()):,}{f': {left}' if left else ''}",
     }
+    if roads.timestamp or roads.sequence is not None:
+        replicated = "" if roads.sequence is None else f", number {roads.sequence:,} of its replication"
+        said["Extract"] = f"as of {roads.timestamp or 'an unknown time'}{replicated}"
+    if made := roads.updates:
+        put = f"{counted(made.nodes, 'node')} and {counted(made.ways, 'way')} put, {counted(made.deleted, 'element')} deleted"
+        aside = {"absent": made.absent, "older than the extract's": made.older}
+        put += "".join(f", {count:,} {what}" for what, count in aside.items() if count)
+        until = f", up to {made.timestamp}" if made.timestamp else ""
+        said["Changes"] = f"{counted(made.files, 'file')} since the extract: {put}{until}"
     if roads.islands:
         said["Islands"] = f"{roads.islands:,} left out, with {counted(roads.island_vertices, 'vertex', 'vertices')}"
+    if roads.turns:
+        said["Turns"] = _of_turns(roads.turns)
     return said
+
+
+def _of_turns(turns: TurnFacts) -> str:
+    """Which restrictions paths obey, which not and why, and what turns cost."""
+    left = [f"{reason}: {count:,}" for reason, count in turns.left.items()]
+    costs = [f"{name.replace('_', '-')}: {cost / 1000:g}" for name, cost in (turns.costs or {}).items()]
+    obeyed = [f"{counted(turns.restrictions, 'restriction')}, of {counted(turns.relations, 'relation')}"]
+    return "; ".join(
+        [*obeyed, *([f"not obeyed: {', '.join(left)}"] if left else []), *([f"costs: {', '.join(costs)}"] * bool(costs))]
+    )
 
 
 def _parallel(facts: InputFacts) -> str:

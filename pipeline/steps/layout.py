@@ -103,7 +103,8 @@ def lay_out(
         return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
 
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
-    graph = make(runtime.work / parallel.step, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
+    path = runtime.work / (parallel.folder or parallel.step)
+    graph = make(path, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
     if opened and cluster.open_graphs and parallel.step == PLAIN.step:
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernels.algorithm import Algorithm
 from kernels.cpu.parallel import cores
@@ -18,6 +19,9 @@ from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.names import VertexNames
 
+if TYPE_CHECKING:
+    from pipeline.steps.turns.turned import Turned
+
 # Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
 BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 
@@ -33,6 +37,8 @@ class Runtime:
     held_edges: HeldEdges = field(default_factory=HeldEdges)  # the edge list between the steps that read it and lay it out
     # The hierarchy that this run has built or checked, by the folder and the graph's digest: all products need the same one.
     hierarchies: dict[tuple[Path, str], Folder] = field(default_factory=dict, compare=False)
+    # Graphs on which paths are found instead, by the digest of the graph of streets (`pipeline.steps.turns`).
+    turned: dict[str, "Turned"] = field(default_factory=dict, compare=False)
     # Names that a command adds to its table (`pipeline.steps.derived.names.naming`); a run has a step for those of each table.
     names: VertexNames | None = field(default=None, compare=False)
     places: PlacesConfig = field(default_factory=PlacesConfig)  # the columns of files of places

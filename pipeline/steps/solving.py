@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig, StageName
@@ -24,6 +24,9 @@ from pipeline.steps.verify import prove
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 
+if TYPE_CHECKING:
+    from pipeline.steps.turns.turned import Turned
+
 
 class Input(NamedTuple):
     """What the stages of a run compute on."""
@@ -33,11 +36,12 @@ class Input(NamedTuple):
     sources: list[int]  # external ids
     capacities: Folder | None = None  # the stored graph of stages that add parallel arcs, if that is another one
     source: Folder | None = None  # the edge list as it was read, if `edges` has places on its streets
+    turned: "Turned | None" = None  # the graph of stages of paths, if turns matter
 
 
 def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> Results:
     """Compute and prove the answers of all stages, as many at the same time as memory allows."""
-    edges, graph, sources, capacities, _ = given
+    edges, graph, sources, capacities, _, turned = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
     at_once = runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0
@@ -46,6 +50,11 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     def answer_and_prove(stage: StageName) -> tuple[Folder, Folder, list[Future[Folder | None]]]:
         return_unused()
         graph = capacities if capacities and BY_NAME[stage].adds_parallel else given.graph
+        if turned and BY_NAME[stage].has_sources:
+            from pipeline.steps.turns.stages import prove_turned, run_turned
+
+            answer = steps(stage, run_turned, turned, stage, sources, runtime, config.of_stages.get(stage))
+            return answer, steps(f"proof-{stage}", prove_turned, turned, answer, config.oracle, runtime), []
         answer = steps(stage, run_stage, graph, stage, sources, runtime, config.of_stages.get(stage))
         answer = as_made(answer, edges, graph, runtime)
         return_unused()
@@ -64,7 +73,8 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     derived = [table.result() for *_, tables in of_needed for table in tables]
     answers, proofs = [solved[stage][0] for stage in config.stages], [proof for _, proof, _ in of_needed]
     of_answers, tables = [*filter(None, derived)], [table.result() for table in of_graph]
-    return Results(config.graph.title, edges, graph, answers, proofs, derived=of_answers, of_graph=tables, capacities=capacities)
+    return Results(config.graph.title, edges, graph, answers, proofs, derived=of_answers, of_graph=tables, capacities=capacities,
+                   turned=turned)  # fmt: skip
 
 
 def _tables_of_graph(config: RunConfig, given: Input, runtime: Runtime, steps: Steps) -> list[Callable[[], Folder]]:

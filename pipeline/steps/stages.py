@@ -8,11 +8,12 @@ from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
 from pipeline.config.model import Model
 from pipeline.config.run import StageName
-from pipeline.config.stages import ReachabilityConfig
+from pipeline.config.stages import PageRankConfig, ReachabilityConfig
 from pipeline.steps.answers import AnswerRequest, solve, write_table
 from pipeline.steps.index import build_index
 from pipeline.steps.pairs.maximum_flows import solve_pairs
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.rankings import rank
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
 from pipeline.store.manifest import Folder, make
@@ -47,7 +48,9 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
     if algorithm.has_index:
         config = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
         return tabulate_index(graph, algorithm, build_index(graph, config, runtime), runtime)
-    return solve(graph, algorithm, sources, runtime, options.model_dump() if options else {})
+    if isinstance(options, PageRankConfig) and options.seeds:
+        return rank(graph, algorithm, options.model_dump(mode="json"), runtime)
+    return solve(graph, algorithm, sources, runtime, options.model_dump(exclude={*options.SEEDS}) if options else {})
 
 
 def tabulate_index(graph: Folder, algorithm: Algorithm, index: Folder, runtime: Runtime) -> Folder:

@@ -19,6 +19,7 @@ from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.seeded.rankings import certify_rankings, options_of, tasks_of
 from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts
 from pipeline.store.index.folder import index_of
@@ -48,7 +49,9 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
     """
     stage = answer.manifest.step
     algorithm = BY_NAME[stage]
-    certificates, oracles = ("certificate", "sharded_certificate", "answer"), ("oracle", "gpu_oracle") if oracle else ()
+    oracles = ("oracle", "gpu_oracle") if oracle else ()
+    of_seeds = ("seeded_certificate", "sharded_seeded_certificate") if algorithm.may_have_seeds else ()
+    certificates = ("certificate", "sharded_certificate", "answer", *of_seeds)
     code = Code.of(__name__, algorithm=algorithm, functions=certificates + oracles)
 
     def write(_: Path) -> dict[str, Any]:
@@ -83,7 +86,8 @@ def _require(
     """The rules that `prove` checked for every answer of a table, and seconds. Raises ProofFailed."""
     started = time.perf_counter()
     answers = table.facts.num_answers
-    tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(graph).vertices)
+    in_tasks = tasks_of if table.has_seeds else tables.by_file
+    tasks = [range(answers)] if ranks else in_tasks(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
     checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
     for of_ranks in progress.counted(checked, list(map(len, tasks)), "sources"):
@@ -107,6 +111,8 @@ def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code)
 
 
 def _certify(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
+    if table.has_seeds:
+        return certify_rankings(graph, table, context, answers)
     held = context.graph_with_index(graph) if table.index else context.graph_for(table.algorithm, graph)
     return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), context, answers)
 
@@ -116,8 +122,14 @@ def _compare(graph: Folder, table: AnswerTable, context: TaskContext, answers: r
     from kernels.oracle import oracle
 
     held = context.graph_with_index(graph) if table.index else context.graph(graph)
-    compare = partial(oracle, context.whole_graph(graph).graph, table.algorithm.name, **(table.facts.options or {}))
-    return _check_all(held, table, compare, context, answers)
+    solve_again, options = partial(oracle, context.whole_graph(graph).graph, table.algorithm.name), table.facts.options or {}
+    if not table.has_seeds:
+        return _check_all(held, table, partial(solve_again, **options), context, answers)
+    whole, rules = context.whole_graph(graph), tuple[str, ...]()
+    for number in answers:
+        compare = partial(solve_again, **options_of(whole, graph, table, number))
+        rules = _check_all(held, table, compare, context, range(number, number + 1))
+    return rules
 
 
 def _check_all(

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.compiled import njit
 from kernels.graph import ID, OFFSET, Array
-from pipeline.errors import Damaged
+from pipeline.errors import Damaged, ProofFailed
 from pipeline.runtime.memory import require_memory
 from pipeline.store.arrays import load_array, save_array
 from pipeline.store.deltas import ATTACHED, EDGES, GRAPHS
@@ -220,3 +220,39 @@ def _merge(left: Array, content: Array, right: Array, text: Array, offsets: Arra
         count += 1
         offsets[count] = end
     return count
+
+
+@dataclass(frozen=True)
+class NameNumbering:
+    """Names, with new ones among them."""
+
+    former: VertexNames
+    names: VertexNames  # the former ones and the new ones
+    new: Array  # int64, ascending: numbers of the new ones
+
+    @classmethod
+    def of(cls, former: VertexNames, strings: pa.Array) -> "NameNumbering":
+        """Names, and those of some strings that are not among them."""
+        unknown = strings.filter(pa.array(former.find(strings) == UNKNOWN))
+        if not len(unknown):
+            return cls(former, former, np.empty(0, ID))
+        added = names_of(unknown)
+        names = merge([former, added])
+        return cls(former, names, names.find(added.array()))
+
+    def numbers(self, former: Array) -> Array:
+        """The numbers of former names, by their former numbers; NumPy's or CuPy's."""
+        behind = np.asarray(self.new - np.arange(len(self.new)), like=former)  # former names before each new one
+        return former + np.searchsorted(behind, former, side="right").astype(ID)
+
+    def added(self) -> pa.Array:
+        """The new names, ascending."""
+        return self.names.array().take(pa.array(self.new))
+
+    def require_right(self) -> None:
+        """Raise ProofFailed unless the names ascend, and every former name is at its new number."""
+        names, former = self.names.array(), self.former.array()
+        moved = names.take(pa.array(self.numbers(np.arange(len(former), dtype=ID))))
+        ascend = pc.all(pc.less(names[:-1], names[1:])).as_py() is not False
+        if not (ascend and moved.equals(former) and len(names) == len(former) + len(self.new)):
+            raise ProofFailed("changes: the names are not the previous and the new ones, in ascending order")

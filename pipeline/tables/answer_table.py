@@ -24,7 +24,7 @@ from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
 from pipeline.tables.batches import as_arrays
 from pipeline.tables.definitions import MEASURED
-from pipeline.tables.forms import form_of
+from pipeline.tables.forms import TableForm, form_of
 
 Result = TypeVar("Result")
 
@@ -47,9 +47,20 @@ class AnswerTable:
         """The algorithm whose answers these are."""
         return BY_NAME[self.answer.manifest.step]
 
+    @property
+    def has_seeds(self) -> bool:
+        """Whether the answers are those of seeds, each for itself or all together."""
+        return bool((self.facts.options or {}).get("seeds"))
+
+    @property
+    def form(self) -> TableForm:
+        """The form of the table."""
+        return form_of(self.algorithm, self.facts.seeds is not None)
+
     def source(self, number: int) -> int | None:
-        """External id of the source of answer `number`; None where the algorithm has no sources."""
-        return None if self.facts.sources is None else self.facts.sources[number]
+        """External id of the source or seed of answer `number`; None where it has none."""
+        each = self.facts.sources if self.facts.seeds is None else self.facts.seeds
+        return None if each is None else each[number]
 
     def groups(self, number: int, work: Callable[[range, pa.Table], Result]) -> Iterator[Result]:
         """`work(places, rows)` for the row groups of answer `number`, in order, by threads that hold one row group each.
@@ -68,7 +79,7 @@ class AnswerTable:
                 array[positions.start : positions.stop] = values
 
         deque(self.groups(number, copy), maxlen=0)
-        return arrays | {name: np.load(self.answer.path / f"{name}.npy") for name in form_of(self.algorithm).beside}
+        return arrays | {name: np.load(self.answer.path / f"{name}.npy") for name in self.form.beside}
 
     def row_groups(self, number: int, communicator: Communicator) -> Iterator[tuple[range, pa.Table]]:
         """The row groups of answer `number` that this rank reads, each with its rows' places in the answer.
@@ -114,10 +125,11 @@ def in_units(columns: dict[str, Array], algorithm: Algorithm, decimals: int | No
 def open_table(answer: Folder, num_vertices: int, index: Folder | None) -> AnswerTable:
     """Find the files of an answer's table. Raises ProofFailed unless they have its columns and as many rows as are due."""
     algorithm, facts, paths = BY_NAME[answer.manifest.step], facts_of_answer(answer), tables.files(answer.path)
-    schema = tables.schema(algorithm.table_name, facts.weight, facts.num_dimensions)
+    seeded = facts.seeds is not None
+    schema = tables.schema(algorithm.table_name, facts.weight, facts.num_dimensions, seeded=seeded)
     rows = sum(_rows_of(path, schema) for path in paths)
     answers = facts.num_answers
-    if form_of(algorithm).of_vertices and rows != answers * num_vertices:
+    if form_of(algorithm, seeded).of_vertices and rows != answers * num_vertices:
         raise ProofFailed(
             f"{answer.path}: {rows} rows, where {answers * num_vertices} are due ({answers} x {num_vertices} vertices)"
         )

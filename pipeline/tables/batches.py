@@ -1,7 +1,9 @@
 """The conversion between columns as arrays and the rows of a table, and rows in groups."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields, replace
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +34,14 @@ def as_batch(columns: Sequence[Array], schema: pa.Schema, decimals: int | None =
         mask = values < 0 if field.nullable else None
         arrays.append(pa.array(values.astype(dtype_of(field.type), copy=False), field.type, mask=mask))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
+    """An answer, a dataclass or an array, with its arrays converted."""
+    if hasattr(answer, "dtype"):
+        return convert(answer)
+    parts = {field.name: getattr(answer, field.name) for field in fields(answer)}
+    return replace(answer, **{name: convert(array) for name, array in parts.items() if hasattr(array, "dtype")})
 
 
 def in_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -1,11 +1,11 @@
 """The columns of the published tables. `docs/tables.md` describes them for analysts; a test compares the two."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 import pyarrow as pa
 
-from kernels.algorithm import Column
+from kernels.algorithm import SEED, Column
 from kernels.registry import ALGORITHMS
 from pipeline.registry import products
 from pipeline.registry.entries import VERTEX, Table
@@ -22,6 +22,7 @@ MEASURED = ("weight", "distance")  # types of columns
 PLACES = "places"  # the table of the places in files
 PLACE, PLACE_NAME = "_place", "_place_name"  # with which the names of columns end that follow one of vertices
 REJECTED = "rejected.parquet"  # of an edge list: the table of this name
+_MAY_HAVE_SEEDS = frozenset(algorithm.table_name for algorithm in ALGORITHMS if algorithm.may_have_seeds)
 LIST = "list<int64>"  # a column's type, which Arrow has no alias for
 CUSTOM = "custom-"  # begins the names of steps that write tables of stages that users wrote, which are not in TABLES
 UNIT = b"unit"  # in the metadata of a column of such a table
@@ -73,11 +74,19 @@ TABLES: dict[str, tuple[Column, ...]] = {
 }
 
 
-def definition_of(table: str, schema: pa.Schema | None = None) -> tuple[Column, ...]:
-    """The columns of a table; those of a user's stage, which has a row for each vertex, are in its `schema`."""
+def definition_of(table: str, schema: pa.Schema | None = None, seeded: bool = False) -> tuple[Column, ...]:
+    """The columns of a table, which may have an answer for each seed, if `seeded` or its `schema` says so.
+
+    Those of a user's stage, which has a row for each vertex, are in its `schema`.
+    """
     if table in TABLES:
-        return TABLES[table]
+        return (SEED, *TABLES[table]) if seeded or has_seeds(table, schema.names if schema else ()) else TABLES[table]
     return (VERTEX, *(_described(field) for field in schema or () if field.name != VERTEX.name))
+
+
+def has_seeds(table: str, columns: Collection[str]) -> bool:
+    """Whether a table with these columns has an answer for each seed."""
+    return table in _MAY_HAVE_SEEDS and SEED.name in columns
 
 
 def _described(field: pa.Field) -> Column:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,17 @@ from pipeline.store import edges
 from pipeline.store.manifest import Folder
 from pipeline.store.names import open_names
 from pipeline.store.scratch import new_attempt
-from pipeline.tables.definitions import CUSTOM, LIST, MEASURED, PLACE, definition_of, geometry_of, other_column, with_followers
+from pipeline.tables.definitions import (
+    CUSTOM,
+    LIST,
+    MEASURED,
+    PLACE,
+    definition_of,
+    geometry_of,
+    has_seeds,
+    other_column,
+    with_followers,
+)
 from pipeline.tables.names import require_names, with_names
 from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_geometry
 
@@ -33,21 +44,22 @@ def table_of(step: str) -> str:
     return BY_NAME[step].table_name if step in BY_NAME else step.removeprefix(CUSTOM)
 
 
-def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None) -> list[Column]:
+def columns(table: str, dimensions: int = 0, schema: pa.Schema | None = None, seeded: bool = False) -> list[Column]:
     """The columns of a table, in their order; a table of labels has `dimensions`, a user's stage those of its `schema`."""
-    once = [column for column in definition_of(table, schema) if not column.each]
+    once = [column for column in definition_of(table, schema, seeded) if not column.each]
     each = [column for column in definition_of(table) if column.each]
     return once + [replace(column, name=f"{column.name}_{number}") for number in range(dimensions) for column in each]
 
 
 def schema(
-    table: str, weight: str | None, dimensions: int = 0, measure: str | None = None, without: Container[str] = ()
-) -> pa.Schema:
+    table: str, weight: str | None, dimensions: int = 0, measure: str | None = None, without: Container[str] = (),
+    seeded: bool = False,
+) -> pa.Schema:  # fmt: skip
     """Arrow schema of a table; weights have Arrow type `weight` (None: each is 1, an int64) and the stated unit `measure`.
 
-    Columns `without` are not in it.
+    Columns `without` are not in it. A table with an answer for each seed is `seeded`.
     """
-    described = [column for column in columns(table, dimensions) if column.name not in without]
+    described = [column for column in columns(table, dimensions, seeded=seeded) if column.name not in without]
     weight_type = pa.type_for_alias(weight or "int64")
     followed = {
         "weight": weight_type,
@@ -60,17 +72,16 @@ def schema(
         pa.field(column.name, followed.get(column.type) or pa.type_for_alias(column.type), nullable=column.nulls != "never")
         for column in described
     )
-    arrow_schema = of_fields(fields, geometry_of(table))
-    return stating(arrow_schema, {column.name: measure for column in described if measure and column.type in MEASURED})
+    measured = {column.name: measure for column in described if measure and column.type in MEASURED}
+    return stating(of_fields(fields, geometry_of(table)), measured)
 
 
 def stating(arrow: pa.Schema, units: Mapping[str, str]) -> pa.Schema:
     """A schema that also states the units of some columns."""
     if not units:
         return arrow
-    metadata = arrow.metadata or {}
-    stated = {**units_of(arrow), **units}
-    return arrow.with_metadata({**metadata, UNITS: json.dumps(stated, ensure_ascii=False).encode()})
+    stated = json.dumps({**units_of(arrow), **units}, ensure_ascii=False)
+    return arrow.with_metadata({**(arrow.metadata or {}), UNITS: stated.encode()})
 
 
 def units_of(arrow: pa.Schema) -> dict[str, str]:
@@ -113,8 +124,8 @@ def write_file(path: Path, table: str, weight: str | None, batches: Iterable[pa.
 
 
 def keys(table: str, present: Collection[str] = ()) -> list[str]:
-    """The columns by which a table is sorted; of those that are `present`, also the ids of places after their vertices."""
-    own = [column.name for column in definition_of(table) if column.key]
+    """The columns by which a table is sorted; of those that are `present`, also a seed, and the ids of places after vertices."""
+    own = [column.name for column in definition_of(table, seeded=has_seeds(table, present)) if column.key]
     return [name for key in own for name in (key, f"{key}{PLACE}") if name == key or name in present]
 
 
@@ -250,13 +261,10 @@ def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence
     return _read_groups(groups, columns, {path: pq.read_metadata(path) for path in {path for path, _ in groups}})
 
 
-def _read_groups(
-    groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, pq.FileMetaData]
-) -> pa.Table:  # fmt: skip
+def _read_groups(groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, Any]) -> pa.Table:
     def one(at: tuple[Path, int]) -> pa.Table:
         with pq.ParquetFile(at[0], metadata=footers[at[0]], page_checksum_verification=True) as file:
-            groups = [at[1]] if file.num_row_groups else []
-            return file.read_row_groups(groups, columns, use_threads=False)
+            return file.read_row_groups([at[1]] if file.num_row_groups else [], columns, use_threads=False)
 
     return pa.concat_tables(over_items(groups, one, parallel=len(groups) > 1))
 
@@ -269,24 +277,21 @@ def head(folder: Path, rows: int) -> pa.Table:
 
 def _encoding(field: pa.Field) -> tuple[str, str]:
     """The Parquet column of a field, and its encoding."""
-    if pa.types.is_list(field.type):
-        packed = pa.types.is_integer(field.type.value_type)
-        return f"{field.name}.list.element", "DELTA_BINARY_PACKED" if packed else "DELTA_BYTE_ARRAY"
     kind = field.type
+    if pa.types.is_list(kind):
+        return f"{field.name}.list.element", "DELTA_BINARY_PACKED" if pa.types.is_integer(kind.value_type) else "DELTA_BYTE_ARRAY"
     if pa.types.is_boolean(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind) or pa.types.is_float16(kind):
         return field.name, "PLAIN"  # DuckDB reads no other encoding of a decimal
-    if pa.types.is_string(field.type):
+    if pa.types.is_string(kind):
         return field.name, "DELTA_BYTE_ARRAY"
-    packed = pa.types.is_integer(field.type) and field.type.bit_width >= 32
-    return field.name, "DELTA_BINARY_PACKED" if packed else "BYTE_STREAM_SPLIT"
+    return field.name, "DELTA_BINARY_PACKED" if pa.types.is_integer(kind) and kind.bit_width >= 32 else "BYTE_STREAM_SPLIT"
 
 
 def write_coordinates(edges: Folder, above: Path, named: bool = False) -> Path | None:
     """Write table `above/coordinates` from an edge list, if `named` with names; return it, or None if it has no coordinates."""
     if (coordinates := sorted_coordinates(edges)) is None:
         return None
-    folder = above / "coordinates"
-    folder.mkdir()
+    (folder := above / "coordinates").mkdir()
     rows = with_geometry(coordinates).cast(schema(folder.name, None))
     if named and (names := open_names(edges)):
         rows = with_names(rows, ["vertex"], names)

@@ -5,7 +5,7 @@ Rows and ids are translated on the backend of the graph's arrays; a table is in 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Closure, Components, EdgeBetweenness, Flows, Forest, Paths, ReachabilityIndex, RowLabels
+from kernels.answers import Closure, Components, EdgeBetweenness, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring, fetch
-from pipeline.tables.batches import NO_ID, as_batch
+from pipeline.tables.batches import NO_ID, as_batch, with_arrays
 from pipeline.tables.row_lookup import VertexRows, rows_of
 
 WRONG_VERTICES = "the vertex column is not the graph's vertices, each once, ascending"
@@ -105,14 +105,6 @@ class TableForm:
         return self.answer(AllVertices(graph, dtype_of_weights(graph.out)), read, source)
 
 
-def with_arrays(answer: Any, convert: Callable[[Array], Array]) -> Any:
-    """An answer, a dataclass or an array, with its arrays converted."""
-    if hasattr(answer, "dtype"):
-        return convert(answer)
-    parts = {field.name: getattr(answer, field.name) for field in fields(answer)}
-    return replace(answer, **{name: convert(array) for name, array in parts.items() if hasattr(array, "dtype")})
-
-
 def _of_rows(answer: Any, rows: Array) -> Any:
     """An answer's entries for some rows; a whole index gives their labels."""
     if isinstance(answer, ReachabilityIndex):
@@ -174,16 +166,23 @@ def require_one_label(labels: Array, rows: Array, given: Array) -> None:
 
 
 def _path_columns(vertices: RankVertices, paths: Paths) -> list[Array]:
-    (source,) = vertices.ids_of(np.array([paths.source], like=vertices.ids)).tolist()
-    return [np.full_like(vertices.ids, source), vertices.ids, paths.distance, vertices.ids_of(paths.predecessor)]
+    return [_of_row(vertices, paths.source), vertices.ids, paths.distance, vertices.ids_of(paths.predecessor)]
 
 
 def _paths(vertices: RankVertices, columns: Sequence[Array], source: int | None) -> Paths:
     sources, _, distance, predecessor = columns
+    return Paths(_row_of(vertices, sources, source), distance, vertices.rows_of(predecessor))
+
+
+def _of_row(vertices: RankVertices, row: int) -> Array:
+    (source,) = vertices.ids_of(np.array([row], like=vertices.ids)).tolist()
+    return np.full_like(vertices.ids, source)
+
+
+def _row_of(vertices: RankVertices, sources: Array, source: int | None) -> int:
     if not (sources == source).all():
         raise ProofFailed(f"source {source}: rows of another source among its own")
-    row = vertices.rows_of(np.full_like(sources, source, shape=(1,)))
-    return Paths(int(row[0]), distance, vertices.rows_of(predecessor))
+    return int(vertices.rows_of(np.full_like(sources, source, shape=(1,)))[0])
 
 
 def _forest_columns(vertices: RankVertices, forest: Forest) -> list[Array]:
@@ -273,6 +272,10 @@ EDGES = TableForm(
     partial(_row_columns, ("src", "dst"), ("betweenness",)), partial(_of_pairs, EdgeBetweenness), ("src", "dst", "betweenness")
 )
 FLOWS = TableForm(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
+RANKINGS = TableForm(
+    lambda vertices, ranking: [_of_row(vertices, ranking.seed), vertices.ids, ranking.scores],
+    lambda vertices, columns, seed: Ranking(_row_of(vertices, columns[0], seed), columns[2]),
+)
 LABELS = TableForm(_label_columns, _row_labels)
 _FORMS = {
     algorithm.Form.PATHS: PATHS,
@@ -285,8 +288,10 @@ _FORMS = {
 }
 
 
-def form_of(stage: algorithm.Algorithm) -> TableForm:
-    """The form of an algorithm's table."""
+def form_of(stage: algorithm.Algorithm, seeded: bool = False) -> TableForm:
+    """The form of an algorithm's table, which may have an answer for each seed."""
+    if seeded:
+        return RANKINGS
     if stage.form is algorithm.Form.VALUES:
         return TableForm(_value_columns, partial(_values, stage.resolve("answer")))
     return _FORMS[stage.form]

@@ -23,7 +23,8 @@ from pipeline.store.index.arrays import BITS, LEVELS, NUMBERS, StoredIndex, open
 from pipeline.store.manifest import Folder
 from pipeline.store.shards import of_blocks
 from pipeline.tables.answer_table import AnswerTable
-from pipeline.tables.forms import LABELS, with_arrays
+from pipeline.tables.batches import with_arrays
+from pipeline.tables.forms import LABELS
 from pipeline.tables.over_ranks import ShardVertices
 
 _COMPARED = 2**17  # rows at a time, whose columns stay in the processor's caches

@@ -1,5 +1,6 @@
-"""What is known of the arcs of a road network: the file that the step `edges` writes beside its edges, and how arcs find it."""
+"""What is known of the arcs of a road network: files that the step `edges` writes beside its edges, and how arcs find them."""
 
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,9 +22,35 @@ SCHEMA = pa.schema([
     pa.field("backward", pa.int64()), pa.field("way", pa.int64(), False), pa.field("class", pa.string(), False),
     pa.field("name", pa.string()), pa.field("length", pa.int64(), False), pa.field("points", pa.list_(pa.int32()), False),
 ])  # fmt: skip
-COLUMNS = ("way", "class", "name", "length")  # of table `arcs` that only a road network has
+RESTRICTIONS = "restrictions.parquet"
+# A row is a movement over ways, which arrives at the first of `nodes` on the first way, goes on to each next one on the next way,
+# and leaves the last one on the last way. It is forbidden or, with `only`, the only one that may follow all ways but the last.
+RESTRICTION_SCHEMA = pa.schema([
+    pa.field("relation", pa.int64(), False), pa.field("only", pa.bool_(), False),
+    pa.field("ways", pa.list_(pa.int64()), False), pa.field("nodes", pa.list_(pa.int64()), False),
+])  # fmt: skip
+SIGNALS = "signals.parquet"
+# A row is a street, by its number, with the traffic signals that its arcs pass.
+SIGNAL_SCHEMA = pa.schema([
+    pa.field("street", pa.int64(), False), pa.field("along", pa.int64(), False), pa.field("against", pa.int64(), False),
+])  # fmt: skip
+WAYS = ("way", "segment")  # the column that says of what a street is a part: of OpenStreetMap, and of Overture
+COLUMNS = (*WAYS, "class", "name", "length")  # of table `arcs` that only a road network has, with one of WAYS
 UNITS = 10_000_000  # of coordinates in a degree
 _PER_METRE = 1000
+
+
+def schema_of(way: str) -> pa.Schema:
+    """The schema of streets whose ways are in this column of WAYS; segments have strings as ids."""
+    if way == WAYS[0]:
+        return SCHEMA
+    place = SCHEMA.get_field_index(WAYS[0])
+    return SCHEMA.set(place, pa.field(way, pa.string(), nullable=False))
+
+
+def way_of(names: Container[str]) -> str:
+    """Which of WAYS is among some columns."""
+    return next(way for way in WAYS if way in names)
 
 
 def read_streets(edges: Folder) -> pa.Table:
@@ -87,8 +114,9 @@ class Streets:
 
     def columns(self, street: Array) -> dict[str, pa.Array]:
         """The columns COLUMNS of arcs on these streets, null where there is none."""
-        taken = self.table.select(COLUMNS).take(pa.array(street, mask=street < 0)).combine_chunks()
-        columns = {name: taken[name].chunk(0) if taken[name].num_chunks else pa.array([], taken[name].type) for name in COLUMNS}
+        names = [name for name in COLUMNS if name in self.table.column_names]
+        taken = self.table.select(names).take(pa.array(street, mask=street < 0)).combine_chunks()
+        columns = {name: taken[name].chunk(0) if taken[name].num_chunks else pa.array([], taken[name].type) for name in names}
         length = columns["length"]
         columns["length"] = pa.array(
             length.fill_null(0).to_numpy() / _PER_METRE, mask=~length.is_valid().to_numpy(zero_copy_only=False)

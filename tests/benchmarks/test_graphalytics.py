@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.graphalytics import bench
-from benchmarks.graphalytics.bench import Reference, Result, table
-from benchmarks.graphalytics.inputs import Input
+from benchmarks.graphalytics.bench import LibraryResult, Reference, table
+from benchmarks.graphalytics.inputs import BenchmarkGraph
 from kernels.generators import graph500
 from pipeline.config.loading import checked
 from pipeline.graphalytics.generated import GeneratedFiles, GenerateOptions
@@ -16,7 +16,7 @@ from pipeline.graphalytics.generated import GeneratedFiles, GenerateOptions
 def test_an_answer_that_is_not_valid_has_no_time():
     reference = Reference(np.arange(3), {"wcc": np.array([5, 5, 7]), "lcc": np.array([0.5, 0.0, 1.0])})
     values = {"wcc": np.array([1, 1, 0]), "lcc": np.array([0.5, 0.1, 1.0])}
-    result = reference.checked(Result("other 1.0"), {"wcc": [3.0, 0.001, 0.5], "lcc": [1.0]}, values)
+    result = reference.checked(LibraryResult("other 1.0"), {"wcc": [3.0, 0.001, 0.5], "lcc": [1.0]}, values)
     assert result.seconds == {"wcc": 0.5}
     assert result.notes == ["lcc is not valid: vertex 1 is 0.1, not 0.0, as in the reference"]
     lines = table("graph500-24", [result]).splitlines()
@@ -41,7 +41,7 @@ def test_libraries_are_validated_on_a_generated_graph(tmp_path, monkeypatch):
 def test_ranks_are_those_of_a_dense_matrix(tmp_path):
     folder = tmp_path / "graph500-5"
     GeneratedFiles("graph500-5", checked(GenerateOptions, "options", out=folder, backend="cpu")).write(graph500(5), False)
-    graph = Input.read(folder)
+    graph = BenchmarkGraph.read(folder)
     count = len(graph.ids)
     dense = np.zeros((count, count))
     dense[graph.src, graph.dst] = dense[graph.dst, graph.src] = 1

@@ -44,7 +44,7 @@ def test_a_graph_of_200_000_arcs():
     graph = graph_of(EdgeList("random", tuple(map(tuple, ends.tolist()))))
     scores = pagerank(graph).scores
     assert certify(graph, scores).holds
-    assert not certify(graph, pagerank(graph, most_iterations=8).scores).holds
+    assert not certify(graph, pagerank(graph, iterations=8).scores).holds
     assert not certify(graph, pagerank(graph, damping=0.849).scores).holds
 
 

@@ -13,7 +13,7 @@ from kernels.arrays import on_gpu
 from kernels.distributed import Communicator, Halo, Shard, ShardAnswer
 from kernels.graph import Array, Csr
 from kernels.pagerank.cpu import iterate
-from kernels.pagerank.parameters import DAMPING, MOST_ITERATIONS, TOLERANCE, checked
+from kernels.pagerank.parameters import ANYWHERE, DAMPING, TOLERANCE, checked
 
 _LIMBS, _BITS = 3, 30  # integers of 2^-30, 2^-60 and 2^-90; the sum of each over 2^33 rows fits int64
 
@@ -23,23 +23,27 @@ def pagerank(
     communicator: Communicator,
     damping: float = DAMPING,
     tolerance: float = TOLERANCE,
-    most_iterations: int = MOST_ITERATIONS,
+    iterations: int | None = None,
 ) -> ShardAnswer[Scores]:
     """Find the PageRank score of every own row, as `kernels.pagerank.pagerank` defines it. A collective.
 
     Args:
-        damping, tolerance, most_iterations: See `kernels.pagerank.pagerank`.
+        damping, tolerance, iterations: See `kernels.pagerank.pagerank`.
 
     Returns:
         ShardAnswer[Scores]: The scores of all ranks' own rows sum to 1. On CPUs they do not depend on the number of shards, and
             differ from those of the kernel for one rank only by the rounding of sums over all rows, about 1e-15 per iteration in
-            sum. On GPUs they depend on the shards, and differ from the CPU's by at most 1e-6 in sum; equal shards give the same
-            bits in every run.
+            sum. On GPUs they depend on the shards, and differ from the CPU's as those of one GPU do; equal shards give
+            the same bits in every run.
 
-    Raises ValueError if `damping` is not in 0..1, or `tolerance` is negative or not a number.
+    Raises ValueError as `kernels.pagerank.pagerank`.
     """
-    parameters = checked(damping, tolerance, most_iterations)
+    parameters = checked(damping, tolerance, iterations)
     if on_gpu(shard.out, "pagerank over shards"):
+        if parameters.is_precise:
+            from kernels.pagerank.seeded.sharded import rankings
+
+            return rankings(shard, communicator, [ANYWHERE], damping, tolerance)[0]
         from kernels.pagerank.sharded import cuda
 
         return cuda.scores(shard, communicator, parameters)

@@ -27,11 +27,11 @@ _HEAD = 2 * _WORDS  # words of 32 bits before the shares of a message
 
 def scores(shard: Shard, communicator: Communicator, parameters: PageRankParameters) -> ShardAnswer[Scores]:
     """Answer `kernels.pagerank.sharded.pagerank` on CuPy arrays."""
-    damping, tolerance, most_iterations = parameters
+    _, tolerance, most_iterations = parameters
     if shard.num_vertices == 0 or most_iterations < 1:
         equal = cupy.full(len(shard.ids), 1 / max(shard.num_vertices, 1))
         return ShardAnswer(Scores(equal, 0, np.inf if shard.num_vertices else 0.0), 0)
-    own, messages = _OwnScores(shard, damping), _ShareMessages(Halo(shard, communicator))
+    own, messages = _OwnScores(shard, parameters), _ShareMessages(Halo(shard, communicator))
     sums, iteration, change = own.begin(), 0, np.inf
     while True:
         totals = messages.exchange(own.shares, sums)
@@ -76,8 +76,9 @@ def _buffers(counts: list[int]) -> list[Array]:
 class _OwnScores:
     """The own rows' scores, and the shares of own rows and ghosts. Sums are int64, see step.cuh."""
 
-    def __init__(self, shard: Shard, damping: float):
-        self._shard, self._damping, self._row = shard, np.float64(damping), shard.ghosts.dtype
+    def __init__(self, shard: Shard, parameters: PageRankParameters):
+        self._shard, self._row = shard, shard.ghosts.dtype
+        self._factors = np.float64(parameters.damping), np.float64(parameters.settled)
         self.shares: Array = cupy.empty(len(shard.ids) + shard.num_ghosts, np.float32)
         self._scores: Array = cupy.empty(len(shard.ids), np.float64)
         self._control = cupy.zeros(2, np.uint64)
@@ -98,7 +99,7 @@ class _OwnScores:
         if plan:
             numbers = np.int64(len(self.shares)), np.int64(self._shard.num_vertices), np.int64(plan.num_without_arcs)
             launch(_SOURCE, "iterate", THREADS, None,
-                   *plan.arguments, *numbers, self._damping, totals, self.shares, self._partials, self._scores, sums,
+                   *plan.arguments, *numbers, *self._factors, totals, self.shares, self._partials, self._scores, sums,
                    sums[_JOBS:], self._control, **sizes(), ROW=self._row)  # fmt: skip
         return _sums_of(sums)
 

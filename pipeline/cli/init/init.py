@@ -161,7 +161,7 @@ def _show(file: str, seen: "Seen") -> None:
     rows["ids"] = "text: `named = true` adds their names to every table" if seen.named else "integers"
     rows |= seen.beside.shown
     rows |= {f"note {number}": note for number, note in enumerate(seen.notes, 1)}
-    if seen.format == "osm":
+    if seen.is_of_roads:
         rows["profile"] = (
             f'{graph.osm.profile}; weights are travel times in milliseconds, or with `weight = "distance"` millimetres'
         )

@@ -14,6 +14,7 @@ from pipeline.cli.init.beside import OF_LDBC, Beside, look_beside
 from pipeline.cli.init.columns import Sample
 from pipeline.cli.init.forms import Written, encoding_of
 from pipeline.config.expect import MOST_REJECTED
+from pipeline.config.formats import OF_ROADS
 from pipeline.config.graph import GraphConfig
 from pipeline.config.roads import OsmConfig
 from pipeline.errors import BadInput
@@ -23,6 +24,7 @@ from pipeline.ingest.feed.joining import opened_feed
 from pipeline.ingest.feed.partitions import keys_of
 from pipeline.ingest.formats.detect import OfAnotherForm, binary_format, detect
 from pipeline.ingest.formats.format import TABLES, EdgeList, in_the_right_way
+from pipeline.ingest.formats.overture import is_overture
 from pipeline.ingest.formats.text import Text
 from pipeline.ingest.opening import opened
 from pipeline.ingest.source import Source, Stored, stored
@@ -55,6 +57,11 @@ class Seen:
     sums: str = ""  # what becomes of sums of the first weights, if these are floats
 
     @property
+    def is_of_roads(self) -> bool:
+        """Whether a profile reads the file."""
+        return self.format in OF_ROADS
+
+    @property
     def unused(self) -> dict[str, str]:
         """The columns that are not read, each with what it holds."""
         used = {str(name) for name in self.graph.columns.model_dump().values()}
@@ -70,6 +77,8 @@ def look(graph: GraphConfig) -> Seen:
         compressed = not is_plain(content)
         text, graph, notes = _text(content, chunks(content, graph.limits), graph)
         name, sample, reasons = _format(text, graph), None, dict[str, str]()
+        if name == "parquet" and graph.format == "auto" and source.local and is_overture(source.local):
+            name = "overture"
         if name in TABLES:
             if name == "parquet" and (compressed or source.local is None):
                 raise BadInput(source.url, "is remote or compressed Parquet; init reads local, uncompressed Parquet")
@@ -87,10 +96,10 @@ def look(graph: GraphConfig) -> Seen:
     if name == "snap" and graph.columns.weight is None and OF_LDBC.search(source.name) and _has_numbers(text.head):
         graph = graph.model_copy(update={"columns": graph.columns.model_copy(update={"weight": "3"})})
         notes += ("weights are the numbers in column 3, as in LDBC's files of edges (guessed)",)
-    if name == "osm":  # its first edge is known when all of it was read
+    if name in OF_ROADS:  # its first edge is known when all of it was read
         graph, why = _with_profile(graph)
         edges, rows = (
-            EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(())),
+            EdgeList(iter(()), pa.int64(), states_direction=True, coordinates=iter(()), named=name == "overture"),
             edges_schema(None).empty_table(),
         )
         notes = (*notes, *why)

@@ -38,7 +38,7 @@ def configuration(config: RunConfig, seen: Seen, folder: Path) -> str:
     chosen: dict[str, object] = {"graph.speed": config.graph.columns.speed}
     chosen["graph.node_columns"] = config.graph.nodes or config.graph.coordinates
     chosen["reject"] = config.reject.model_fields_set
-    chosen["graph.osm"] = seen.format == "osm"
+    chosen["graph.osm"] = seen.is_of_roads
     shown = (*SHOWN, *(name for name, is_chosen in chosen.items() if is_chosen), *config.of_products)
     for name, model in tables():
         if name in shown and (name != "graph.columns" or seen.format in TABLES or config.graph.columns.model_fields_set):

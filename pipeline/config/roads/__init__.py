@@ -1,17 +1,27 @@
-"""The table `[graph.osm]`: who travels on the streets of an OpenStreetMap file, how fast, and what an arc weighs."""
+"""The table `[graph.osm]`: who travels on the streets of OpenStreetMap or Overture, how fast, and what an arc weighs."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.config.model import Finite, Model, Natural
+from pipeline.config.model import Finite, Model, Natural, Switch
 
 Speed = Annotated[Finite, Field(ge=0, le=1000)]  # km/h
+Cost = Annotated[Finite, Field(ge=0, le=86_400)]
 Fastest = Annotated[Finite, Field(ge=0.1, le=1000)]
 
 
+class TurnCosts(Model):
+    """What a movement at a crossing costs besides the arcs: seconds, or metres where arcs weigh lengths."""
+
+    left: Cost = Field(default=0, examples=[7.5])  # to the left by at least 45 degrees, where three streets meet
+    right: Cost = Field(default=0, examples=[2])  # the same to the right
+    u_turn: Cost = Field(default=0, examples=[20])  # back along the same street, except at its end, where it is free
+    signals: Cost = Field(default=0, examples=[8])  # passing `highway=traffic_signals`, also at the end of a path
+
+
 class OsmConfig(Model):
-    """Which ways of an OpenStreetMap file are streets, for whom, and what their arcs weigh."""
+    """Which ways of OpenStreetMap, or segments of Overture, are streets, for whom, and what their arcs weigh."""
 
     # Who travels. It decides which ways are streets, in which directions and at what speed; the keys below change single rules,
     # so that `profile` and some of them are a profile of your own.
@@ -32,3 +42,11 @@ class OsmConfig(Model):
     barriers: tuple[str, ...] | None = Field(
         default=None, examples=[["bollard", "block"]]
     )  # values of `barrier` that close a node
+    # Whether paths obey turn restrictions: by default those of a car and a bicycle do, and on foot nobody has to.
+    restrictions: Switch | None = Field(default=None, examples=[False])
+    turns: TurnCosts = Field(default=TurnCosts(), examples=[{"left": 5}])
+
+    @property
+    def obeys(self) -> bool:
+        """Whether paths obey turn restrictions."""
+        return self.profile != "foot" if self.restrictions is None else self.restrictions

@@ -17,6 +17,7 @@ from pipeline.ingest.values.oneway import Directions, arcs_of
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.ingest.values.travel_times import SpeedCounts, times_of
 from pipeline.store.facts.roads import RoadFacts
+from pipeline.store.names import VertexNames
 from pipeline.suggestions import did_you_mean
 
 log = logging.getLogger(__name__)
@@ -87,6 +88,7 @@ class EdgeList:
     # and `prove(folder)`, which checks the stored edge list against the source, and returns the facts. It raises ProofFailed.
     streets: Iterator[pa.Table] | None = None
     prove: Callable[[Path], RoadFacts] | None = None
+    names: VertexNames | None = None  # of vertices whose ids the reader has numbered, so that those of the tables are integers
     measure: str | None = None  # what the weights measure, if the format says it
 
 
@@ -165,8 +167,8 @@ class FileFormat:
     """A binary format that needs random access."""
 
     # `read(path, file, graph)` returns an EdgeList; `file` is the source's name in error messages. `path` exists while the tables
-    # are iterated; its name says nothing.
-    read: Callable[[Path, str, GraphConfig], EdgeList]
+    # are iterated; its name says nothing. OpenStreetMap's has a further argument: changes that are applied to the source.
+    read: Callable[..., EdgeList]
     suffixes: tuple[str, ...]  # without the dot
     matches: Callable[[bytes], bool]  # whether a file whose first HEAD bytes, or more, are these has the format
     options: frozenset[str] = frozenset()  # as of a TextFormat

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
@@ -168,10 +169,10 @@ class _Due:
         first, last, stored = self.first[part], self._last[part], {name: streets[name] for name in streets.column_names}
         _require(len(first) == len(streets), "has more streets than the ways have")
         way = self.way[first]
-        due = {"src": known.ids[self.tail[first]], "dst": known.ids[self.head[last]], "way": known.ways[way]}
-        for name, column in due.items():
-            wrong = np.flatnonzero(stored[name].to_numpy() != column)
-            _require(not len(wrong), f"street {row + (wrong[0] if len(wrong) else 0)}: its {name} is not that of the source")
+        due = {"src": pa.array(known.ids[self.tail[first]]), "dst": pa.array(known.ids[self.head[last]])}
+        for name, column in (due | {known.way: known.ids_of(way)}).items():
+            wrong = pc.index(pc.equal(stored[name], column), False).as_py()
+            _require(wrong < 0, f"street {row + wrong}: its {name} is not that of the source")
         length = stored["length"].to_numpy()
         _require(
             (np.abs(length - self._length[part]) <= self._slack[part]).all(), f"a street behind number {row} has another length"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernels.cpu.compiled import njit
+from kernels.graph import Array
 
 RADIUS = 6_371_008_800.0  # millimetres: the mean radius of the earth
 UNITS = 10_000_000  # in a degree
@@ -83,3 +84,12 @@ def millimetres(x: int, y: int, to_x: int, to_y: int) -> Any:
         side = math.sqrt(rest)
         angle = _HALF - 2 * (side + side * _quotient(rest))
     return np.int64(np.rint(2 * RADIUS * angle))
+
+
+@njit(cache=True, nogil=True)
+def cosines(latitudes: Array) -> Array:
+    """The cosines of latitudes, int64 [n] in the seventh decimal of a degree, float64 [n]."""
+    cosine = np.empty(len(latitudes))
+    for number, latitude in enumerate(latitudes):
+        cosine[number] = _cosine_of(latitude)
+    return cosine

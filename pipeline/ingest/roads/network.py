@@ -13,7 +13,7 @@ from pipeline.config.roads import OsmConfig
 from pipeline.ingest.roads.chains import Chains
 from pipeline.ingest.roads.lengths import UNITS
 from pipeline.ingest.roads.weights import speeds_of_ferries, times
-from pipeline.tables.streets import SCHEMA
+from pipeline.tables.streets import WAYS, schema_of
 
 _BATCH = 2**18  # chains
 
@@ -22,7 +22,7 @@ _BATCH = 2**18  # chains
 class Attributes:
     """What is known of ways and nodes besides their course; fields are as in `pipeline.ingest.formats.osm.extract`."""
 
-    ways: Array
+    ways: Array | pa.Array  # ids: integers, or strings
     street: Array
     name: Array
     ids: Array
@@ -30,6 +30,11 @@ class Attributes:
     names: list[str]
     classes: list[str]
     speeds: Array  # int64 [number of streets, 3]: millimetres an hour in both directions, and the seconds of a ferry
+    way: str = WAYS[0]  # the column of `ways`
+
+    def ids_of(self, ways: Array) -> pa.Array:
+        """The ids of ways by their numbers."""
+        return self.ways.take(pa.array(ways)) if isinstance(self.ways, pa.Array) else pa.array(self.ways[ways])
 
 
 class RoadNetwork:
@@ -126,11 +131,11 @@ class RoadNetwork:
             weights = [pa.array(weight[part], mask=weight[part] < 0) for weight in self.weights]
             columns = {
                 "src": known.ids[chains.nodes[first]], "dst": known.ids[chains.nodes[last]], "forward": weights[0],
-                "backward": weights[1], "way": known.ways[way], "class": classes.take(pa.array(known.street[way])),
+                "backward": weights[1], known.way: known.ids_of(way), "class": classes.take(pa.array(known.street[way])),
                 "name": names.take(pa.array(name, mask=name < 0)), "length": chains.length[part],
                 "points": pa.ListArray.from_arrays(pa.array(2 * offsets, pa.int32()), points),
             }  # fmt: skip
-            yield pa.table(columns).cast(SCHEMA)
+            yield pa.table(columns).cast(schema_of(known.way))
 
     def _batches(self) -> Iterator[slice]:
         return (slice(first, first + _BATCH) for first in range(0, len(self.chains.way), _BATCH))

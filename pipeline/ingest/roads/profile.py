@@ -19,10 +19,12 @@ _FORWARD, _BACKWARD, _BOTH = ({"yes", "true", "1"}, {"-1", "reverse"}, {"no", "f
 _ROUNDABOUTS = {"roundabout", "circular", "mini_roundabout"}
 _SPEED_KEYS = ("maxspeed", "maxspeed:type", "source:maxspeed", "zone:maxspeed")
 _CYCLEWAYS = ("cycleway", "cycleway:left", "cycleway:right", "cycleway:both")
+_SIGNAL_KEYS = ("highway", "traffic_signals:direction")
 _ZONE = re.compile(r"([A-Z]{2})(?:-[A-Z]+)?:(?:zone:?)?(\d{1,3})", re.IGNORECASE)
 _IN_MILES = {"GB", "UK", "US"}
 _CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,4})(?::(\d{2}))?")
 _ISO = re.compile(r"PT(?=\d)(?:(\d{1,3})H)?(?:(\d{1,4})M)?(?:(\d{1,5})S)?")
+_ENDS = (":forward", ":backward")
 _CLASSES = frozenset([
     "motorway", "motorway_link", "trunk", "trunk_link", "primary", "primary_link", "secondary", "secondary_link", "tertiary",
     "tertiary_link", "unclassified", "residential", "living_street", "service", "track", "path", "footway", "cycleway",
@@ -44,6 +46,10 @@ class Street:
     seconds: int = 0
 
 
+CLOSED, SIGNALS_ALONG, SIGNALS_AGAINST = 1, 2, 4  # marks of nodes: a barrier; signals for traffic along its way, and against it
+_DIRECTIONS_OF_SIGNALS = {"forward": SIGNALS_ALONG, "backward": SIGNALS_AGAINST}
+
+
 class Profile:
     """Who travels: the rules by which ways are streets.
 
@@ -61,10 +67,14 @@ class Profile:
             "highway", "route", "junction", "area", "motorroad", "surface", "tracktype", "duration", *_SPEED_KEYS, *limits,
             *directed, *rules.oneway, *(_CYCLEWAYS if rules.contraflow else ()),
         ])  # fmt: skip
-        self.keys_of_nodes = frozenset(["barrier", "locked", *rules.access])
+        self._has_signals = config.turns.signals > 0
+        self.keys_of_nodes = frozenset(["barrier", "locked", *rules.access, *(_SIGNAL_KEYS if self._has_signals else ())])
 
-    def judge(self, tags: Mapping[str, str]) -> Street | str:
-        """The street that a way with these tags is, or why it is none."""
+    def judge(self, tags: Mapping[str, str], permitted: Mapping[str, bool | None] | None = None) -> Street | str:
+        """The street that a way with these tags is, or why it is none.
+
+        `permitted` says in the place of the tags whether each direction, `:forward` and `:backward`, is opened or closed.
+        """
         rules, name = self._rules, tags.get("highway") or ("ferry" if tags.get("route") == "ferry" else "")
         if not name:
             return "no highway and no ferry"
@@ -72,7 +82,7 @@ class Profile:
             return f"highway={name}" if name in _CLASSES else "another value of highway"
         if reason := self._excluded(tags):
             return reason
-        opens = self._directions(tags, name)
+        opens = self._directions(tags, name, permitted or {end: self._opened(tags, name, end) for end in _ENDS})
         speeds = [self._speed(tags, name, end) if opens[end] else 0 for end in (":forward", ":backward")]
         if not any(speeds):
             return f"highway={name}" if name in rules.by_permission else "access"
@@ -87,6 +97,13 @@ class Profile:
         if tags.get("motorroad") == "yes" and not (rules.on_motorroads or self._access(tags, "")):
             return "motorroad=yes"
         return "oneway=reversible" if tags.get("oneway") == "reversible" and "oneway" in rules.oneway else None
+
+    def marks(self, tags: Mapping[str, str]) -> int:
+        """What a node with these tags is: bits of CLOSED, SIGNALS_ALONG and SIGNALS_AGAINST."""
+        marks = CLOSED if self.closes(tags) else 0
+        if self._has_signals and tags.get("highway") == "traffic_signals":
+            marks |= _DIRECTIONS_OF_SIGNALS.get(tags.get("traffic_signals:direction", ""), SIGNALS_ALONG | SIGNALS_AGAINST)
+        return marks
 
     def closes(self, tags: Mapping[str, str]) -> bool:
         """Whether a node with these tags is a barrier that does not open."""
@@ -109,15 +126,19 @@ class Profile:
                     return True
         return None
 
-    def _directions(self, tags: Mapping[str, str], name: str) -> dict[str, bool]:
+    def _opened(self, tags: Mapping[str, str], name: str, end: str) -> bool | None:
+        """The same of a way of a class, which if it is made for others needs a more specific key than `access`."""
+        permitted = self._access(tags, end)
+        if permitted and name in self._rules.only_permitted and name in FOR_OTHERS:
+            return self._access(tags, end, general=False)
+        return permitted
+
+    def _directions(self, tags: Mapping[str, str], name: str, permitted: Mapping[str, bool | None]) -> dict[str, bool]:
         """Whether a way is open in each direction."""
         opens = self._ways_round(tags, name)
         for end in opens:
-            permitted = self._access(tags, end)
-            by_permission = name in self._rules.only_permitted
-            if permitted and by_permission and name in FOR_OTHERS:
-                permitted = self._access(tags, end, general=False)
-            opens[end] &= not by_permission if permitted is None else permitted
+            may = permitted[end]
+            opens[end] &= name not in self._rules.only_permitted if may is None else may
         return opens
 
     def _ways_round(self, tags: Mapping[str, str], name: str) -> dict[str, bool]:

@@ -14,7 +14,7 @@ from kernels.graph import Array
 from pipeline.config.graph import GraphConfig
 from pipeline.ingest.values.speeds import METRES, Speeds
 from pipeline.runtime.threads import map_in_order
-from pipeline.store.facts import TravelTimeFacts
+from pipeline.store.facts.sources import TravelTimeFacts
 
 log = logging.getLogger(__name__)
 ROUNDING = "half to even, to whole milliseconds"

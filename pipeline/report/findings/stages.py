@@ -120,6 +120,10 @@ class StageReader:
         }
         algorithm = BY_NAME[stage]
         findings = TableFindings(Result(algorithm.title))
+        if facts_of_answer(answer).seeds:
+            from pipeline.report.findings.rankings import rankings
+
+            return TableFindings(rankings(algorithm, answer, len(self._graph.vertices.ids), self._graph.names))
         findings.result.sentence = of_form[algorithm.form](algorithm, answer, findings)
         return findings
 

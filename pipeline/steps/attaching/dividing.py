@@ -12,7 +12,7 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from pipeline.steps.attaching.lines import StreetLines
-from pipeline.steps.attaching.nearest import Nearest
+from pipeline.steps.attaching.nearest import NearestSegments
 from pipeline.tables.streets import UNITS
 
 _EXACT = 2**62
@@ -26,6 +26,7 @@ class Feet:
         street (int64 [n]): The street of each place.
         offset (int64 [n]): Millimetres along it.
         vertex (int64 [n]): The vertex there: an end of the street, or -1 - the number of a stop.
+        metres (float64 [n]): From each place to its foot.
         stop_street, stop_offset (int64 [k]): The stops: the different feet within streets, ascending.
         stop_points (int32 [k, 2]): Their longitudes and latitudes in the seventh decimal of a degree.
     """
@@ -33,12 +34,13 @@ class Feet:
     street: Array
     offset: Array
     vertex: Array
+    metres: Array
     stop_street: Array
     stop_offset: Array
     stop_points: Array
 
 
-def feet_of(lines: StreetLines, nearest: Nearest) -> Feet:
+def feet_of(lines: StreetLines, nearest: NearestSegments) -> Feet:
     """The feet of places, all of which have a nearest segment."""
     begin = nearest.segment
     street = np.searchsorted(lines.first, begin, side="right") - 1
@@ -53,7 +55,7 @@ def feet_of(lines: StreetLines, nearest: Nearest) -> Feet:
     vertex[order] = -np.cumsum(differs.astype(np.int64))
     stops = order[differs]
     points = _points_at(lines, begin[stops], offset[stops])
-    return Feet(street, offset, vertex, street[stops], offset[stops], points)
+    return Feet(street, offset, vertex, nearest.metres, street[stops], offset[stops], points)
 
 
 def _points_at(lines: StreetLines, begin: Array, offset: Array) -> Array:

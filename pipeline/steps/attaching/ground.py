@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 from kernels.graph import Array
 from pipeline.errors import BadSource, Damaged
 from pipeline.steps.attaching import FEET
-from pipeline.steps.places import Ground
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
 
@@ -28,14 +27,15 @@ def read_feet(edges: Folder) -> pa.Table:
     return pq.read_table(path, page_checksum_verification=True).combine_chunks()
 
 
-class StreetGround(Ground):
-    """The vertices of a graph with places on its streets."""
+class AttachedPlaces:
+    """The feet of places in an edge list."""
 
-    rounding = 0.02  # metres: a vertex at a foot has seven decimals of a degree
-    attached = True
+    def __init__(self, edges: Folder) -> None:
+        """`edges` has places on its streets."""
+        self._edges = edges
 
     def snap(self, places: Array, what: Callable[[int], str]) -> tuple[Array, Array]:
-        """The vertices at the feet of places, see `Ground.snap`. Raises BadSource for a place that was not attached."""
+        """The vertices at the feet of places, and metres, as `Ground.snap`. Raises BadSource for one that was not attached."""
         rows, known = self.rows_of(places)
         if not known.all():
             how = "the run has attached its own places to streets, and this is none of them"
@@ -60,8 +60,7 @@ class StreetGround(Ground):
         return {name: column for name, column in (columns | metres).items() if roads or name not in ("on_way", "on_name")}
 
     def forget(self) -> None:
-        """Free the memory of coordinates and feet."""
-        super().forget()
+        """Free the memory of the feet."""
         for name in ("_feet", "_keys"):
             self.__dict__.pop(name, None)
 

@@ -23,7 +23,7 @@ _STACK = 256  # boxes that wait: fewer than _FAN for each level
 
 
 @dataclass(frozen=True)
-class Nearest:
+class NearestSegments:
     """For each place the nearest segment, and the point of it.
 
     Attributes:
@@ -56,26 +56,26 @@ class SegmentTree:
         self._starts = np.cumsum([0, *map(len, levels)])
         self._boxes = np.concatenate([*levels, np.empty((0, 6))])
 
-    def of(self, places: Array, limit: float) -> Nearest:
+    def of(self, places: Array, limit: float) -> NearestSegments:
         """The nearest points to places, unit vectors float64 [n, 3], within a limit in metres.
 
         Of equally near segments the one that begins first is the nearest.
         """
         number = len(places)
-        found = Nearest(np.full(number, -1), np.zeros(number), np.full(number, np.inf))
+        nearest = NearestSegments(np.full(number, -1), np.zeros(number), np.full(number, np.inf))
         reach = 2 * math.sin(min(limit / RADIUS, math.pi) / 2) * RADIUS * _MICRO + 1  # the chord
         order = np.argsort(_along_curve(places), kind="stable")  # so that searches that follow each other visit the same boxes
         tree = self._vectors, self._begins, self._boxes, self._starts
 
         def search(part: tuple[int, int]) -> None:
-            _search(places, order, reach, *tree, found.segment, found.along, found.metres, *part)
+            _search(places, order, reach, *tree, nearest.segment, nearest.along, nearest.metres, *part)
 
         if len(self._begins):
             over_items(ranges(number, 64 * number), search)
-        found.metres[:] = np.round(2 * RADIUS * np.arcsin(np.minimum(found.metres / 2, 1)), 6)
-        none = (found.segment < 0) | (found.metres > limit)
-        found.segment[none], found.metres[none] = -1, np.inf
-        return found
+        nearest.metres[:] = np.round(2 * RADIUS * np.arcsin(np.minimum(nearest.metres / 2, 1)), 6)
+        none = (nearest.segment < 0) | (nearest.metres > limit)
+        nearest.segment[none], nearest.metres[none] = -1, np.inf
+        return nearest
 
 
 def _along_curve(vectors: Array) -> Array:

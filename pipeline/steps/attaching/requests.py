@@ -10,7 +10,6 @@ from pipeline.config.run import RunConfig
 from pipeline.errors import BadConfig
 from pipeline.progress.shown import Steps
 from pipeline.steps.attaching import STEP
-from pipeline.steps.attaching.ground import StreetGround
 from pipeline.steps.attaching.points import GivenPoints, points_in, points_of_run
 from pipeline.steps.attaching.step import attach_places
 from pipeline.steps.layout import lay_out
@@ -33,7 +32,15 @@ def with_places(config: RunConfig, edges: Folder, runtime: Runtime, steps: Steps
     points = points_of_run(config, edges, runtime)
     if not len(points.places):
         return edges
+    _require_no_turns(edges)
     return steps(STEP, attach_places, edges, points, runtime)
+
+
+def _require_no_turns(edges: Folder) -> None:
+    """A vertex within a street would let a path turn round where it could not before."""
+    if EdgeFacts.of(edges).has_turns:
+        raise BadConfig(f"{_KEY} divides streets, and turn restrictions or costs at the new vertices are not defined yet; "
+                        "set restrictions = false and no turns below [graph.osm], or leave it out")  # fmt: skip
 
 
 def require_attachable(config: RunConfig) -> None:
@@ -58,6 +65,7 @@ def on_streets(stored: StoredGraph, files: Mapping[str, str], runtime: Runtime) 
     edges, graph = stored
     if runtime.places.attach != "streets" or not len((points := points_in(files, edges, runtime)).places):
         return stored
+    _require_no_turns(edges)
     if EdgeFacts.of(edges).attached and _has(points, edges, graph, runtime):
         return stored
     layout = {key: value for key, value in graph.manifest.parameters.items() if key != "parallel"}
@@ -73,9 +81,8 @@ def on_streets(stored: StoredGraph, files: Mapping[str, str], runtime: Runtime) 
 
 def _has(points: GivenPoints, edges: Folder, graph: Folder, runtime: Runtime) -> bool:
     """Whether a run has attached all of these places."""
-    ground = ground_of(edges, graph, runtime)
-    assert isinstance(ground, StreetGround)
-    return bool(np.all(ground.rows_of(points.places)[1]))
+    attached = ground_of(edges, graph, runtime).attached
+    return attached is not None and bool(np.all(attached.rows_of(points.places)[1]))
 
 
 def _without_places(edges: Folder) -> Folder:

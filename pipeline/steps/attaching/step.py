@@ -14,14 +14,14 @@ from pipeline.ingest.vertex_names import ORDER
 from pipeline.steps.attaching import STEP
 from pipeline.steps.attaching.dividing import feet_of
 from pipeline.steps.attaching.lines import StreetLines, lines_of
-from pipeline.steps.attaching.nearest import Nearest, SegmentTree
+from pipeline.steps.attaching.nearest import NearestSegments, SegmentTree
 from pipeline.steps.attaching.points import GivenPoints
 from pipeline.steps.attaching.proof import prove
 from pipeline.steps.attaching.storing import numbered, write
 from pipeline.steps.places import text_of
 from pipeline.steps.runtime import Runtime
 from pipeline.store.edges import unchanged
-from pipeline.store.facts import AttachFacts
+from pipeline.store.facts.roads import AttachFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.tables.points import on_sphere
@@ -55,17 +55,17 @@ def attach_places(edges: Folder, points: GivenPoints, runtime: Runtime, beyond: 
             nearest = _nearest(lines, points, edges, runtime)
             feet = feet_of(lines, nearest)
             numbering = numbered(edges, lines, feet, beyond)
-            facts = write(folder, edges, lines, feet, numbering, points.places, nearest.metres)
+            facts = write(folder, edges, lines, feet, numbering, points.places)
             progress.phase("proving")
+            proof = prove(edges, Folder(folder, unsealed(STEP, facts.stored())), points.places, runtime.snap)
             attached = AttachFacts(
                 places=len(points.places), vertices=len(numbering.stops), streets=len(np.unique(feet.stop_street)),
                 at_crossings=int(np.count_nonzero(feet.vertex >= 0)), farthest=float(nearest.metres.max(initial=0.0)),
+                rules=proof.rules, seconds=proof.seconds,
             )  # fmt: skip
-            unproved = Folder(folder, unsealed(STEP, facts.stored()))
-            proof = prove(edges, unproved, points.places, runtime.snap)
         log.info("places: %s are on streets, %s of them at crossings; the farthest is %s away", f"{attached.places:,}",
                  f"{attached.at_crossings:,}", length(attached.farthest))  # fmt: skip
-        return facts.model_copy(update={"attached": attached.model_copy(update={"proof": proof})}).stored()
+        return facts.model_copy(update={"attached": attached}).stored()
 
     snap = runtime.snap
     given = sha256(np.ascontiguousarray(points.places).tobytes()).hexdigest()
@@ -73,7 +73,7 @@ def attach_places(edges: Folder, points: GivenPoints, runtime: Runtime, beyond: 
     return make(runtime.work / STEP, STEP, {"edges": edges.digest}, parameters, write_all)
 
 
-def _nearest(lines: StreetLines, points: GivenPoints, edges: Folder, runtime: Runtime) -> Nearest:
+def _nearest(lines: StreetLines, points: GivenPoints, edges: Folder, runtime: Runtime) -> NearestSegments:
     """The nearest points of streets that may have places. Raises BadSource for the first place that is too far away."""
     allowed, limit = lines.allowed(runtime.snap.to), runtime.snap.limit
     tree = SegmentTree(lines.vectors, segments(lines, allowed))
@@ -81,7 +81,7 @@ def _nearest(lines: StreetLines, points: GivenPoints, edges: Folder, runtime: Ru
     far = np.flatnonzero(nearest.segment < 0)
     if len(far):
         row = points.first_of(far)
-        raise BadSource(_refusal(points.text(row), points.places[row], lines, tree, edges, runtime, bool(allowed.all())))
+        raise BadSource(_refusal(points.text(row), points.places[row], lines, tree, edges, runtime))
     return nearest
 
 
@@ -92,10 +92,9 @@ def segments(lines: StreetLines, chosen: Array) -> Array:
     return np.flatnonzero(begins)
 
 
-def _refusal(
-    what: str, place: Array, lines: StreetLines, tree: SegmentTree, edges: Folder, runtime: Runtime, whole: bool
-) -> str:  # fmt: skip
+def _refusal(what: str, place: Array, lines: StreetLines, tree: SegmentTree, edges: Folder, runtime: Runtime) -> str:
     """Why a place is on no street, and what the user may have meant."""
+    whole = bool(lines.allowed(runtime.snap.to).all())
     of, limit = "" if whole else " of the largest component", runtime.snap.limit
     nearest = tree.of(on_sphere(*place)[np.newaxis], np.inf)
     if nearest.segment[0] < 0:

@@ -18,7 +18,7 @@ from pipeline.steps.attaching.lines import StreetLines
 from pipeline.store.edges import column_blocks
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, link_or_copy
-from pipeline.store.names import VertexNames, open_names
+from pipeline.store.names import NameNumbering, VertexNames, open_names
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
@@ -34,7 +34,7 @@ FEET_SCHEMA = pa.schema([
 
 
 @dataclass(frozen=True)
-class Numbering:
+class StopIds:
     """The ids of stops, int64 [k], and those of former vertices; the names of all, if ids are strings."""
 
     stops: Array
@@ -42,12 +42,10 @@ class Numbering:
     names: VertexNames | None = None
 
 
-def numbered(edges: Folder, lines: StreetLines, feet: Feet, beyond: int) -> Numbering:
+def numbered(edges: Folder, lines: StreetLines, feet: Feet, beyond: int) -> StopIds:
     """New ids for stops: the first ones behind those of all vertices, and behind `beyond`; or by their names."""
     count = len(feet.stop_street)
     if (names := open_names(edges)) is not None:
-        from pipeline.changes.renumbering import NameNumbering
-
         texts = names.array()
         src, dst = (texts.take(pa.array(end[feet.stop_street])).to_pylist() for end in (lines.src, lines.dst))
         at = [f"{millimetres / 1000:.3f} m" for millimetres in feet.stop_offset.tolist()]
@@ -55,22 +53,19 @@ def numbered(edges: Folder, lines: StreetLines, feet: Feet, beyond: int) -> Numb
             [" - ".join(ends) + f" at {where}" for *ends, where in zip(src, dst, at, strict=True)], pa.large_string()
         )
         numbering = NameNumbering.of(names, strings)
-        return Numbering(numbering.names.find(strings), numbering.numbers, numbering.names)
+        return StopIds(numbering.names.find(strings), numbering.numbers, numbering.names)
     facts, coordinates = EdgeFacts.of(edges), sorted_coordinates(edges)
     largest = [beyond, *(facts.largest.get(end, 0) for end in ("src", "dst"))]
     largest += [facts.first_id + (facts.declared_vertices or 0) - 1] if facts.first_id is not None else []
     largest += [int(coordinates["vertex"][-1].as_py())] if coordinates is not None and len(coordinates) else []
-    return Numbering(max(largest) + 1 + np.arange(count, dtype=ID))
+    return StopIds(max(largest) + 1 + np.arange(count, dtype=ID))
 
 
-def write(
-    folder: Path, edges: Folder, lines: StreetLines, feet: Feet, numbering: Numbering, places: Array, metres: Array
-) -> EdgeFacts:
+def write(folder: Path, edges: Folder, lines: StreetLines, feet: Feet, numbering: StopIds, places: Array) -> EdgeFacts:
     """Write all files into a folder; the facts of the edge list in it.
 
     Args:
         places (float64 [n, 2]): Degrees, ascending, each once.
-        metres (float64 [n]): To their feet.
     """
     facts, schema = EdgeFacts.of(edges), edges_schema(_weight(edges))
     renumbered = replace(lines, src=numbering.of(lines.src), dst=numbering.of(lines.dst))
@@ -79,7 +74,7 @@ def write(
     _write_coordinates(edges, folder, feet, numbering)
     if lines.table is not None:
         _write_streets(lines.table, parts, folder)
-    _write_feet(renumbered, feet, numbering, places, metres, folder)
+    _write_feet(renumbered, feet, numbering, places, folder)
     if NODES in edges.manifest.files:
         table = pq.read_table(edges.path / NODES, page_checksum_verification=True)
         _save(_with_vertices(table, numbering.of(table["vertex"].to_numpy())), folder / NODES)
@@ -118,7 +113,7 @@ def arcs_of(parts: Parts, lines: StreetLines, directed: bool) -> pa.Table:
     return pa.table(columns)
 
 
-def _arcs(edges: Folder, lines: StreetLines, feet: Feet, parts: Parts, numbering: Numbering) -> Iterator[pa.Table]:
+def _arcs(edges: Folder, lines: StreetLines, feet: Feet, parts: Parts, numbering: StopIds) -> Iterator[pa.Table]:
     """The edges of streets; of straight streets those of divided ones, and then all others of the source."""
     directed = EdgeFacts.of(edges).directed
     if lines.table is not None:
@@ -152,11 +147,11 @@ def among(src: Array, dst: Array, of: tuple[Array, Array]) -> Array:
 
     (at, of_src), (to, of_dst) = (positions_in(ids, end) for end in (src, dst))
     wanted = code(*(np.searchsorted(ids, end) for end in of))
-    found: Array = of_src & of_dst & np.isin(code(at, to), wanted)
-    return found
+    contained: Array = of_src & of_dst & np.isin(code(at, to), wanted)
+    return contained
 
 
-def _write_coordinates(edges: Folder, folder: Path, feet: Feet, numbering: Numbering) -> None:
+def _write_coordinates(edges: Folder, folder: Path, feet: Feet, numbering: StopIds) -> None:
     table = pq.read_table(edges.path / COORDINATES, page_checksum_verification=True)
     x, y = feet.stop_points.T / UNITS
     new = pa.table({"vertex": numbering.stops, "x": x, "y": y}).cast(table.schema)
@@ -180,7 +175,7 @@ def _write_streets(table: pa.Table, parts: Parts, folder: Path) -> None:
     _save(pa.table(columns).cast(SCHEMA), folder / STREETS)
 
 
-def _write_feet(lines: StreetLines, feet: Feet, numbering: Numbering, places: Array, metres: Array, folder: Path) -> None:
+def _write_feet(lines: StreetLines, feet: Feet, numbering: StopIds, places: Array, folder: Path) -> None:
     count, street = len(places), feet.street
     stop = np.maximum(-1 - feet.vertex, 0)
     at_end = numbering.of(np.maximum(feet.vertex, 0))
@@ -190,7 +185,7 @@ def _write_feet(lines: StreetLines, feet: Feet, numbering: Numbering, places: Ar
         "lon": places[:, 0], "lat": places[:, 1], "vertex": vertex, "street": street, "src": lines.src[street],
         "dst": lines.dst[street], "way": known.get("way", pa.nulls(count, pa.int64())),
         "name": known.get("name", pa.nulls(count, pa.string())), "offset": feet.offset, "length": lines.lengths[street],
-        "metres": metres,
+        "metres": feet.metres,
     }  # fmt: skip
     _save(pa.table(columns).cast(FEET_SCHEMA), folder / FEET)
 

@@ -114,7 +114,7 @@ class _ArcRows:
         streets = read_streets(edges) if STREETS in edges.manifest.files else None
         self._streets = None if streets is None else Streets(streets, facts.weight is not None)
         without = (set() if self._parallel else {NUMBER}) | ({GEOMETRY} if coordinates is None else set())
-        without |= {*COLUMNS} if streets is None else set()
+        without |= {*COLUMNS} - {*(streets.column_names if streets else ())}
         self._plain = tables.schema(STEP, facts.weight, measure=facts.measure, without=without)
         self.schema = with_names(self._plain.empty_table(), ["src", "dst"], self._names).schema if self._names else self._plain
 

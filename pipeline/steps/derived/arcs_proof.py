@@ -31,7 +31,7 @@ from pipeline.tables.lines import ends_of
 from pipeline.tables.names import require_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
-from pipeline.tables.streets import STREETS, read_streets
+from pipeline.tables.streets import STREETS, read_streets, way_of
 
 _ORDER = "its rows ascend by src and dst, each pair once, or parallel arcs by weight and numbered from 0"
 _ARCS = "its rows are the in-arcs of the stored graph, reversed: as many, with the same fingerprint of 128 bits"
@@ -87,7 +87,7 @@ class ArcsProof:
             raise ProofFailed(f"arcs: {path.name}: its rows do not ascend by src and dst")
         if self._streets:
             self._streets.require(path.name, rows)
-            self._require_lines(path.name, rows.filter(rows["way"].is_null()))
+            self._require_lines(path.name, rows.filter(rows[way_of(rows.column_names)].is_null()))
         else:
             self._require_lines(path.name, rows)
         if self._names:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.tables.points import GEOMETRY
-from pipeline.tables.streets import COLUMNS, UNITS
+from pipeline.tables.streets import COLUMNS, UNITS, way_of
 
 RULE = "way, class, name, length and line of each row are those of one street with its ends and weight; null where there is none"
 _NONE = "\0"  # a name that no street has: a join does not find nulls
@@ -20,8 +20,10 @@ class StreetsProof:
     def __init__(self, streets: pa.Table, weighted: bool) -> None:
         self._points, self._on = streets["points"].combine_chunks(), ["src", "dst", *(["weight"] if weighted else [])]
         number = pa.array(np.arange(len(streets)))
+        self._way = way_of(streets.column_names)
+        self._known = [name for name in COLUMNS if name in streets.column_names]
         name, metres = streets["name"].fill_null(_NONE), pc.divide(streets["length"].cast(pa.float64()), 1000.0)
-        same = {"way": streets["way"], "class": streets["class"], "name": name, "length": metres, "street": number}
+        same = {self._way: streets[self._way], "class": streets["class"], "name": name, "length": metres, "street": number}
         forward = {
             "src": streets["src"],
             "dst": streets["dst"],
@@ -39,9 +41,9 @@ class StreetsProof:
 
     def require(self, file: str, rows: pa.Table) -> None:
         """Raise ProofFailed unless the rows of a file are right."""
-        keys = [*self._on, *COLUMNS]
-        rows = rows.select(["src", "dst", "weight", *COLUMNS, GEOMETRY]).append_column("row", pa.array(np.arange(len(rows))))
-        named = rows.filter(rows["way"].is_valid())
+        keys = [*self._on, *self._known]
+        rows = rows.select(["src", "dst", "weight", *self._known, GEOMETRY]).append_column("row", pa.array(np.arange(len(rows))))
+        named = rows.filter(rows[self._way].is_valid())
         joined = named.set_column(named.column_names.index("name"), "name", named["name"].fill_null(_NONE)).join(
             self._streets.drop_columns([] if "weight" in self._on else ["weight"]), keys, join_type="inner", use_threads=False
         )
@@ -49,9 +51,9 @@ class StreetsProof:
         right = np.unique(joined["row"].to_numpy()[same])
         if len(right) != len(named):
             raise ProofFailed(f"arcs: {file}: a row says of its street what no street has")
-        others = rows.filter(rows["way"].is_null())
+        others = rows.filter(rows[self._way].is_null())
         missed = others.select(self._on).join(self._streets.select(self._on), self._on, join_type="left semi", use_threads=False)
-        if len(missed) or any(others[name].null_count != len(others) for name in COLUMNS):
+        if len(missed) or any(others[name].null_count != len(others) for name in self._known):
             raise ProofFailed(f"arcs: {file}: a row says nothing of its street, or only in part")
 
     def _same_lines(self, rows: pa.Table) -> Array:

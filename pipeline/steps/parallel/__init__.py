@@ -25,6 +25,7 @@ class Parallels:
     rule: str = LIGHTEST
     merged: Folder | None = None
     step: str = "graph"  # that lays the edges out
+    folder: str = ""  # of the step, unless it has the same name
 
 
 def merges(rule: str | None, weighted: bool) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,9 @@ from pipeline.tables import files as tables
 from pipeline.tables.points import on_sphere, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
 from pipeline.units import length
+
+if TYPE_CHECKING:
+    from pipeline.steps.attaching.ground import AttachedPlaces
 
 
 class Snapped(NamedTuple):
@@ -62,17 +65,20 @@ class Ground:
 
     Attributes:
         made: Table `wcc` of the graph, once it was needed.
-        attached: Whether places are on streets, see `pipeline.steps.attaching`.
-        rounding: Metres by which the vertex of a place may be farther away, or nearer, than stated.
+        attached: The feet of places, if these are on streets, see `pipeline.steps.attaching`.
     """
 
     made: Folder | None = None
-    attached, rounding = False, 0.0
+    attached: "AttachedPlaces | None" = None
 
     def __init__(self, edges: Folder, graph: Folder, snap: Snap, components: Callable[[], Folder]) -> None:
         """`components` makes table `wcc`; it is called for the first place, unless a place may be any vertex."""
         self._edges, self._graph, self._snap, self._make_components = edges, graph, snap, components
         self._known: dict[Place, Snapped] = {}
+        if EdgeFacts.of(edges).attached:
+            from pipeline.steps.attaching.ground import AttachedPlaces
+
+            self.attached = AttachedPlaces(edges)
 
     def snapped(self, places: Sequence[Place]) -> list[Snapped]:
         """The vertex nearest to each place, see `snap`."""
@@ -94,6 +100,8 @@ class Ground:
         Raises:
             BadSource: A place is farther than the limit, or no vertex has coordinates. The message is about the first such place.
         """
+        if self.attached:
+            return self.attached.snap(places, what)
         if self._points.empty and len(places):
             raise BadSource(f"{what(0)} is a place, but no vertex of the graph has coordinates")
         numbers, metres = self._allowed.nearest.of(on_sphere(*places.T))
@@ -112,7 +120,7 @@ class Ground:
 
     def streets_of(self, places: Array, free: Array) -> dict[str, pa.Array]:
         """What is known of the streets that places, degrees float64 [n, 2], are on: columns of table `places`."""
-        return {}
+        return self.attached.streets_of(places, free) if self.attached else {}
 
     @property
     def limit(self) -> float:
@@ -145,6 +153,8 @@ class Ground:
         """Free the memory of the coordinates; the places that were found stay known."""
         for name in ("_points", "_allowed", "_components"):
             self.__dict__.pop(name, None)
+        if self.attached:
+            self.attached.forget()
 
     @cached_property
     def _points(self) -> _Points:
@@ -215,12 +225,8 @@ def text_of(place: Place | Array) -> str:
 
 def ground_of(edges: Folder, graph: Folder, runtime: Runtime) -> Ground:
     """Where the places of a graph may be; what it has read stays in `runtime`."""
-    key, kind = (Ground, edges.digest, graph.digest), Ground
-    if EdgeFacts.of(edges).attached:
-        from pipeline.steps.attaching.ground import StreetGround
-
-        kind = StreetGround
-    return runtime.derived.get(key, lambda: kind(edges, graph, runtime.snap, lambda: run_stage(graph, COMPONENTS, (), runtime)))
+    key = Ground, edges.digest, graph.digest
+    return runtime.derived.get(key, lambda: Ground(edges, graph, runtime.snap, lambda: run_stage(graph, COMPONENTS, (), runtime)))
 
 
 def as_made(answer: Folder, edges: Folder, graph: Folder, runtime: Runtime) -> Folder:

@@ -18,6 +18,7 @@ RULES = (
     "the table, read back, has the rows that were written",
 )
 _COMPARED, _MOST = 2**22, 100  # distances that are computed for the sample, and places in it
+_DECIMALS = 0.02  # metres that a vertex at a foot, which has seven decimals of a degree, is from it at most
 _TOLERANCE, _RELATIVE = 1e-5, 1e-8  # metres, and of a distance: the formula is less exact on the other side of the globe
 
 
@@ -26,7 +27,9 @@ def require_nearest(placed: Placed, ground: Ground) -> None:
     at, metres = placed.places.degrees, placed.metres
     known = ~np.isnan(metres)
     apart = haversine(at[known], ground.degrees_of(placed.vertices[known]))
-    wrong = (np.abs(apart - metres[known]) > _tolerance(apart) + ground.rounding) | (metres[known] > ground.limit)
+    wrong = (np.abs(apart - metres[known]) > _tolerance(apart) + (_DECIMALS if ground.attached else 0)) | (
+        metres[known] > ground.limit
+    )
     if wrong.any():
         row = int(np.flatnonzero(known)[int(wrong.argmax())])
         raise ProofFailed(f"{_what(placed, row)} is not {metres[row]} m from vertex {placed.vertices[row]}, or beyond the limit")

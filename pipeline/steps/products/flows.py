@@ -1,6 +1,6 @@
 """Table `flows`: how many shortest paths lead over each arc, or how much their weights are, and the arcs' lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.gpu.loader import to_host
-from kernels.graph import Array, index_dtype
+from kernels.graph import Array, Graph, index_dtype
 from kernels.reductions import ArcLoads
 from kernels.trees import Trees
 from pipeline import progress
@@ -21,6 +21,8 @@ from pipeline.runtime.backend import bring
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.trips import Trips, read_trips
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.turns.folding import of_streets
+from pipeline.steps.turns.turned import TurnedRows
 from pipeline.store.facts import GraphFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.manifest import Folder, make
@@ -89,25 +91,39 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
 def _count(sweeps: Sweeps, trips: Trips | None, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept, Array]:
     """Write the loads of all arcs by the paths from some sources; return what has no path, too."""
     sweeps = sweeps.for_task()
-    graph = sweeps.graph_at(context)
+    graph, rows = sweeps.searched_at(context), sweeps.turned.rows(context) if sweeps.turned else None
+    trips = trips.to(to_host(rows.end)) if trips and rows else trips
     kinds = len(trips.amounts) if trips else 1
     loads, unconnected = [ArcLoads(graph) for _ in range(kinds)], np.zeros(kinds, np.int64)
     first, at_once = part.start, max(1, _ENTRIES // max(1, kinds * graph.num_vertices))
-    for ids, trees in sweeps.batches(context, part, predecessors=True):
+    for ids, trees in sweeps.batches(context, part, predecessors=True, of_crossings=False):
         if trips:
             unconnected += _without_path(trips, range(first, first + len(ids)), trees)
         assert trees.predecessors is not None
         for begin in range(0, len(ids), at_once):
             some = trees.predecessors[begin : begin + at_once]
             sources = range(first + begin, first + begin + len(some))
-            counts = trips.counts(sources, graph.num_vertices) if trips else [None]
-            for of_kind, count in zip(loads, counts, strict=True):
+            for of_kind, count in zip(loads, _counts(trips, sources, rows, graph), strict=True):
                 of_kind.add(some, None if count is None else bring(count, context.backend))
         first += len(ids)
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npy")
-    np.save(attempt, np.stack([to_host(of_kind.loads) for of_kind in loads]))
+    counted = np.stack([to_host(of_kind.loads) for of_kind in loads])
+    if rows:
+        counted = of_streets(sweeps.graph_at(context), graph, rows, counted)
+    np.save(attempt, counted)
     return attempt, sweeps.swept, unconnected
+
+
+def _counts(trips: Trips | None, sources: range, rows: TurnedRows | None, graph: Graph) -> Sequence[Array | None]:
+    """How much leads from each of some sources to each row, int64 [k, V], of each amount; None: one path to every row."""
+    if trips:
+        return [*trips.counts(sources, graph.num_vertices)]
+    if rows is None:
+        return [None]
+    paths = np.zeros((len(sources), graph.num_vertices), np.int64)
+    paths[:, to_host(rows.end)] = 1
+    return [paths]
 
 
 def _without_path(trips: Trips, part: range, trees: Trees) -> Array:

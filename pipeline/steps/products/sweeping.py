@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,16 +20,21 @@ from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
 from kernels.trees.targets import Targets
 from pipeline.cluster.protocol import TaskContext
+from pipeline.cluster.whole_graph import WholeGraph
 from pipeline.errors import BadInput, Damaged, NotRoadLike, ProofFailed, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.steps.derived.hierarchy import build_hierarchy
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.turns.folding import predecessors_of
 from pipeline.store.counting import decimals_of
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.products import ProductFacts
 from pipeline.store.manifest import Folder, read
 from pipeline.store.vertices import ids_of
 from pipeline.tables.row_lookup import rows_of
+
+if TYPE_CHECKING:
+    from pipeline.steps.turns.turned import Turned, TurnedRows
 
 SAMPLE = 4  # trees of a product that are searched again
 ALL_PROVED = "every tree is proved against the stored graph's arcs before anything is made from it"
@@ -76,6 +82,7 @@ class Sweeps:
     every: bool = True  # whether every tree is proved; otherwise the way to `targets` alone may be swept
     counted: bool = False  # whether distances stay in the unit in which weights are counted; otherwise they are as in tables
     hierarchy: Folder | None = None  # the graph's, if it is swept; otherwise each source is searched from
+    turned: "Turned | None" = None  # the graph that is searched instead, if turns matter
     swept: Swept = field(default_factory=Swept, compare=False)  # of the task that holds this copy
 
     @property
@@ -118,11 +125,16 @@ class Sweeps:
         return ranges or [range(0)]
 
     def prepared(self, runtime: Runtime) -> "Sweeps":
-        """The same with the graph's hierarchy, where that saves time and the graph is like a road network."""
+        """The same with the graph on which turns matter, if they do, and with a hierarchy.
+
+        That is where it saves time, and the graph is like a road network.
+        """
+        if (turned := runtime.turned.get(self.graph.digest)) and self.turned is None:
+            return replace(self, turned=turned).prepared(runtime)
         if self.count < WORTH:
             return self
         try:
-            return replace(self, hierarchy=build_hierarchy(self.graph, runtime))
+            return replace(self, hierarchy=build_hierarchy(self._searched, runtime))
         except (NotRoadLike, TooLarge) as reason:
             log.info("hierarchy: none, so each of %d sources is searched from separately: %s", self.count, reason)
             return self
@@ -133,31 +145,56 @@ class Sweeps:
 
     def require_same(self) -> None:
         """Raise Damaged if a later run has replaced the graph, whose files are opened again for each task."""
-        if read(self.graph.path).digest != self.graph.digest:
-            raise Damaged(f"{self.graph.path}: a later run has replaced it during this command; start again")
+        for graph in {self.graph.path: self.graph, self._searched.path: self._searched}.values():
+            if read(graph.path).digest != graph.digest:
+                raise Damaged(f"{graph.path}: a later run has replaced it during this command; start again")
+
+    def held(self, context: TaskContext, searched: bool = False) -> WholeGraph:
+        """Open the graph, or the one that is searched."""
+        if self.turned is None:
+            return context.whole_graph(self.graph)
+        return self.turned.split_graph(context) if searched else self.turned.street_graph(context)
+
+    @property
+    def _searched(self) -> Folder:
+        return self.turned.graph if self.turned else self.graph
 
     def graph_at(self, context: TaskContext) -> Graph:
-        """The graph whose out-arcs lead away from the sources."""
-        graph = context.whole_graph(self.graph).graph
+        """The graph, in whose rows trees are; its out-arcs lead away from the sources."""
+        return self._opened(self.held(context))
+
+    def searched_at(self, context: TaskContext) -> Graph:
+        """The same graph, or that with split crossings, which is searched."""
+        return self._opened(self.held(context, searched=True))
+
+    def _opened(self, held: WholeGraph) -> Graph:
+        graph = held.graph
         if not self.towards or graph.symmetric:
             return graph
         return graph.derived.get(_reversed, lambda: _reversed(graph))
 
     def batches(
-        self, context: TaskContext, part: range, predecessors: bool = False, in_order: bool = True
+        self, context: TaskContext, part: range, predecessors: bool = False, in_order: bool = True, of_crossings: bool = True
     ) -> Iterator[tuple[Array, Trees]]:
         """The trees of a range of sources, in their order or in the one that is fastest: external ids [k], with their trees.
 
+        They are in the rows of `graph_at` or, without `of_crossings`, of `searched_at`.
+
         Raises ProofFailed where a tree is not proved or differs from a second search, and BadInput where a distance is too large.
         """
-        graph, clock = self.graph_at(context), Clock(context.backend)
+        graph, clock = self.searched_at(context), Clock(context.backend)
         drawn = np.random.default_rng(int(self.graph.digest[:8], 16)).choice(self.count, min(SAMPLE, self.count), replace=False)
-        heads = None if self.targets is None else rows_of(graph, self.targets)
-        (ids, rows), hierarchy = self.part(graph, part), self._hierarchy_at(context)
+        streets = self.graph_at(context)
+        heads = None if self.targets is None else rows_of(streets, self.targets)
+        (ids, rows), hierarchy = self.part(streets, part), self._hierarchy_at(context)
+        turns = _TurnedSearch(self.turned.rows(context), self.towards) if self.turned else None
+        given = rows
+        if turns:
+            rows, heads = turns.begins(rows), turns.ends(heads)
         # Not on a GPU: closeness of 21,000 vertices took 2.6 s with this order and 1.1 s before (H100).
         if not in_order and context.backend == "cpu" and hierarchy is not None and not hierarchy.exact:
             order = nearness(hierarchy)[rows].argsort(kind="stable")
-            ids, rows = ids[order], rows[order]
+            ids, rows, given = ids[order], rows[order], given[order]
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
         trees, first = self._trees(graph, hierarchy, rows, predecessors, heads), part.start
         try:
@@ -165,7 +202,10 @@ class Sweeps:
                 last = first + len(batch.sources)
                 self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds
-                yield ids[first - part.start : last - part.start], self._as_in_tables(batch)
+                some = slice(first - part.start, last - part.start)
+                if turns and of_crossings:
+                    batch = turns.of_crossings(batch, given[some], heads is None)
+                yield ids[some], self._as_in_tables(batch)
                 first = last
         except Broken as broken:
             raise ProofFailed(str(broken)) from broken
@@ -191,7 +231,7 @@ class Sweeps:
         """The hierarchy of the graph that is swept: of one that is turned around, with ascents for descents."""
         if self.hierarchy is None:
             return None
-        hierarchy = context.whole_graph(self.graph).hierarchy(self.hierarchy)
+        hierarchy = self.held(context, searched=True).hierarchy(self.hierarchy)
         if not self.towards or hierarchy.symmetric:
             return hierarchy
         return hierarchy.derived.get(_reversed, lambda: replace(hierarchy, up=hierarchy.down, down=hierarchy.up))
@@ -209,6 +249,37 @@ class Sweeps:
                 raise ProofFailed(f"the tree of vertex {vertex} differs from the result of a second search")
         self.swept.sampled += len(sample)
         self.swept.checking += time.perf_counter() - started if sample else 0.0
+
+
+@dataclass(frozen=True)
+class _TurnedSearch:
+    """A search on a split graph, whose trees become those of crossings."""
+
+    rows: "TurnedRows"
+    towards: bool
+
+    def begins(self, crossings: Array) -> Array:
+        """The rows from which to search, for those of crossings; NumPy's."""
+        of = self.rows.end if self.towards else self.rows.begin
+        return to_host(of[np.asarray(crossings, like=of)])
+
+    def ends(self, crossings: Array | None) -> Array | None:
+        """The rows whose distances are those of crossings; None for all."""
+        return None if crossings is None else self._ends[crossings]
+
+    @property
+    def _ends(self) -> Array:
+        return self.rows.begin if self.towards else self.rows.end
+
+    def of_crossings(self, batch: Trees, sources: Array, whole: bool) -> Trees:
+        """The trees of crossings by those of the split graph; `whole` says whether they have distances to all rows."""
+        if not whole:
+            return replace(batch, sources=sources)
+        stated = batch.predecessors
+        if stated is not None:
+            one_by_one = zip(stated, sources.tolist(), strict=True)
+            stated = np.stack([predecessors_of(self.rows, one, source) for one, source in one_by_one])
+        return Trees(sources, batch.distances[:, self._ends], stated)
 
 
 def _reversed(graph: Graph) -> Graph:

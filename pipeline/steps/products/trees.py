@@ -94,7 +94,7 @@ def _rows(sweeps: Sweeps, context: TaskContext, part: range) -> Iterator[pa.Reco
 
 def _in_files(sweeps: Sweeps, context: TaskContext, part: range) -> Iterator[tuple[int, pa.RecordBatch]]:
     """The rows of a range of sources, each batch with the number of its file."""
-    held, schema, number = context.whole_graph(sweeps.graph), _schema(sweeps.graph), part.start
+    held, schema, number = sweeps.held(context), _schema(sweeps.graph), part.start
     wide = distance_dtype(held.graph.out.weights)
     for _, trees in sweeps.batches(context, part, predecessors=True):
         assert trees.predecessors is not None

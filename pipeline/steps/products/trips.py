@@ -1,6 +1,6 @@
 """The pairs of vertices whose paths are counted by table `flows`, and the weights that a file gives them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +46,10 @@ class Trips:
         cut = slice(self.first[part.start], self.first[part.stop])
         sources = np.repeat(np.arange(len(part)), np.diff(self.first[part.start : part.stop + 1]))
         return sources, self.heads[cut], self.amounts[:, cut]
+
+    def to(self, ends: Array) -> "Trips":
+        """The same pairs, whose other vertices have other rows: `ends` [V] of each row."""
+        return replace(self, heads=ends[self.heads])
 
     def counts(self, part: range, vertices: int) -> Array:
         """How much leads from each of some sources to each row, int64 [n, k, V]."""

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
+from kernels.registry import BY_NAME
 from pipeline.config.graph import Limits
 from pipeline.config.model import Model, Vertices
 from pipeline.config.run import RunConfig
@@ -97,6 +98,8 @@ def with_sources(config: RunConfig, edges: Folder, graph: Folder, runtime: Runti
     """
     changed = dict[str, Model]()
     for stage, table in config.of_running_stages.items():
+        if BY_NAME[stage].may_have_seeds:  # whose vertices have weights: `pipeline.steps.seeded`
+            continue
         for key, named in (table.vertex_files | table.vertex_lists).items():
             try:
                 ids = _ids_of(named, edges, graph, runtime)

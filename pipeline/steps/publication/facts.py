@@ -16,6 +16,7 @@ from kernels.cpu.parallel import cores
 from pipeline.runtime.backend import Backend, gpu
 from pipeline.steps.parallel import CAPACITIES, LIGHTEST
 from pipeline.steps.sources import out_degree
+from pipeline.steps.turns import TURNED
 from pipeline.store.facts import EdgeFacts, GraphFacts, facts_of_answer
 from pipeline.store.facts.run import InputFacts, StepFacts, TableFacts
 from pipeline.store.facts.sources import SourceFacts
@@ -55,7 +56,7 @@ def summary(step: Folder) -> StepFacts:
     """A step as its run shows it."""
     manifest = step.manifest
     # `shards` of a graph are the sizes of its shards, which the run's `graph` has
-    shown = ("backend",) if manifest.step in ("graph", CAPACITIES) else ("backend", "shards", "supersteps")
+    shown = ("backend",) if manifest.step in ("graph", CAPACITIES, TURNED) else ("backend", "shards", "supersteps")
     computed = {fact: step.facts[fact] for fact in shown if fact in step.facts}
     return StepFacts(seconds=manifest.seconds, reused=step.reused, key=manifest.key, created=manifest.created, **computed)
 

@@ -172,8 +172,9 @@ def _collect(fresh: Path, results: Results, marks: Marks) -> dict[str, FileEntry
     origins |= {f"{index.manifest.step}/{file}": (index, file) for index in indexes for file in index.manifest.files}
     if REJECTED in results.edges.manifest.files:
         origins[f"{REJECTED.removesuffix('.parquet')}/{tables.file_name(0)}"] = results.edges, REJECTED
-    if HISTORY in results.graph.manifest.files:
-        origins[HISTORY] = (results.graph, HISTORY)
+    for step in (results.edges, results.graph):  # the graph of changed edges has all files
+        if HISTORY in step.manifest.files:
+            origins[HISTORY] = (step, HISTORY)
     if results.changes:
         origins |= {file: (results.changes, file) for file in results.changes.manifest.files}
     if report:

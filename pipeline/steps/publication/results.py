@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kernels.registry import BY_NAME
 from pipeline.comparison.versions import of_step
@@ -12,6 +13,9 @@ from pipeline.store.facts.run import CustomStageFacts, PlaceFacts
 from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
+
+if TYPE_CHECKING:
+    from pipeline.steps.turns.turned import Turned
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Results:
     derived: Sequence[Folder] = ()  # tables of vertices, which follow from the graph and from proved answers
     of_graph: Sequence[Folder] = ()  # tables of the stored graph, which each checked itself against it
     capacities: Folder | None = None  # the stored graph of stages that add parallel arcs, if that is another one
+    turned: "Turned | None" = None  # the graph of stages of paths, if turns matter
     reached: Folder | None = None  # answers to queries, from the index of one of `answers`
     paths: Folder | None = None  # the paths of these answers
     changes: Folder | None = None  # the change tables since the run before
@@ -68,6 +73,7 @@ def steps_of(results: Results) -> list[Folder]:
         results.edges,
         results.graph,
         results.capacities,
+        *((results.turned.split, results.turned.graph) if results.turned else ()),
         *results.indexes,
         *results.hierarchies,
         *results.tabled,
@@ -112,7 +118,7 @@ def require_proofs(results: Results) -> None:
 
 def _require_answers(results: Results, proved: set[tuple[str, str]]) -> None:
     """Raise ProofFailed for a layout without a proof, or an answer that is not among those that are `proved` for their graph."""
-    for graph in filter(None, (results.graph, results.capacities)):
+    for graph in filter(None, (results.graph, results.capacities, results.turned.graph if results.turned else None)):
         if not graph.facts.get("proof"):
             raise ProofFailed(f"{graph.path}: no proof of its layout; nothing is published")
     for answer in results.answers:

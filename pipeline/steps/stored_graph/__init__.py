@@ -1,10 +1,10 @@
 """The stored graph that a user names: that of a published run, or one that is laid out from a graph file or a TOML file."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pipeline.cluster.start import started
 from pipeline.config.effects import require_effect
@@ -17,10 +17,15 @@ from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.runtime import Runtime
+from pipeline.steps.turns import SPLIT, TURNED
 from pipeline.store.deltas import ATTACHED, EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
+from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, check, find
 from pipeline.store.workspace import find_run, holds_runs, shared_workspace
+
+if TYPE_CHECKING:
+    from pipeline.steps.turns.turned import Turned
 
 Tables = Mapping[str, Mapping[str, Any]]
 OF_COMMANDS = ("places",)  # tables of a configuration that commands on its graph use, also if the run has no use for them
@@ -56,8 +61,11 @@ def stored_graph(
     _require_writable(folder.parent)
     with started(options.cluster, backend) as cluster:
         named = graph_of_run(runs) if runs else _config_of(target, folder, tables or {})
+        turned = turned_of_run(runs, named) if runs and isinstance(named, StoredGraph) else None
         with shared_workspace(folder) as work:
             runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=snap or Snap())
+            if turned:
+                runtime.turned[turned.streets.digest] = turned
             yield named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options), runtime
 
 
@@ -92,6 +100,20 @@ def graph_of_run(path: Path, unread: str = "") -> StoredGraph:
     return StoredGraph(edges, graph)
 
 
+def turned_of_run(path: Path, stored: StoredGraph) -> "Turned | None":
+    """The graph of the run that a path names on which turns matter, if they do. Raises as `graph_of_run`."""
+    if not EdgeFacts.of(stored.edges).has_turns:
+        return None
+    from pipeline.steps.turns.turned import Turned
+
+    run = find_run(path)
+    steps = run.path.parents[1] / "steps"
+    split, graph = (find([steps / name], run.manifest.inputs[name]) for name in (SPLIT, TURNED))
+    if split is None or graph is None:
+        raise BadConfig(f"{steps}: a later run has replaced the graph with its turns; run the configuration again")
+    return Turned(stored.graph, split, graph)
+
+
 def _config_of(target: str | Sequence[str], folder: Path, tables: Tables) -> RunConfig:
     if isinstance(target, str) and target.endswith(".toml"):
         return load_run(Path(target), tables, default_output=folder, used=OF_COMMANDS)
@@ -103,7 +125,17 @@ def _config_of(target: str | Sequence[str], folder: Path, tables: Tables) -> Run
 
 def _laid_out(config: RunConfig, runtime: Runtime, options: GraphOptions) -> StoredGraph:
     edges = ingest(config.graph, runtime.work, runtime.held_edges, options.cluster.elsewhere, reject=config.reject.limit)
-    return StoredGraph(edges, lay_out(edges, suited(config.layout, edges, runtime.cluster.shards), runtime))
+    layout = suited(config.layout, edges, runtime.cluster.shards)
+    graph = lay_out(edges, layout, runtime)
+    if EdgeFacts.of(edges).has_turns:
+        from pipeline.steps.turns.graph import turned_of
+
+        turned_of(edges, graph, layout, runtime, _at_once)
+    return StoredGraph(edges, graph)
+
+
+def _at_once(_: str, step: Callable[..., Folder], *arguments: Any) -> Folder:
+    return step(*arguments)
 
 
 def _require_writable(home: Path) -> None:

@@ -32,6 +32,11 @@ def history_of(folder: Folder) -> list[Applied]:
         raise Damaged(f"{path}: {error}") from None
 
 
+def history_of_state(edges: Folder, graph: Folder) -> list[Applied]:
+    """The files that a state has had: its graph, or the edge list of a changed extract, has them. Raises Damaged."""
+    return history_of(graph if HISTORY in graph.manifest.files else edges)
+
+
 def parsed(content: bytes) -> list[Applied]:
     """The entries of such a file. Raises ValueError or TypeError."""
     return [Applied(*json.loads(line)) for line in content.splitlines()]

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import Field
 
 from pipeline.store.facts.base import Facts
-from pipeline.store.facts.roads import RoadFacts
-from pipeline.store.facts.sources import CoordinateFacts, SourceFacts
+from pipeline.store.facts.roads import AttachFacts, RoadFacts, SplitFacts
+from pipeline.store.facts.sources import CoordinateFacts, DirectionCounts, RejectFacts, SourceFacts, TravelTimeFacts
 from pipeline.store.manifest import Folder
 
 
@@ -19,33 +19,6 @@ class ReferenceFacts(Facts):
 
     path: str
     columns: dict[str, str]
-
-
-class DirectionCounts(Facts):
-    """How many rows of a source are open in which directions, as their columns say; each is up to two edges."""
-
-    forward: int  # from `src` to `dst` only
-    reverse: int
-    both: int
-    closed: int
-
-
-class TravelTimeFacts(Facts):
-    """How weights were made: of how many rows, how many of them have the default speed, the units, and how they were rounded."""
-
-    rows: int
-    by_default: int
-    default: float | None  # in `speed_unit`
-    speed_unit: str  # of speeds that state none
-    length_unit: str
-    rounding: str
-
-
-class RejectFacts(Facts):
-    """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
-
-    rows: int
-    read: int
 
 
 class CheckFacts(Facts):
@@ -67,17 +40,6 @@ class MergeFacts(Facts):
     most: int  # rows of one pair
     self_loops: int  # rows
     mirrored: bool  # whether each pair of an undirected graph has as many rows in one direction as in the other
-    proof: CheckFacts | None = None  # absent while it is being proved
-
-
-class AttachFacts(Facts):
-    """Places that were attached to streets, see `pipeline.steps.attaching`."""
-
-    places: int  # with different coordinates
-    vertices: int  # new ones, at feet within streets
-    streets: int  # that were divided
-    at_crossings: int  # places whose foot is at an end of a street
-    farthest: float  # metres from a place to its foot
     proof: CheckFacts | None = None  # absent while it is being proved
 
 
@@ -111,13 +73,19 @@ class EdgeFacts(Facts):
     coordinates: CoordinateFacts | None = None  # absent
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
-    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap
+    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap or Overture
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     alone: int | None = None  # absent, or how many rows at the end are self-loops of vertices that the table of nodes declares
     order: str | None = None  # absent, or the Arrow type of the column that says which of parallel rows comes first
     merged: MergeFacts | None = None  # absent unless parallel rows were merged into these edges
     attached: AttachFacts | None = None  # absent unless places were attached to streets
+    split: SplitFacts | None = None  # absent unless crossings were split
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether turns matter to paths (`pipeline.steps.turns`)."""
+        return bool(self.roads and self.roads.turns and self.roads.turns.matter)
 
     @property
     def referred(self) -> dict[Path, str]:
@@ -249,8 +217,15 @@ class StageFacts(ComputedFacts):
 
     @property
     def num_answers(self) -> int:
-        """Number of answers in the table: one for each source, or one."""
-        return 1 if self.sources is None else len(self.sources)
+        """Number of answers in the table: one for each source or seed, or one."""
+        each = self.sources if self.seeds is None else self.seeds
+        return 1 if each is None else len(each)
+
+    @property
+    def seeds(self) -> list[int] | None:
+        """External ids, ascending, of the seeds that have an answer each; None if there is one answer for all, or no seed."""
+        options = self.options or {}
+        return None if options.get("together") else options.get("seeds") or None
 
     @property
     def num_dimensions(self) -> int:

@@ -3,23 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from pipeline.store.facts import (
-    AttachFacts,
-    CheckFacts,
-    CountedFacts,
-    DirectionCounts,
-    GraphFacts,
-    MergeFacts,
-    PathFacts,
-    ProofFacts,
-    QueryFacts,
-    RejectFacts,
-    TravelTimeFacts,
-)
+from pipeline.store.facts import CheckFacts, CountedFacts, GraphFacts, MergeFacts, PathFacts, ProofFacts, QueryFacts
 from pipeline.store.facts.base import Facts
 from pipeline.store.facts.changes import ChangesFacts
-from pipeline.store.facts.roads import RoadFacts
-from pipeline.store.facts.sources import SourceFacts
+from pipeline.store.facts.roads import AttachFacts, RoadFacts
+from pipeline.store.facts.sources import DirectionCounts, RejectFacts, SourceFacts, TravelTimeFacts
 
 
 class TableFacts(Facts):
@@ -64,7 +52,7 @@ class InputFacts(Facts):
     edges: int
     directions: DirectionCounts | None = None  # absent unless the rows say in which directions they are open
     travel_times: TravelTimeFacts | None = None  # absent unless weights were made from lengths and speeds
-    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap
+    roads: RoadFacts | None = None  # absent unless the source is OpenStreetMap or Overture
     rejected: RejectFacts | None = None  # absent unless the run allows bad rows
     stated: dict[str, int] | None = None  # absent, or what the file says besides edges: figures by their names
     # node_rows, unmatched_node_rows: absent without a table of nodes: its rows, and how many of them have the id of no vertex.

@@ -44,3 +44,30 @@ class CoordinateFacts(Facts):
     unit: str
     source: SourceFacts
     columns: dict[str, str] | None = None  # absent unless it is a table: the names of `vertex`, `x` and `y` in it
+
+
+class DirectionCounts(Facts):
+    """How many rows of a source are open in which directions, as their columns say; each is up to two edges."""
+
+    forward: int  # from `src` to `dst` only
+    reverse: int
+    both: int
+    closed: int
+
+
+class TravelTimeFacts(Facts):
+    """How weights were made: of how many rows, how many of them have the default speed, the units, and how they were rounded."""
+
+    rows: int
+    by_default: int
+    default: float | None  # in `speed_unit`
+    speed_unit: str  # of speeds that state none
+    length_unit: str
+    rounding: str
+
+
+class RejectFacts(Facts):
+    """How many rows of a source were refused and are in table `rejected`, of how many that were read."""
+
+    rows: int
+    read: int

@@ -78,6 +78,6 @@ def test_twenty_runs_give_the_same_bits() -> None:
 
 def test_iteration_stops_at_its_limits() -> None:
     on_device = to_device(graph_of(NAMED_GRAPHS[-1]))
-    assert pagerank(on_device, most_iterations=3).iterations == 3
+    assert pagerank(on_device, iterations=3).iterations == 3
     assert pagerank(on_device, tolerance=1e-3).iterations < pagerank(on_device, tolerance=1e-9).iterations
-    assert pagerank(on_device, most_iterations=0).iterations == 0
+    assert pagerank(on_device, iterations=0).iterations == 0

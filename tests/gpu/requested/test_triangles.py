@@ -18,7 +18,7 @@ from kernels.graph import Graph
 from kernels.triangles import cuda, lcc, sharded, triangles
 from kernels.triangles.certificate import certify_lcc, certify_triangles
 from kernels.triangles.certificate import sharded as sharded_certificate
-from pipeline.tables.forms import with_arrays
+from pipeline.tables.batches import with_arrays
 from tests.answers import uncleaned
 from tests.cpu.requested.test_triangles import GRAPHS
 from tests.gpu.inputs import poison

@@ -25,7 +25,17 @@ class Way:
         self.tags |= more
 
 
-def write(path: Path, nodes, ways, form: str = "") -> Path:
+class Turn:
+    """A turn restriction: the ids of its ways and, as `via`, of a node; several ways before the last one are `via`."""
+
+    def __init__(self, id, ways, via=None, kind="no_left_turn", **tags):
+        between = [("n", via, "via")] if via is not None else [("w", way, "via") for way in ways[1:-1]]
+        self.id, self.members = id, [("w", ways[0], "from"), *between, ("w", ways[-1], "to")]
+        self.tags = {"type": "restriction", "restriction": kind} | {name.replace("__", ":"): text for name, text in tags.items()}
+        self.tags = {name: text for name, text in self.tags.items() if text is not None}
+
+
+def write(path: Path, nodes, ways, form: str = "", turns=()) -> Path:
     """Write an extract; `form` has options of osmium, such as `pbf,pbf_compression=none`."""
     path.unlink(missing_ok=True)
     with osmium.SimpleWriter(osmium.io.File(str(path), form) if form else str(path)) as writer:
@@ -34,6 +44,8 @@ def write(path: Path, nodes, ways, form: str = "") -> Path:
         for way in ways:
             writer.add_way(mutable.Way(id=way.id, nodes=way.nodes, tags=way.tags))
         writer.add_relation(mutable.Relation(id=1, members=[("w", 1, "from")], tags={"type": "route"}))
+        for turn in turns:
+            writer.add_relation(mutable.Relation(id=turn.id, members=turn.members, tags=turn.tags))
     return path
 
 

@@ -15,6 +15,7 @@ from pipeline.ingest.formats.osm.extract import extract
 from pipeline.ingest.formats.osm.pbf import PbfReader
 from pipeline.ingest.formats.osm.xml import XmlReader
 from pipeline.ingest.roads.profile import Profile
+from pipeline.ingest.roads.relations import Restriction, TurnRelations
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Way, read, write
 
@@ -142,7 +143,7 @@ def test_blobs_of_nodes_are_read_once_if_the_file_says_that_it_is_sorted(tmp_pat
     streets = extract("a.osm.pbf", reader, Profile(OsmConfig(profile="car")))
     assert (streets.nodes.ids.tolist(), streets.nodes.units.tolist()) == ([1, 4, 6], [[5, 5], [10, 10], [10, 10]])
     assert streets.nodes.known.all() and len(reader.skipped) == 3
-    with pytest.raises(BadInput, match=rf"the blob at byte {len(SORTED)}: has ways before the last nodes, but the file says"):
+    with pytest.raises(BadInput, match=rf"the blob at byte {len(SORTED)}: is sorted by type, as the file says, but has ways"):
         read_bytes(SORTED + ways + b"".join(nodes) + ways, tmp_path)
     with pytest.raises(BadInput, match=r"more than 100 bytes of content, the limit"):
         read_bytes(SORTED + b"".join(nodes) + ways, tmp_path, bytes=100)
@@ -224,3 +225,46 @@ def test_a_truncated_file_is_refused_wherever_it_ends(tmp_path):
         (tmp_path / "a.osm.pbf").write_bytes(whole[:end])
         with pytest.raises(BadInput):
             read(tmp_path / "a.osm.pbf", tmp_path / "work")
+
+
+def relation(roles=b"\3\4\3", members=b"\2\2\2", types=b"\1\0\1", more=b""):
+    return field(
+        4, field(1, 7) + field(2, b"\1\2") + field(3, b"\2\5") + field(8, roles) + field(9, members) + field(10, types) + more
+    )
+
+
+def turns_of(data, folder):
+    turns = TurnRelations(OsmConfig(profile="car"))
+    strings = b"", b"type", b"restriction", b"from", b"via", b"no_u_turn", b"to"
+    path = folder / "a.osm.pbf"
+    path.write_bytes(HEADER + framed(b"OSMData", packed(block(*data, strings=strings))))
+    extract("a.osm.pbf", PbfReader(path, "a.osm.pbf", Limits(), set()), Profile(OsmConfig(profile="car")), turns)
+    return turns
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        relation(roles=b"\3"), relation(types=b""), relation(members=b"\2\2"), relation(roles=b"\3\4\x63"),
+        relation(members=b"\1\1\1"),
+        relation(more=field(9, b"\2")), relation(members=b"\2\2\x80"), relation(members=b"\xff" * 9 + b"\1" + b"\2\2"),
+    ],
+)  # fmt: skip
+def test_a_damaged_restriction_is_refused(tmp_path, damaged):
+    whole = turns_of([relation(), relation(roles=b"\3\4\6")], tmp_path)
+    assert (whole.read, whole.restrictions, whole.left) == (1, [], {"no member `to`": 1})
+    assert turns_of([relation(roles=b"\3\4\6")], tmp_path).restrictions == [Restriction(7, False, (1, 3), 2)]
+    with pytest.raises(BadInput, match="relation 0 of a group is damaged"):
+        turns_of([damaged], tmp_path)
+
+
+def test_mutated_restrictions_are_read_or_refused(tmp_path):
+    chosen, sound = random.Random(2), relation(roles=b"\3\4\6")
+    for _ in range(20_000 if NIGHTLY else 300):
+        data = bytearray(sound)
+        for _ in range(chosen.randrange(1, 3)):
+            data[chosen.randrange(2, len(data))] = chosen.randrange(256)
+        try:
+            turns_of([bytes(data)], tmp_path)
+        except BadInput as error:
+            assert "damaged" in str(error)

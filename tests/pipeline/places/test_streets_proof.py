@@ -73,7 +73,7 @@ def with_value(table, name, row, value):
 
 def test_what_was_attached_is_proved(attached):
     made, proved = attached
-    assert len(EdgeFacts.of(made).attached.proof.rules) == len(proved().rules) == 4
+    assert len(EdgeFacts.of(made).attached.rules) == len(proved().rules) == 4
 
 
 def test_each_value_of_feet_arcs_and_coordinates_counts(attached):

@@ -60,6 +60,13 @@ def test_a_key_of_the_cluster_is_for_its_schedulers(key, scheduler, tmp_path):
             load(file_with(tmp_path, text))
 
 
+NEEDED = {
+    "reachability.seed": "dimensions = 3\n",
+    "pagerank.together": "seeds = [1]\n",
+    "pagerank.seed_weights": "seeds = [1, 2]\ntogether = true\n",
+}
+
+
 @pytest.mark.parametrize("stage", STAGE_TABLES)
 def test_keys_of_a_stage_that_does_not_run_are_refused(stage, tmp_path):
     model = MaxFlowConfig if stage == "max_flow" else RunConfig.model_fields[stage].annotation
@@ -68,7 +75,7 @@ def test_keys_of_a_stage_that_does_not_run_are_refused(stage, tmp_path):
         value = other_than(key.example) if is_default else key.example
         with pytest.raises(BadConfig, match=rf"{stage}\.{key.name}: has no effect: stage {stage} does not run \(wcc, scc\)"):
             load_run(file_with(tmp_path, f"[{stage}]\n{key.name} = {value}", '["wcc", "scc"]'))
-        extra = "dimensions = 3\n" if (stage, key.name) == ("reachability", "seed") else ""
+        extra = NEEDED.get(f"{stage}.{key.name}", "")
         load_run(file_with(tmp_path, f"[{stage}]\n{extra}{key.name} = {value}", f'["wcc", "{stage}"]'))
 
 

@@ -147,6 +147,16 @@ def _next(content: BinaryIO, size: int, file: str, offset: int, wanted: bool) ->
     return Blob(file, offset, b""), bytes(kind)
 
 
+def replication_of(path: Path, file: str) -> tuple[int | None, int | None]:
+    """When the content of a file was current, in seconds since 1970, and the number of the last change that it has.
+
+    Each is None if the file does not say so, as osmium, Osmosis and Geofabrik do. Raises BadInput.
+    """
+    parts = fields(memoryview(blob_at(path, file, 0).data())) or {}
+    seconds, number = (one if isinstance(one := parts.get(part, [None])[-1], int) else None for part in (32, 33))
+    return seconds, number
+
+
 def _require_readable(blob: Blob) -> None:
     parts = fields(memoryview(blob.data()))
     if parts is None:

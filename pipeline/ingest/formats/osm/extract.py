@@ -10,8 +10,10 @@ import numpy as np
 from kernels.cpu.compiled import njit
 from kernels.graph import Array
 from pipeline.errors import BadInput
+from pipeline.ingest.formats.osm.changed import ChangedElements, require_ascending
 from pipeline.ingest.formats.osm.elements import ENTRY, NAME, TAG, place_of
-from pipeline.ingest.roads.profile import Profile, Street
+from pipeline.ingest.roads.profile import CLOSED, Profile, Street
+from pipeline.ingest.roads.relations import TurnRelations
 
 Tags = Sequence[tuple[bytes, bytes]]
 
@@ -20,7 +22,7 @@ class Reader(Protocol):
     """A file that is read twice: first its ways, then the nodes that they need."""
 
     def ways(self, into: "StreetWays") -> None:
-        """Add all ways."""
+        """Add all ways and, if they are wanted, the turn restrictions."""
 
     def nodes(self, into: "StreetNodes") -> None:
         """Add all nodes that are wanted."""
@@ -33,9 +35,14 @@ class StreetWays:
         kinds: What keys are for, see `elements`.
         streets: What is known of a street by its tags, its name aside.
         left: How many ways were left out, by the reason.
+        turns: Gets the turn restrictions, if they are wanted.
+        changed: What files of changes have replaced or deleted; these elements are not added.
     """
 
-    def __init__(self, file: str, profile: Profile) -> None:
+    def __init__(
+        self, file: str, profile: Profile, turns: TurnRelations | None = None, changed: ChangedElements | None = None
+    ) -> None:
+        self.turns, self.changed = turns, changed
         self.kinds = dict.fromkeys(map(str.encode, profile.keys), TAG) | dict.fromkeys([b"highway", b"route"], ENTRY)
         self.kinds[b"name"] = NAME
         self.streets: list[Street] = []
@@ -83,6 +90,11 @@ class StreetWays:
             )
         self._parts.append((ids, streets, names, lengths, refs))
 
+    def note(self, kind: int, places: Array, versions: Array) -> None:
+        """As `ChangedElements.note`."""
+        if self.changed:
+            self.changed.note(kind, places, versions)
+
     def columns(self) -> tuple[Array, ...]:
         """All that was added, as the arguments of `add`; they are given away, so that a second copy takes no memory."""
         none = (np.empty(0, np.int64), *(np.empty(0, np.int32) for _ in range(3)), np.empty(0, np.int64))
@@ -99,38 +111,58 @@ class StreetNodes:
         ids (int64 [M]): Of all nodes that are wanted, ascending.
         units (int32 [M, 2]): Longitude and latitude, in the seventh decimal of a degree.
         known (bool [M]): Which nodes the file has.
-        closed (bool [M]): Which nodes are barriers.
+        marks (uint8 [M]): What each is, see `Profile.marks`.
         repeated: How many nodes came again; the first counts.
     """
 
     def __init__(self, ids: Array, profile: Profile) -> None:
         self.ids, self.units = ids, np.zeros((len(ids), 2), np.int32)
-        self.known, self.closed = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
+        self.known, self.marks = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.uint8)
         self.repeated = 0
+        self._hidden: Array | None = None
         self.kinds = dict.fromkeys(map(str.encode, profile.keys_of_nodes), TAG)
-        self._profile, self._verdicts = profile, dict[tuple[tuple[bytes, bytes], ...], bool]()
+        self._profile, self._verdicts = profile, dict[tuple[tuple[bytes, bytes], ...], int]()
 
-    def closes(self, tags: Tags) -> bool:
-        """Whether a node with these tags is a barrier."""
+    @property
+    def passable(self) -> Array:
+        """Which nodes are in the file and no barriers, bool [M]."""
+        return self.known & ~self.marked(CLOSED)
+
+    def marked(self, mark: int) -> Array:
+        """Which nodes have a mark, bool [M]."""
+        marked: Array = (self.marks & mark) > 0
+        return marked
+
+    def mark_of(self, tags: Tags) -> int:
+        """What a node with these tags is."""
         key = tuple(sorted(tags))
         if key not in self._verdicts:
             words = {name.decode(errors="replace"): text.decode(errors="replace") for name, text in key}
-            self._verdicts[key] = self._profile.closes(words)
+            self._verdicts[key] = self._profile.marks(words)
         return self._verdicts[key]
 
-    def add(self, places: Array, units: Array, closed: Array) -> None:
-        """Add nodes: their places in `ids`, int64 [n], longitudes and latitudes, int32 [n, 2], and whether each is closed."""
-        self.repeated += _first_of_each(places, units, closed, self.units, self.known, self.closed)
+    def replace(self, hidden: Array, places: Array, units: Array, marks: Array) -> None:
+        """Set nodes, before others are added; of those that are `hidden`, places in `ids`, none is taken from what is added."""
+        self._hidden = np.zeros(len(self.ids), np.bool_)
+        self._hidden[hidden] = True
+        self.units[places], self.marks[places], self.known[places] = units, marks, True
+
+    def add(self, places: Array, units: Array, marks: Array) -> None:
+        """Add nodes: their places in `ids`, int64 [n], longitudes and latitudes, int32 [n, 2], and their marks, uint8 [n]."""
+        if self._hidden is not None:
+            kept = ~self._hidden[places]
+            places, units, marks = places[kept], units[kept], marks[kept]
+        self.repeated += _first_of_each(places, units, marks, self.units, self.known, self.marks)
 
 
 @njit(cache=True, nogil=True)
-def _first_of_each(places: Array, units: Array, closed: Array, all_units: Array, known: Array, all_closed: Array) -> int:
+def _first_of_each(places: Array, units: Array, marks: Array, all_units: Array, known: Array, all_marks: Array) -> int:
     repeated = 0
     for node, place in enumerate(places):
         if known[place]:
             repeated += 1
         else:
-            known[place], all_closed[place] = True, closed[node]
+            known[place], all_marks[place] = True, marks[node]
             all_units[place, 0], all_units[place, 1] = units[node, 0], units[node, 1]
     return repeated
 
@@ -161,11 +193,34 @@ class Extract:
     repeated: int
 
 
-def extract(file: str, reader: Reader, profile: Profile) -> Extract:
-    """Read the streets of a file, and the places of their nodes."""
-    ways = StreetWays(file, profile)
+class Change(Protocol):
+    """What files of changes do to an extract: see `pipeline.ingest.formats.osm.updates`."""
+
+    @property
+    def changed(self) -> ChangedElements:
+        """What is replaced or deleted."""
+
+    def add_ways(self, into: StreetWays) -> None:
+        """Add the new versions of ways and turn restrictions, once the extract's were added."""
+
+    def add_nodes(self, into: StreetNodes) -> None:
+        """Set the new versions of nodes, before the extract's are added."""
+
+
+def extract(
+    file: str, reader: Reader, profile: Profile, turns: TurnRelations | None = None, change: Change | None = None
+) -> Extract:
+    """Read the streets of a file, and the places of their nodes; with changes, as they are after these.
+
+    `turns` gets the turn restrictions.
+    """
+    ways = StreetWays(file, profile, turns, change.changed if change else None)
     reader.ways(ways)
     columns = ways.columns()
+    if change:
+        require_ascending(file, columns[0])
+        change.add_ways(ways)
+        columns = _in_order(columns, ways.columns())
     repeated = len(columns[0]) - len(first := np.unique(columns[0], return_index=True)[1])
     if repeated:
         columns = _only(columns, np.isin(np.arange(len(columns[0])), first))
@@ -177,9 +232,21 @@ def extract(file: str, reader: Reader, profile: Profile) -> Extract:
     _places_of(distinct, refs, at)
     del refs
     nodes = StreetNodes(distinct, profile)
+    if change:
+        change.add_nodes(nodes)
     reader.nodes(nodes)
     ends = np.cumsum(lengths, dtype=np.int64)
     return Extract(ids, streets, names, ends, at, nodes, ways.streets, ways.names, ways.left, repeated)
+
+
+def _in_order(columns: tuple[Array, ...], more: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The columns of ways and of more ways, by ascending ids."""
+    ids, *others, lengths, refs = (np.concatenate(pair) for pair in zip(columns, more, strict=True))
+    order = np.argsort(ids, kind="stable")
+    counts = lengths[order].astype(np.int64)
+    begins = (np.cumsum(lengths, dtype=np.int64) - lengths)[order]
+    step = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return (ids[order], *(column[order] for column in others), lengths[order], refs[np.repeat(begins, counts) + step])
 
 
 def _only(columns: tuple[Array, ...], kept: Array) -> tuple[Array, ...]:

@@ -3,7 +3,7 @@
 https://wiki.openstreetmap.org/wiki/PBF_Format
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,92 +16,15 @@ from kernels.graph import Array
 from pipeline import progress
 from pipeline.config.graph import Limits
 from pipeline.ingest.formats.osm.blobs import Blob, Inflated, blob_at, blobs, offsets_if_sorted
-from pipeline.ingest.formats.osm.elements import equal_tags, kinds_of, read_dense, read_nodes, read_ways
+from pipeline.ingest.formats.osm.changed import NODE, RELATION, WAY, ChangedElements
+from pipeline.ingest.formats.osm.elements import equal_tags, read_dense, read_nodes, read_ways
 from pipeline.ingest.formats.osm.extract import StreetNodes, StreetWays
-from pipeline.ingest.formats.osm.wire import fields, members
+from pipeline.ingest.formats.osm.pbf_block import PbfBlock, PbfKeys
+from pipeline.ingest.formats.osm.relations import KINDS, Stated, restrictions_of
+from pipeline.ingest.formats.osm.versions import read_dense_versions, read_versions
 from pipeline.runtime.threads import map_in_order
 
 _NODES, _DENSE, _WAYS, _RELATIONS = 1, 2, 3, 4  # fields of a group
-_GRANULARITY = 100
-_LARGEST = 2**31 - 1  # nanodegrees
-
-
-class _Block:
-    """The data of a blob: groups of elements and the strings that they use."""
-
-    def __init__(self, blob: Blob) -> None:
-        self.blob, content = blob, blob.data()
-        self.length = len(content)
-        view = memoryview(content)
-        parts = fields(view)
-        if parts is None:
-            raise blob.wrong("its content is damaged")
-        self.data, self._view = np.frombuffer(content, np.uint8), view
-        self._begin = self.data.__array_interface__["data"][0]
-        self._strings, groups = ([self._range(part) for part in parts.get(number, [])] for number in (1, 2))
-        self.groups = groups
-        self.form = np.array([self._number(parts, 17, _GRANULARITY), self._number(parts, 19, 0), self._number(parts, 20, 0)])
-        if not 0 < self.form[0] <= _LARGEST:
-            raise blob.wrong(f"its granularity is {self.form[0]}, expected 1 to {_LARGEST} nanodegrees")
-
-    def _range(self, part: int | memoryview) -> tuple[int, int]:
-        """Where the bytes of a field begin and end in the block."""
-        if isinstance(part, int):
-            raise self.blob.wrong("its content is damaged: a message has the type of a number")
-        begin = np.frombuffer(part, np.uint8).__array_interface__["data"][0] - self._begin if len(part) else 0
-        return begin, begin + len(part)
-
-    def _number(self, parts: Mapping[int, list[int | memoryview]], field: int, default: int) -> int:
-        value = parts.get(field, [default])[-1]
-        if not isinstance(value, int):
-            raise self.blob.wrong("its content is damaged: a number has the type of a message")
-        return value - 2**64 if value >= 2**63 else value
-
-    def elements(self, group: tuple[int, int], kind: int) -> Array:
-        """Where the elements of a kind in a group begin and end, int32 [n, 2]."""
-        begin, end = group
-        ranges = np.empty(((end - begin) // 2, 2), np.int32)
-        count = members(self.data, begin, end, kind, ranges)
-        if count < 0:
-            raise self.blob.wrong("a group of its elements is damaged")
-        return ranges[:count]
-
-    def strings(self, keys: "_Keys") -> tuple[Callable[[int], bytes], Array]:
-        """The strings by their numbers, and what each is for as a key, int8 [S]."""
-        if len(self._strings) != 1:
-            raise self.blob.wrong(f"has {len(self._strings)} tables of strings")
-        ranges, view = self.elements(self._strings[0], 1).copy(), self._view
-        kinds = np.empty(len(ranges), np.int8)
-        kinds_of(self.data, ranges, keys.texts, keys.ends, keys.kinds, kinds)
-        return (lambda number: bytes(view[slice(*ranges[number].tolist())])), kinds
-
-    def dense(self, part: tuple[int, int]) -> Array:
-        """Where ids, latitudes, longitudes and tags of dense nodes begin and end, int64 [4, 2]."""
-        parts = fields(self._view[slice(*part)])
-        if parts is None or any(len(parts.get(field, [])) > 1 for field in (1, 8, 9, 10)):
-            raise self.blob.wrong("its dense nodes are damaged")
-        empty = memoryview(b"")
-        return np.array([self._range(parts.get(field, [empty])[0]) for field in (1, 8, 9, 10)], np.int64)
-
-    def require(self, kept: int, what: str) -> int:
-        """The number of elements that were kept. Raises BadInput if it stands for a damaged one."""
-        if kept < 0:
-            raise self.blob.wrong(f"{what} {-1 - kept} of a group is damaged, or its coordinates are no degrees")
-        return kept
-
-
-class _Keys(NamedTuple):
-    """Keys that are for something: their texts, one behind the other, where each ends, and what it is for."""
-
-    texts: Array
-    ends: Array
-    kinds: Array
-
-    @staticmethod
-    def of(kinds: Mapping[bytes, int]) -> "_Keys":
-        """The keys of a mapping to what each is for."""
-        ends = np.cumsum(np.array([len(key) for key in kinds], np.int64))
-        return _Keys(np.frombuffer(b"".join(kinds), np.uint8), ends, np.array(list(kinds.values()), np.int8))
 
 
 class _WaysOfGroup(NamedTuple):
@@ -136,13 +59,17 @@ class PbfReader:
         self._inflated = Inflated(self.file, self._size, self.limits)
 
     def ways(self, into: StreetWays) -> None:
-        """Add all ways. Raises BadInput."""
-        self.skipped = frozenset(self._only_nodes())
+        """Add all ways, and the turn restrictions. Raises BadInput."""
+        self.skipped = frozenset() if into.changed else frozenset(self._only_nodes())  # of changed nodes it needs the versions
         self.offsets |= self.skipped
-        for offset, length, has_nodes, groups in self._each(
-            partial(_ways_of, _Keys.of(into.kinds)), lambda offset: offset not in self.skipped
-        ):
+        read = partial(_ways_of, PbfKeys.of(into.kinds), into.turns is not None, into.changed)
+        for offset, length, has_nodes, groups, relations, versions in self._each(read, lambda offset: offset not in self.skipped):
             self._inflated.add(length)
+            for noted in versions:
+                into.note(*noted)
+            for relation in relations:
+                if into.turns:
+                    into.turns.add(*relation)
             if has_nodes:
                 self.offsets.add(offset)
             for group in groups:
@@ -152,12 +79,12 @@ class PbfReader:
     def nodes(self, into: StreetNodes) -> None:
         """Add all nodes that are wanted. Raises BadInput."""
         for offset, length, groups in self._each(
-            partial(_nodes_of, into, _Keys.of(into.kinds), self.skipped), self.offsets.__contains__
+            partial(_nodes_of, into, PbfKeys.of(into.kinds), self.skipped), self.offsets.__contains__
         ):
             if offset in self.skipped:
                 self._inflated.add(length)
-            for places, units, closed in groups:
-                into.add(places, units, closed)
+            for places, units, marks in groups:
+                into.add(places, units, marks)
             progress.reached((self._size + offset) // 2, self._size, "bytes")
 
     def _only_nodes(self) -> list[int]:
@@ -169,7 +96,7 @@ class PbfReader:
         low, high = 0, len(offsets)
         while low < high:
             middle = (low + high) // 2
-            block = _Block(blob_at(self.path, self.file, offsets[middle]))
+            block = PbfBlock(blob_at(self.path, self.file, offsets[middle]))
             if any(len(block.elements(group, kind)) for group in block.groups for kind in (_WAYS, _RELATIONS)):
                 high = middle
             else:
@@ -180,19 +107,63 @@ class PbfReader:
         return map_in_order(read, blobs(self.path, self.file, wanted), cores())
 
 
-def _ways_of(keys: _Keys, blob: Blob) -> tuple[int, int, bool, list[_WaysOfGroup]]:
-    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups."""
-    block, has_nodes, groups = _Block(blob), False, list[_WaysOfGroup]()
+_Versions = list[tuple[int, Array, Array]]  # as the arguments of `ChangedElements.note`
+
+
+def _ways_of(
+    keys: PbfKeys, turns: bool, changed: ChangedElements | None, blob: Blob
+) -> tuple[int, int, bool, list[_WaysOfGroup], list[Stated], _Versions]:
+    """Of a blob: its offset, its length, whether it has nodes, and the ways of its groups.
+
+    Also, if they are wanted, its restrictions, and the versions of elements that were changed.
+    """
+    block, has_nodes, groups, relations, versions = PbfBlock(blob), False, list[_WaysOfGroup](), list[Stated](), _Versions()
     strings = None
     for group in block.groups:
         has_nodes |= any(len(block.elements(group, kind)) for kind in (_NODES, _DENSE))
-        if len(ways := block.elements(group, _WAYS)):
+        ways = block.elements(group, _WAYS)
+        if changed:
+            _note_nodes(block, group, changed, versions)
+            ways = _unchanged(block, WAY, ways, changed, versions)
+        if len(ways):
             strings = strings or block.strings(keys)
             groups.append(_read_ways(block, ways, group[1] - group[0], *strings))
-    return blob.offset, block.length, has_nodes, groups
+        ranges = block.elements(group, _RELATIONS) if turns or changed else ways[:0]
+        if changed:
+            ranges = _unchanged(block, RELATION, ranges, changed, versions)
+        if turns and len(ranges):
+            relations += _read_restrictions(block, ranges)
+    return blob.offset, block.length, has_nodes, groups, relations, versions
 
 
-def _read_ways(block: _Block, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:
+def _unchanged(block: PbfBlock, kind: int, elements: Array, changed: ChangedElements, versions: _Versions) -> Array:
+    """The elements of a group that changes do not replace; appends the versions of those that they may replace."""
+    ids, own = np.empty(len(elements), np.int64), np.empty(len(elements), np.int64)
+    block.require(read_versions(block.data, elements, kind == NODE, ids, own), "the metadata of element")
+    replaced, places, of_places = changed.compare(kind, ids, own)
+    versions.append((kind, places, of_places))
+    return elements[~replaced]
+
+
+def _note_nodes(block: PbfBlock, group: tuple[int, int], changed: ChangedElements, versions: _Versions) -> None:
+    """Append the versions of the nodes of a group that changes may replace."""
+    _unchanged(block, NODE, block.elements(group, _NODES), changed, versions)
+    for part in block.elements(group, _DENSE).tolist():
+        ranges = block.dense_versions(part)
+        most = ranges[0, 1] - ranges[0, 0]
+        ids, own = np.empty(most, np.int64), np.empty(most, np.int64)
+        count = block.require(read_dense_versions(block.data, ranges, ids, own), "the version of node")
+        versions.append((NODE, *changed.compare(NODE, ids[:count], own[:count])[1:]))
+
+
+def _read_restrictions(block: PbfBlock, ranges: Array) -> list[Stated]:
+    read, damaged = restrictions_of(block.view, block.data, ranges, *block.strings(PbfKeys.of(KINDS)))
+    if damaged >= 0:
+        raise block.blob.wrong(f"relation {damaged} of a group is damaged")
+    return read
+
+
+def _read_ways(block: PbfBlock, ways: Array, size: int, text: Callable[[int], bytes], kind: Array) -> _WaysOfGroup:
     ids, names, tags = np.empty(len(ways), np.int64), np.empty(len(ways), np.int32), np.empty((size, 2), np.int32)
     tag_ends, refs, ref_ends = np.empty(len(ways), np.int64), np.empty(size, np.int64), np.empty(len(ways), np.int64)
     kept = block.require(read_ways(block.data, ways, kind, ids, names, tags, tag_ends, refs, ref_ends), "way")
@@ -223,13 +194,15 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
 
 
 def _nodes_of(
-    nodes: StreetNodes, keys: _Keys, skipped: frozenset[int], blob: Blob
+    nodes: StreetNodes, keys: PbfKeys, skipped: frozenset[int], blob: Blob
 ) -> tuple[int, int, list[tuple[Array, Array, Array]]]:
-    """The offset of a blob, its length and, of its groups, places of wanted nodes, units, and whether each node is closed."""
-    block, read, strings = _Block(blob), list[tuple[Array, Array, Array]](), None
+    """The offset of a blob, its length and, of its groups, places of wanted nodes, units, and the marks of each node."""
+    block, read, strings = PbfBlock(blob), list[tuple[Array, Array, Array]](), None
     for group in block.groups:
-        if blob.offset in skipped and len(block.elements(group, _WAYS)):
-            raise blob.wrong("has ways before the last nodes, but the file says that it is sorted by type (osmium sort)")
+        if blob.offset in skipped and any(len(block.elements(group, kind)) for kind in (_WAYS, _RELATIONS)):
+            raise blob.wrong(
+                "has ways or relations before the last nodes, but the file says that it is sorted by type (osmium sort)"
+            )
         for kind in (_DENSE, _NODES):
             if not len(parts := block.elements(group, kind)):
                 continue
@@ -240,7 +213,7 @@ def _nodes_of(
 
 
 def _read_nodes(
-    block: _Block, kind: int, part: Any, nodes: StreetNodes, strings: tuple[Callable[[int], bytes], Array]
+    block: PbfBlock, kind: int, part: Any, nodes: StreetNodes, strings: tuple[Callable[[int], bytes], Array]
 ) -> tuple[Array, Array, Array]:
     ranges = block.dense(part) if kind == _DENSE else part
     most, tagged = (ranges[0, 1] - ranges[0, 0], ranges[3, 1] - ranges[3, 0]) if kind == _DENSE else (len(part), block.length)
@@ -249,8 +222,8 @@ def _read_nodes(
     read = read_dense if kind == _DENSE else read_nodes
     kept = read(block.data, ranges, block.form, strings[1], nodes.ids, places, units, tags, tag_ends)
     block.require(kept, "node")
-    closed, ends = np.zeros(kept, np.bool_), np.concatenate([[0], tag_ends[:kept]])
+    marks, ends = np.zeros(kept, np.uint8), np.concatenate([[0], tag_ends[:kept]])
     for node in np.flatnonzero(np.diff(ends)).tolist():
         pairs = tags[ends[node] : ends[node + 1]].tolist()
-        closed[node] = nodes.closes([(strings[0](key), strings[0](value)) for key, value in pairs])
-    return places[:kept].copy(), units[:kept].copy(), closed
+        marks[node] = nodes.mark_of([(strings[0](key), strings[0](value)) for key, value in pairs])
+    return places[:kept].copy(), units[:kept].copy(), marks

@@ -115,3 +115,14 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
         if byte < 128:
             return value & (2**64 - 1), at + place + 1
     return 0, -1
+
+
+def unpacked(data: memoryview) -> list[int] | None:
+    """The varints of a packed field as unsigned numbers; None if they are damaged."""
+    at, numbers = 0, list[int]()
+    while at < len(data):
+        value, at = _varint(data, at)
+        if at < 0:
+            return None
+        numbers.append(value)
+    return numbers

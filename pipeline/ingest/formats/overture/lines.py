@@ -1,0 +1,88 @@
+"""The lines of segments, and places along them, which Overture states as shares of their length on the ellipsoid WGS 84."""
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kernels.graph import Array
+from pipeline.errors import BadInput
+from pipeline.ingest.roads.lengths import UNITS
+
+_HEAD = 9  # bytes of WKB before the coordinates: the order of bytes, the type, the number of points
+_LINE = 2  # its type
+SAME = 1e-8  # shares of a length: places that are as near to each other are the same
+NEAR = 0.05  # metres: a place that is as near to a point of the line is this point
+
+
+class Place(NamedTuple):
+    """A place on a line: its coordinates, and the points of the line before and behind it, by their numbers."""
+
+    x: int
+    y: int
+    before: int
+    behind: int
+
+
+def lines_of(file: str, column: pa.ChunkedArray, first_row: int) -> tuple[Array, Array]:
+    """Where the points of each line end, int64 [n], and their longitudes and latitudes in degrees, float64 [P, 2].
+
+    `first_row` is the number of the first line in the file. Raises BadInput for a value that is no line of degrees.
+    """
+    chunks = [chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk for chunk in column.chunks]
+    values = pa.concat_arrays([chunk.cast(pa.large_binary()) for chunk in chunks]) if chunks else pa.array([], pa.large_binary())
+    sizes = pc.binary_length(values).fill_null(0).to_numpy()
+    offsets = np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values) + 1]
+    content = np.frombuffer(values.buffers()[2] or b"", np.uint8)
+    long = sizes >= _HEAD
+    head = np.zeros((len(sizes), _HEAD), np.uint8)
+    head[long] = content[offsets[:-1][long, None] + np.arange(_HEAD)]
+    kind, count = np.ascontiguousarray(head[:, 1:5]).view("<u4")[:, 0], np.ascontiguousarray(head[:, 5:9]).view("<u4")[:, 0]
+    right = long & (head[:, 0] == 1) & (kind == _LINE) & (count >= 2) & (sizes == _HEAD + 16 * count.astype(np.int64))
+    if not right.all():
+        row = first_row + int(np.argmin(right))
+        raise BadInput(file, f"row {row}: geometry is not a line of two points or more in WKB, as Overture writes it")
+    kept = np.ones(int(offsets[-1] - offsets[0]), np.bool_)
+    kept[((offsets[:-1] - offsets[0])[:, None] + np.arange(_HEAD)).ravel()] = False
+    points = content[offsets[0] : offsets[-1]][kept].view("<f8").reshape(-1, 2)
+    ends = np.cumsum(count, dtype=np.int64)
+    wrong = ~((np.abs(points[:, 0]) <= 180) & (np.abs(points[:, 1]) <= 90))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        row = first_row + int(np.searchsorted(ends, at, side="right"))
+        raise BadInput(file, f"row {row}: geometry has the point {points[at].tolist()}, which is no longitude and latitude")
+    return ends, points
+
+
+def along(ends: Array, points: Array) -> Array:
+    """Metres from the begin of its line to each point, on the ellipsoid, float64 [P]."""
+    from pyproj import Geod
+
+    steps = np.zeros(len(points))
+    if len(points) > 1:
+        steps[1:] = Geod(ellps="WGS84").inv(points[:-1, 0], points[:-1, 1], points[1:, 0], points[1:, 1])[2]
+    begins = np.concatenate([[0], ends[:-1]]) if len(ends) else np.empty(0, np.int64)
+    steps[begins] = 0
+    total = np.cumsum(steps)
+    metres: Array = total - np.repeat(total[begins], np.diff(ends, prepend=0))
+    return metres
+
+
+def place(at: float, metres: list[float], units: list[list[int]]) -> Place:
+    """The place at a share of a line's length; `metres` and `units` are those of its points."""
+    wanted = at * metres[-1]
+    behind = min(bisect_left(metres, wanted), len(metres) - 1)
+    nearest = behind if behind == 0 or metres[behind] - wanted <= wanted - metres[behind - 1] else behind - 1
+    if abs(metres[nearest] - wanted) <= NEAR:
+        return Place(units[nearest][0], units[nearest][1], nearest - 1, nearest + 1)
+    share = (wanted - metres[behind - 1]) / (metres[behind] - metres[behind - 1])
+    (x, y), (to_x, to_y) = units[behind - 1], units[behind]
+    return Place(round(x + share * (to_x - x)), round(y + share * (to_y - y)), behind - 1, behind)
+
+
+def to_units(points: Array) -> Array:
+    """Degrees in the seventh decimal, int32."""
+    units: Array = np.rint(points * UNITS).astype(np.int32)
+    return units

@@ -1,0 +1,94 @@
+"""The edge list of a file of Overture's segments."""
+
+import logging
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from kernels.graph import Array
+from pipeline.config.graph import GraphConfig
+from pipeline.ingest.formats.format import EdgeList
+from pipeline.ingest.formats.overture.parts import SegmentParts, batches
+from pipeline.ingest.formats.overture.proof import prove_names, prove_parts
+from pipeline.ingest.formats.overture.rules import RoadRules
+from pipeline.ingest.roads.certificate import WaysRead, prove
+from pipeline.ingest.roads.chains import chains_of
+from pipeline.ingest.roads.edges import edge_list_of
+from pipeline.ingest.roads.network import Attributes, RoadNetwork
+from pipeline.store.facts.roads import OvertureFacts, RoadFacts
+from pipeline.store.names import VertexNames, names_of
+
+log = logging.getLogger(__name__)
+
+
+def read_segments(path: Path, file: str, graph: GraphConfig) -> EdgeList:
+    """Read the segments of a file that a profile takes. Raises BadInput."""
+    parts = SegmentParts(file, RoadRules.of(graph.osm))
+    for first_row, table in batches(path, file, graph):
+        parts.add(first_row, table)
+    arrays, streets = parts.arrays(), parts.rules.streets
+    at, ends, units, ids = (arrays[name] for name in ("at", "ends", "units", "ids"))
+    passable = np.ones(len(units), np.bool_)
+    speeds = np.array([(one.forward, one.backward, 0) for one in streets], np.int64).reshape(-1, 3)
+    segments = pa.array(parts.segments, pa.string()).take(pa.array(arrays["segment"]))
+    known = Attributes(segments, arrays["street"], arrays["name"], np.arange(len(units)), units, list(parts.names),
+                       [one.highway for one in streets], speeds, "segment")  # fmt: skip
+    network = RoadNetwork(chains_of(at, ends, passable, units), known, graph.osm)
+    numbers, names = _numbers(network, ids, len(units))
+    network.known = known = replace(known, ids=numbers)
+    claim = WaysRead(at, ends, passable, known, graph.osm.weight == "time", graph.osm.islands)
+
+    def proved(folder: Path) -> RoadFacts:
+        """The facts of an edge list that was stored and proved. Raises ProofFailed."""
+        started = time.perf_counter()
+        more = [*prove_parts(parts, path, graph), prove_names(folder, numbers, ids)]
+        rules, _ = prove(claim, folder, graph.columns.weight is not False)
+        facts = _facts(graph, parts, network)
+        _tell(file, facts)
+        return facts.model_copy(update={"rules": [*more, *rules], "seconds": round(time.perf_counter() - started, 6)})
+
+    edges = edge_list_of(file, graph, network, proved)
+    return replace(edges, names=names, first_id=0, declared_vertices=len(names))
+
+
+def _numbers(network: RoadNetwork, ids: pa.Array, nodes: int) -> tuple[Array, VertexNames]:
+    """The numbers of nodes that are vertices, int64 [M], in the order of their ids, and these; those of islands have none."""
+    chains = network.chains
+    is_end = np.zeros(nodes, np.bool_)
+    for end in chains.ends:
+        is_end[end] = True
+    numbers = np.where(is_end, np.cumsum(is_end) - 1, -1)
+    return numbers, names_of(ids.filter(pa.array(is_end[: len(ids)])))
+
+
+def _facts(graph: GraphConfig, parts: SegmentParts, network: RoadNetwork) -> RoadFacts:
+    """What was read, and what was left out, by the reason."""
+    chains, counts = network.chains, parts.counts
+    assert graph.osm.profile
+    overture = OvertureFacts(
+        transitions=counts["transitions"], conditional=counts["conditional"], closed_parts=counts["closed_parts"],
+        apart=counts["apart"],
+    )  # fmt: skip
+    return RoadFacts(
+        profile=graph.osm.profile, weight=graph.osm.weight, ways=len(parts.segments), ways_left=dict(sorted(parts.left.items())),
+        chains=len(chains.way), loops=int(np.count_nonzero(np.equal(*chains.ends))), nodes=len(network.known.units),
+        missing_nodes=0, barriers=0, cut_ways=0, repeated_nodes=chains.repeated, duplicate_nodes=0,
+        duplicate_ways=counts["repeated"], islands=network.islands["islands"], island_vertices=network.islands["vertices"],
+        overture=overture, rules=[], seconds=0.0,
+    )  # fmt: skip
+
+
+def _tell(file: str, facts: RoadFacts) -> None:
+    """Say in the log what is not as a user may expect."""
+    assert facts.overture
+    if facts.overture.transitions:
+        log.warning("%s: %s prohibited transitions are not respected: paths may turn where it is forbidden",
+                    file, f"{facts.overture.transitions:,}")  # fmt: skip
+    if facts.overture.apart:
+        log.warning("%s: connectors are at another place on %s segments than on the first one, which counts",
+                    file, f"{facts.overture.apart:,}")  # fmt: skip
+    log.info("%s: %s segments are streets for %s, %s are not", file, f"{facts.ways:,}", facts.profile,
+             f"{sum(facts.ways_left.values()):,}")  # fmt: skip

@@ -1,0 +1,80 @@
+"""The arcs of a road network with their streets, in the order of the edge list."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.graph import Array
+from pipeline.store.facts import EdgeFacts
+from pipeline.store.manifest import Folder
+from pipeline.tables.streets import RESTRICTIONS, SIGNALS, read_streets
+
+
+@dataclass(frozen=True)
+class StreetArcs:
+    """Arcs of streets: of each street first the one along its way, then the one against it, if they are open.
+
+    Attributes:
+        ids (int64 [V]): External ids of the vertices, ascending.
+        tail, head (int64 [A]): Numbers of the ends of each arc among `ids`.
+        weight (int64 [A]): 1 if the graph has no weights.
+        street (int64 [A]), against (bool [A]): The street, by its number, and whether the arc leads against it.
+        streets: The table of `pipeline.tables.streets`.
+    """
+
+    ids: Array
+    tail: Array
+    head: Array
+    weight: Array
+    street: Array
+    against: Array
+    streets: pa.Table
+
+    @staticmethod
+    def of(edges: Folder) -> "StreetArcs":
+        """Those of an edge list."""
+        streets = read_streets(edges)
+        both = np.stack([streets[name].fill_null(-1).to_numpy() for name in ("forward", "backward")], axis=1)
+        street, against = np.divmod(np.flatnonzero(both.ravel() >= 0), 2)
+        weight = both[street, against] if EdgeFacts.of(edges).weight else np.ones(len(street), np.int64)
+        ends = np.stack([streets[name].to_numpy() for name in ("src", "dst")], axis=1)[street]
+        row = np.arange(len(street))
+        ids, numbers = np.unique(np.stack([ends[row, against], ends[row, 1 - against]]), return_inverse=True)
+        tail, head = numbers.reshape(2, -1)
+        return StreetArcs(ids, tail, head, weight, street, against.astype(np.bool_), streets)
+
+    @cached_property
+    def leaving(self) -> tuple[Array, Array]:
+        """The arcs by tails: where those of each vertex begin, int64 [V + 1], and the arcs, int64 [A]."""
+        order = np.argsort(self.tail, kind="stable")
+        return np.concatenate([[0], np.cumsum(np.bincount(self.tail, minlength=len(self.ids)))]), order
+
+    def after(self, arcs: Array) -> tuple[Array, Array]:
+        """The movements behind arcs, int64 [n]: the place of the first arc in `arcs`, and the second arc, int64 [m] each."""
+        begins, order = self.leaving
+        first, counts = begins[self.head[arcs]], begins[self.head[arcs] + 1] - begins[self.head[arcs]]
+        place = np.repeat(np.arange(len(arcs)), counts)
+        return place, order[np.arange(len(place)) + np.repeat(first - np.cumsum(counts) + counts, counts)]
+
+    def after_one(self, arc: int) -> list[int]:
+        """The arcs that may follow one."""
+        begins, order = self.leaving
+        followers: list[int] = order[begins[self.head[arc]] : begins[self.head[arc] + 1]].tolist()
+        return followers
+
+
+def read_restrictions(edges: Folder) -> list[dict[str, Any]]:
+    """The turn restrictions beside an edge list, as `pipeline.tables.streets` describes them."""
+    if RESTRICTIONS not in edges.manifest.files:
+        return []
+    rows: list[dict[str, Any]] = pq.read_table(edges.path / RESTRICTIONS, page_checksum_verification=True).to_pylist()
+    return rows
+
+
+def read_signals(edges: Folder) -> pa.Table | None:
+    """The traffic signals beside an edge list, if it has some."""
+    return pq.read_table(edges.path / SIGNALS, page_checksum_verification=True) if SIGNALS in edges.manifest.files else None

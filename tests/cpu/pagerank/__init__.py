@@ -1,0 +1,1 @@
+"""PageRank on the CPU, and how cuGraph is called to compare it."""

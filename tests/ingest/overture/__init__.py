@@ -1,0 +1,1 @@
+"""Overture's segments: arcs between connectors."""
