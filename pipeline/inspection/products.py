@@ -79,7 +79,7 @@ def answers_of(config: RunConfig, stage: str) -> int:
 
 
 def searches_of(config: RunConfig, stage: Algorithm, num_vertices: int, num_arcs: int) -> int:
-    """How many searches a stage makes that states them, for all its answers; one for each source that it names. Raises BadInput."""
+    """How many searches a stage makes that states them, or for how many sources it is asked. Raises BadInput."""
     table = config.of_stages[stage.name]
     given = [*table.vertex_lists.values()], [rows_of_file(file, config.places) for file in table.vertex_files.values()]
     if any(given) and not stage.may_have_seeds:

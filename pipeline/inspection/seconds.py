@@ -8,7 +8,15 @@ from kernels.algorithm import Costs, Rate
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
-from pipeline.inspection.products import TreesOfProduct, are_swept, rows_of_file, rows_of_pairs, searches_of, sources_of
+from pipeline.inspection.products import (
+    TreesOfProduct,
+    answers_of,
+    are_swept,
+    rows_of_file,
+    rows_of_pairs,
+    searches_of,
+    sources_of,
+)
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
