@@ -27,7 +27,7 @@ from kernels.graph import Array, Csr, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import take_rows
 from kernels.layout.orders import by_degree_in_windows
-from kernels.layout.rules import ArcRules
+from kernels.layout.rules import ArcRules, Edges
 
 SCORE_TOLERANCE = 1e-6  # sum of differences, see kernels/pagerank
 DIJKSTRA_ROWS = 1 << 16  # "dijkstra" passes over all rows for each row
@@ -70,7 +70,7 @@ def edge_lists(edges: GeneratedEdges, count: int) -> list[tuple[Any, ...]]:
 
 def build_out_csr(graph: Graph, src: Array, dst: Array, weights: Array | None, declared: range, both: bool, window: int) -> Csr:
     """Lay out the out-direction of an edge list."""
-    _, arcs, _ = clean(src, dst, weights, ArcRules(declared, both, keep_self_loops=False, keep_parallel=False))
+    _, arcs, _ = clean(Edges(src, dst, weights), ArcRules(declared, both, keep_self_loops=False, keep_parallel=False))
     order = by_degree_in_windows(arcs.offsets[1:] - arcs.offsets[:-1], window)
     return take_rows(arcs, order, inverse(order))
 

@@ -93,7 +93,7 @@ def _compare_labels(graph: Graph, labels: Array, tails: Array, heads: Array, con
 
 @compares(
     "which of {} vertices are reached from {} of them is as in scipy.sparse.csgraph.breadth_first_order",
-    lambda graph, _: (min(graph.num_vertices, DESTINATIONS), min(graph.num_vertices, SOURCES)),
+    lambda graph, _, **__: (min(graph.num_vertices, DESTINATIONS), min(graph.num_vertices, SOURCES)),
 )
 def reachability(graph: Graph, index: ReachabilityIndex) -> None:
     """Compare a random sample of pairs."""

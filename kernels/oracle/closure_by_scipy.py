@@ -14,7 +14,7 @@ VERTICES = 4096  # of the sample
 
 @compares(
     "what {} of {} vertices reach is as in scipy.sparse.csgraph.breadth_first_order",
-    lambda graph, _: (min(graph.num_vertices, VERTICES), graph.num_vertices),
+    lambda graph, _, **__: (min(graph.num_vertices, VERTICES), graph.num_vertices),
 )
 def closure(graph: Graph, closure: Closure, **_: int) -> None:
     """Compare a random sample of vertices, or all."""

@@ -17,7 +17,7 @@ PAIRS = 100  # of the sample
 
 @compares(
     "values of {} of {} pairs are those of scipy.sparse.csgraph.maximum_flow; beyond 32 bits, between those of rounded weights",
-    lambda _, flows: (min(len(flows.src), PAIRS), len(flows.src)),
+    lambda _, flows, **__: (min(len(flows.src), PAIRS), len(flows.src)),
 )
 def max_flow(graph: Graph, flows: Flows) -> None:
     """Compare the values of a random sample of pairs, or of all."""

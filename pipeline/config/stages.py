@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from kernels.cdlp.parameters import ITERATIONS
 from kernels.closure.limit import LIMIT
@@ -20,11 +20,12 @@ from pipeline.config.model import (
     Seed,
     Switch,
     Vertices,
+    as_exact_float,
     once,
     set_keys,
 )
 
-_Weight = Annotated[Finite, Field(gt=0)]
+_Weight = Annotated[Finite, Field(gt=0), BeforeValidator(as_exact_float)]
 
 
 class PageRankConfig(Model):

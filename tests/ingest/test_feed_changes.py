@@ -84,7 +84,7 @@ def test_files_that_come_go_or_change_during_ingest_are_named(kind, way, tmp_pat
 @pytest.mark.parametrize("way", WAYS)
 def test_files_that_come_go_or_change_before_the_layout_are_named(way, tmp_path, monkeypatch):
     suffix, edge = feed(tmp_path / "feed", "parquet")
-    monkeypatch.setattr("pipeline.store.edges.free_memory", lambda _: 0)  # the layout reads the files again
+    monkeypatch.setattr("pipeline.store.edges.leave_enough", lambda *_: False)  # the layout reads the files again
     held = HeldEdges()
     edges = ingest(GraphConfig(source=str(tmp_path / "feed")), tmp_path / "work", held)
     assert edges.facts["refers_to"]

@@ -14,7 +14,7 @@ from pipeline.config.graph import GraphConfig
 from pipeline.config.run import RunConfig
 from pipeline.errors import ProofFailed
 from pipeline.run import run
-from pipeline.steps import layout as step
+from pipeline.steps import layout_files as step
 
 SOURCE = "src,dst,weight\n" + "".join(f"{vertex},{vertex * 7 % 60 + 1},{vertex % 9 + 1}\n" for vertex in range(1, 90))
 

@@ -126,10 +126,14 @@ class Profile:
                     return True
         return None
 
+    def is_for_others(self, name: str) -> bool:
+        """Whether a class is open only to what a key, or a rule, permits by its mode."""
+        return name in self._rules.only_permitted and name in FOR_OTHERS
+
     def _opened(self, tags: Mapping[str, str], name: str, end: str) -> bool | None:
         """The same of a way of a class, which if it is made for others needs a more specific key than `access`."""
         permitted = self._access(tags, end)
-        if permitted and name in self._rules.only_permitted and name in FOR_OTHERS:
+        if permitted and self.is_for_others(name):
             return self._access(tags, end, general=False)
         return permitted
 

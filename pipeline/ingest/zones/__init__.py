@@ -122,8 +122,15 @@ def _of_geojson(file: str, config: ZonesConfig) -> tuple[str, pa.Array, Array, C
     features = read_features(file, content_of(file, locate(file).require_local(), "zones"))
     table = properties_of(file, features)
     name = only_column(file, table.schema.names, config.id, ("id",), "id", _TABLE)
-    texts = [None if (shape := feature.get("geometry")) is None else json.dumps(shape) for feature in features]
+    texts = [_text_of(file, row, feature.get("geometry")) for row, feature in enumerate(features)]
     return name, table[name].combine_chunks(), _parsed(file, texts, shapely.from_geojson, "is not a geometry"), None
+
+
+def _text_of(file: str, row: int, shape: Any) -> str | None:
+    try:
+        return None if shape is None else json.dumps(shape, allow_nan=False)
+    except ValueError:
+        raise BadInput(file, f"row {row}: its geometry has a number that JSON does not have, such as NaN") from None
 
 
 def _parsed(file: str, values: Sequence[Any], parse: Any, wrong: str) -> Array:

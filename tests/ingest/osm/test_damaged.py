@@ -143,7 +143,9 @@ def test_blobs_of_nodes_are_read_once_if_the_file_says_that_it_is_sorted(tmp_pat
     streets = extract("a.osm.pbf", reader, Profile(OsmConfig(profile="car")))
     assert (streets.nodes.ids.tolist(), streets.nodes.units.tolist()) == ([1, 4, 6], [[5, 5], [10, 10], [10, 10]])
     assert streets.nodes.known.all() and len(reader.skipped) == 3
-    with pytest.raises(BadInput, match=rf"the blob at byte {len(SORTED)}: is sorted by type, as the file says, but has ways"):
+    with pytest.raises(
+        BadInput, match=rf"the blob at byte {len(SORTED)}: has ways or relations before the last nodes, but the file says"
+    ):
         read_bytes(SORTED + ways + b"".join(nodes) + ways, tmp_path)
     with pytest.raises(BadInput, match=r"more than 100 bytes of content, the limit"):
         read_bytes(SORTED + b"".join(nodes) + ways, tmp_path, bytes=100)

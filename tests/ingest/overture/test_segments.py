@@ -212,9 +212,12 @@ def looked_at(row, at):
     for rule in row.get("access_restrictions") or ():
         if rule["between"] is None or rule["between"][0] <= at <= rule["between"][1]:
             for heading, name in enumerate(("forward", "backward")):
-                if (rule["when"] or {}).get("heading") in (None, name) and (rule["when"] or {}).get("mode") in (None, ["car"]):
-                    opens[heading] = rule["access_type"] == "allowed"
-    return [opens[heading] and row["class"] != "footway" for heading in (0, 1)]
+                mode, allows = (rule["when"] or {}).get("mode"), rule["access_type"] == "allowed"
+                if allows and row["class"] == "footway" and not mode:
+                    continue  # to those on foot
+                if (rule["when"] or {}).get("heading") in (None, name) and mode in (None, ["car"]):
+                    opens[heading] = allows
+    return opens
 
 
 def test_a_run_has_the_tables_of_streets(tmp_path):

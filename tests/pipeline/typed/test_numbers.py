@@ -39,7 +39,8 @@ NUMBERS = [
     "1e400",
 ]
 # Tables in which a key is required, and stages that a table is for.
-BESIDE: dict[str, dict[str, Any]] = {  # what keys have an effect with
+BESIDE: dict[str, dict[str, Any]] = {
+    "pagerank.seed_weights": {"seeds": [1], "together": True},  # what keys have an effect with
     "graph.speed.default": {},
     "isochrones.beta": {"decay": "exponential", "sums": ["people"]},
     "isochrones.alpha": {"decay": "gravity", "least": 1.0, "sums": ["people"]},
@@ -90,7 +91,7 @@ def content_with(key: str, value: str) -> str:
     for table in tables:
         inner = inner.setdefault(table, {})
     inner |= NEEDED.get(tables[0] if tables else "", {})
-    if tables[:1] in (["max_flow"], ["cdlp"]):
+    if tables[:1] in (["max_flow"], ["cdlp"], ["pagerank"]):
         content["stages"].append(tables[0])
     if tables == ["graph", "osm"]:
         inner["profile"] = "car"
@@ -143,13 +144,33 @@ def test_the_keys_that_take_numbers_are_found():
     assert sum(takes_numbers(kind) for kind in KEYS.values()) > 30
 
 
+def named(command: str) -> Any:
+    """A command, or one of those below it, by its words."""
+    found = app
+    for word in command.split():
+        found = found[word]
+    return found
+
+
+def commands(of: Any = app, before: str = "") -> list[str]:
+    """All commands that can be called."""
+    words = [word for word in of if not word.startswith("-")]
+    return [
+        each
+        for word in words
+        for each in (commands(of[word], f"{before}{word} ") if not of[word].default_command else [before + word])
+    ]
+
+
+COMMANDS = commands()
+
+
 def options() -> list[tuple[str, str, Any]]:
     """The options of all commands with their types; those of `run`, which other commands have too, once."""
     return [
         (command, name, argument.hint)
-        for command in app
-        if not command.startswith("-")
-        for argument in app[command].assemble_argument_collection()
+        for command in COMMANDS
+        for argument in named(command).assemble_argument_collection()
         for name in argument.names[:1]
         if name.startswith("--") and (command == "run" or not argument.keys)
     ]
@@ -158,7 +179,7 @@ def options() -> list[tuple[str, str, Any]]:
 def arguments_of(command: str, without: str) -> list[str]:
     """What a command requires, but for one option."""
     found = []
-    for argument in app[command].assemble_argument_collection():
+    for argument in named(command).assemble_argument_collection():
         if argument.required and argument.names[0] != without:
             name = argument.names[0]
             found += [name, "1"] if name.startswith("--") else ["x"]

@@ -190,7 +190,7 @@ class _SecondReader:
         for heading in ("forward", "backward"):
             limits = [one["max_speed"] for one in there("speed_limits") if one["max_speed"] and self._concerns(one, heading)]
             tags |= {f"maxspeed:{heading}": f"{limits[0]['value']} {limits[0]['unit']}"} if limits else {}
-            access = [one["access_type"] for one in there("access_restrictions") if self._concerns(one, heading)]
+            access = [one["access_type"] for one in there("access_restrictions") if self._concerns(one, heading, kind)]
             permitted[f":{heading}"] = access[0] != "denied" if access else None
         said = (*tags.items(), *permitted.items())
         if said not in self._judged:
@@ -198,13 +198,13 @@ class _SecondReader:
             self._judged[said] = street if isinstance(street, Street) else None
         return self._judged[said]
 
-    def _concerns(self, rule: dict[str, Any], heading: str) -> bool:
-        """Whether a rule is for the traveller in a direction, whenever it is."""
+    def _concerns(self, rule: dict[str, Any], heading: str, kind: str = "") -> bool:
+        """Whether a rule is for the traveller in a direction, whenever it is; `kind` is the class, of a rule of access."""
         scope = {name: value for name, value in (rule["when"] or {}).items() if value}
         if scope.pop("heading", heading) != heading or {"during", "vehicle", "recognized"} & scope.keys():
             return False
         denies, purposes, modes = rule.get("access_type") == "denied", scope.get("using"), scope.get("mode")
-        if modes and not self._modes & {*modes}:
+        if (modes and not self._modes & {*modes}) or (not (modes or denies) and self._profile.is_for_others(kind)):
             return False
         if purposes:
             return "access_type" in rule and not denies and bool({"as_customer", "at_destination", "to_deliver"} & {*purposes})

@@ -91,6 +91,8 @@ class RoadRules:
                 if rule["max_speed"] and self._applies(rule["when"], heading):
                     limits[number] = _limit(rule["max_speed"])
         for rule in _there(row, "access_restrictions", at):
+            if rule["access_type"] != "denied" and self.profile.is_for_others(highway) and not (rule["when"] or {}).get("mode"):
+                continue  # like the key `access` of OpenStreetMap, it opens the class to those that it is made for
             for number, heading in enumerate(HEADINGS):
                 if self._applies(rule["when"], heading, rule["access_type"]):
                     permitted[number] = rule["access_type"] != "denied"
