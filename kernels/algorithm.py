@@ -21,6 +21,7 @@ class Form(Enum):
     FOREST = "a row for each edge of the forest"
     COMPONENTS = "a row for each vertex, with its component's label"
     VALUES = "a row for each vertex, with one value or more"
+    EDGES = "a row for each edge, with a value"
     PAIRS = "a row for each pair of vertices that the solver finds"
     FLOWS = "a row for each pair of vertices that the run asks for, with the arcs of a cut"
     LABELS = "a row for each vertex, with its labels in the stored index next to the table"
@@ -84,6 +85,9 @@ class Algorithm:
     # shards is refused.
     sharded_solver: str = ""
     sharded_certificate: str = ""
+    # Whether, over ranks, each of them holds the whole graph, and takes a share of the searches. The sharded functions are then
+    # called with the graph and `communicator`, and each rank has the whole answer.
+    shares_searches: bool = False
     # For Form.VALUES: the class of the answer, "module:Class". Its fields begin with one array [V] for each column after
     # `vertex`, in the same order; fields after these have defaults.
     answer: str = ""
@@ -102,8 +106,8 @@ class Algorithm:
     # Bytes of memory that a row of the answer takes, with its proof: free memory then bounds the option `limit`, a count of rows.
     row_bytes: int = 0
     costs: Costs = Costs()
-    # `searches(num_vertices, **options)`: how many searches the stage makes, where its costs are those of one. Empty: one, or its
-    # sources.
+    # `searches(num_vertices, num_arcs, **options)`: how many searches the stage makes, where its costs are those of one. Empty:
+    # one, or its sources.
     searches: str = ""
     part: tuple[str, str] = ("component", "components")  # what a label stands for, with Form.COMPONENTS: one, several
     table: str = ""  # name of the table where it differs from the stage's

@@ -169,6 +169,16 @@ class Betweenness:
 
 
 @dataclass(frozen=True)
+class EdgeBetweenness:
+    """Betweenness of E edges, ascending by the external ids of `src`, then of `dst`."""
+
+    src: Array  # index width [E]: the row of the smaller external id, if edges have no direction
+    dst: Array  # index width [E]
+    betweenness: Array  # float64 [E]
+    sources: int = 0  # as in Betweenness
+
+
+@dataclass(frozen=True)
 class TriangleCounts:
     """Triangles at all rows."""
 

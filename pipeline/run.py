@@ -23,6 +23,7 @@ from pipeline.runtime.memory_watch import watched
 from pipeline.signals import beside, foreseen
 from pipeline.steps.places.files import has_places
 from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
+from pipeline.steps.products.vertices import with_sources
 from pipeline.steps.publication.facts import files_read
 from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
@@ -76,8 +77,9 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
 
             config = with_vertices(config, given.edges, given.graph, runtime)
         require_products(config, given.edges, given.graph, runtime)
+        with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = solve_stages(_with_seeds(config, given, runtime), given, runtime, steps)
+        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps)
         results = replace(results, places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)

@@ -19,9 +19,15 @@ from pipeline.registry.products import PRODUCTS
 
 FEW = 3  # pairs of vertices for maximum flows, and sources of products in a graph that is not swept
 FIRST = "wcc"  # the stage that every run has
-OPTIONS: dict[str, dict[str, Any]] = {"betweenness": {"epsilon": 0.5}, "closure": {}}  # of stages on larger graphs; empty: none
+OPTIONS: dict[str, dict[str, Any]] = {
+    "betweenness": {"epsilon": 0.5},
+    "edge_betweenness": {"epsilon": 0.5},
+    "closure": {},
+}  # of stages on larger graphs; empty: none
 # The steps that depend on the weights.
-WEIGHED = frozenset({"sssp", "mst", "max_flow", "betweenness", *(product.name for product in PRODUCTS.values())})
+WEIGHED = frozenset(
+    {"sssp", "mst", "max_flow", "betweenness", "edge_betweenness", *(product.name for product in PRODUCTS.values())}
+)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
    the block's own barrier. A thread takes a row: it adds the numbers of paths of the tails of its tight in-arcs, and finds the
    rows of the next round: without weights its neighbours that are not reached, with weights the heads of its tight out-arcs
    that wait for no other tail. A warp takes a row of more than NARROW_ROW arcs. The queue of rows in order of rounds is then
-   taken in reverse; a row's value becomes its coefficient.
+   taken in reverse; a row's value becomes its coefficient. `from_each` adds the dependencies of rows, `arcs_from_each` of arcs.
 
    Encoding: each block has an entry for every row, a queue of rows, and where in the queue each round starts. */
 #include "betweenness/number.cuh"
@@ -38,13 +38,27 @@ struct Search {
     }
 };
 
+/* Where dependencies are added. */
+struct Sums {
+    uint64_t* totals; // of rows or of arcs
+    double units; // in 1
+    int64_t at_ends; // units that a path adds at the rows where it begins and ends
+
+    __device__ __forceinline__ void add(int64_t place, int64_t dependency) const {
+        if (dependency) {
+            atomicAdd((unsigned long long*)&totals[place], (unsigned long long)dependency);
+        }
+    }
+};
+
 /* What a round adds and finds along the arcs of its rows. */
-template <bool WEIGHTED, bool ADDS, bool FINDS, bool INTO>
+template <bool WEIGHTED, bool ADDS, bool FINDS, bool INTO, bool TO_ARCS = false>
 struct Round {
     Search search;
     Side side;
     int32_t added; // without weights, the round of neighbours whose values are added
     int32_t number;
+    Sums sums; // of arcs
 
     __device__ __forceinline__ bool adds(ROW row, ROW other, int64_t arc, const Entry& entry) const {
         if (!WEIGHTED) {
@@ -60,6 +74,14 @@ struct Round {
         int32_t* state = &search.entries[other].state;
         if (WEIGHTED ? atomicAdd(state, -1) == 1 : atomicCAS(state, NOT_REACHED, number + 1) == NOT_REACHED) {
             search.queue[append(search.length)] = other;
+        }
+    }
+
+    /* Add the dependency of an arc whose head has this value, from the number of paths to its tail. */
+    __device__ __forceinline__ void add_to_arc(ROW tail, int64_t arc, Value head) const {
+        if (TO_ARCS) {
+            const Entry entry = search.entries[tail];
+            sums.add(arc, dependency_of({entry.number, entry.exponent}, head, sums.units));
         }
     }
 
@@ -84,6 +106,7 @@ struct Round {
                     if (adds(row, others[i], arc + i, entries[i])) {
                         add(sum, {entries[i].number, entries[i].exponent});
                         scale_down(sum);
+                        add_to_arc(row, arc + i, {entries[i].number, entries[i].exponent});
                     }
                     find(row, others[i], arc + i, entries[i]);
                 }
@@ -108,6 +131,9 @@ struct Round {
                     entry = search.entries[other];
                     counts = adds(row, other, arc, entry);
                     find(row, other, arc, entry);
+                    if (counts) {
+                        add_to_arc(row, arc, {entry.number, entry.exponent});
+                    }
                 }
                 for (uint32_t left = __ballot_sync(FULL_WARP, counts); left; left &= left - 1) {
                     const int from = __ffs(left) - 1;
@@ -175,8 +201,8 @@ __device__ void prepare(const Search& search, const Side& into, ROW source, int6
 }
 
 /* Add the dependencies of a source. `starts` gets where in the queue the rounds start. */
-template <bool WEIGHTED>
-__device__ void follow(const Search& search, const Side& out, const Side& into, ROW* starts, double units, uint64_t* totals) {
+template <bool WEIGHTED, bool TO_ARCS>
+__device__ void follow(const Search& search, const Side& out, const Side& into, ROW* starts, const Sums& sums) {
     int32_t round = 0;
     int64_t begin = 0, end = 1;
     for (; begin < end; round++) {
@@ -187,10 +213,10 @@ __device__ void follow(const Search& search, const Side& out, const Side& into, 
             }
         };
         if (into.offsets == out.offsets) {
-            Round<WEIGHTED, true, true, true>{search, out, round - 1, round}.take_rows(begin, end, set);
+            Round<WEIGHTED, true, true, true>{search, out, round - 1, round, {}}.take_rows(begin, end, set);
         } else {
-            Round<WEIGHTED, true, false, true>{search, into, round - 1, round}.take_rows(begin, end, set);
-            Round<WEIGHTED, false, true, false>{search, out, 0, round}.take_rows(begin, end, [](ROW, Value) {});
+            Round<WEIGHTED, true, false, true>{search, into, round - 1, round, {}}.take_rows(begin, end, set);
+            Round<WEIGHTED, false, true, false>{search, out, 0, round, {}}.take_rows(begin, end, [](ROW, Value) {});
         }
         if (threadIdx.x == 0) {
             starts[round] = (ROW)begin;
@@ -200,41 +226,63 @@ __device__ void follow(const Search& search, const Side& out, const Side& into, 
         end = (int64_t)*search.length;
         __syncthreads();
     }
-    for (round--; round > 0; round--) {
+    if (!TO_ARCS && threadIdx.x == 0) {
+        sums.add(search.queue[0], sums.at_ends * (end - 1));
+    }
+    for (round--; round >= (TO_ARCS ? 0 : 1); round--) {
         end = begin;
         begin = starts[round];
-        Round<WEIGHTED, true, false, false>{search, out, round + 1, round}.take_rows(begin, end, [&](ROW row, Value sum) {
+        const Round<WEIGHTED, true, false, false, TO_ARCS> heads = {search, out, round + 1, round, sums};
+        heads.take_rows(begin, end, [&](ROW row, Value sum) {
             const Value paths = {search.entries[row].number, search.entries[row].exponent};
             const Value coefficient = coefficient_of(paths, sum);
             search.entries[row].number = coefficient.number;
             search.entries[row].exponent = coefficient.exponent;
-            if (sum.number > 0) {
-                atomicAdd((unsigned long long*)&totals[row], (unsigned long long)dependency_of(paths, sum, units));
+            if (!TO_ARCS) {
+                sums.add(row, sums.at_ends + (sum.number > 0 ? dependency_of(paths, sum, sums.units) : 0));
             }
         });
         __syncthreads();
     }
 }
 
-/* Add the dependencies of all sources to `totals`; there are `units` in 1. `distances` is null without weights. */
-// spills: at most four words on sm_100 and sm_120; a block of 1024 threads may have 64 registers each
-extern "C" __global__ void __launch_bounds__(1024) from_each(const int64_t* out_offsets, const ROW* out_indices,
-    const WEIGHT* out_weights, const int64_t* into_offsets, const ROW* into_indices, const WEIGHT* into_weights,
-    const int64_t* sources, int64_t num_sources, int64_t num_rows, const SUM* distances, Entry* entries, ROW* queues,
-    ROW* starts, double units, uint64_t* totals, int64_t* no_length) {
+template <bool TO_ARCS>
+__device__ __forceinline__ void follow_each(const Side& out, const Side& into, const int64_t* sources, int64_t num_sources,
+    int64_t num_rows, const SUM* distances, Entry* entries, ROW* queues, ROW* starts, const Sums& sums, int64_t* no_length) {
     __shared__ uint64_t length;
-    const Side out = {out_offsets, out_indices, out_weights}, into = {into_offsets, into_indices, into_weights};
     const int64_t begin = blockIdx.x * num_rows;
     for (int64_t number = blockIdx.x; number < num_sources; number += gridDim.x) {
         const SUM* from = distances ? distances + number * num_rows : 0;
         const Search search = {entries + begin, from, queues + begin, &length};
         if (distances) {
             prepare<true>(search, into, (ROW)sources[number], num_rows, no_length);
-            follow<true>(search, out, into, starts + begin, units, totals);
+            follow<true, TO_ARCS>(search, out, into, starts + begin, sums);
         } else {
             prepare<false>(search, into, (ROW)sources[number], num_rows, no_length);
-            follow<false>(search, out, into, starts + begin, units, totals);
+            follow<false, TO_ARCS>(search, out, into, starts + begin, sums);
         }
         __syncthreads();
     }
+}
+
+/* Add the dependencies of all sources to `totals` of rows; there are `units` in 1. `distances` is null without weights. */
+// spills: at most four words on sm_100 and sm_120; a block of 1024 threads may have 64 registers each
+extern "C" __global__ void __launch_bounds__(1024) from_each(const int64_t* out_offsets, const ROW* out_indices,
+    const WEIGHT* out_weights, const int64_t* into_offsets, const ROW* into_indices, const WEIGHT* into_weights,
+    const int64_t* sources, int64_t num_sources, int64_t num_rows, const SUM* distances, Entry* entries, ROW* queues,
+    ROW* starts, double units, uint64_t* totals, int64_t at_ends, int64_t* no_length) {
+    const Side out = {out_offsets, out_indices, out_weights}, into = {into_offsets, into_indices, into_weights};
+    const Sums sums = {totals, units, at_ends};
+    follow_each<false>(out, into, sources, num_sources, num_rows, distances, entries, queues, starts, sums, no_length);
+}
+
+/* As `from_each`, to `totals` of arcs. */
+// spills: two words on sm_120, as above
+extern "C" __global__ void __launch_bounds__(1024) arcs_from_each(const int64_t* out_offsets, const ROW* out_indices,
+    const WEIGHT* out_weights, const int64_t* into_offsets, const ROW* into_indices, const WEIGHT* into_weights,
+    const int64_t* sources, int64_t num_sources, int64_t num_rows, const SUM* distances, Entry* entries, ROW* queues,
+    ROW* starts, double units, uint64_t* totals, int64_t at_ends, int64_t* no_length) {
+    const Side out = {out_offsets, out_indices, out_weights}, into = {into_offsets, into_indices, into_weights};
+    const Sums sums = {totals, units, at_ends};
+    follow_each<true>(out, into, sources, num_sources, num_rows, distances, entries, queues, starts, sums, no_length);
 }

@@ -8,6 +8,7 @@
 
 #define AT_ONCE 6 // values for which a lane waits at the same time
 constexpr int BLOCKS = sizeof(ROW) == 4 ? 4 : 3; // of a processor
+enum Pass { FORWARD, BACKWARD, TO_ARCS }; // over tails, over heads, over heads with sums for each arc
 
 struct Control {
     uint32_t barrier;
@@ -37,13 +38,15 @@ struct Places {
     uint32_t* visited; // bits of sources that reached the row before the last round, or never do
     double* partial; // of the parts of large rows
     uint32_t* waiting; // bits of sources of which a part waits
+    double units; // in 1, and
+    uint64_t* arcs; // sums of the dependencies of arcs, in pass TO_ARCS
 };
 
 /* Sum of the values of a row's neighbours by tight arcs `first..last - 1`, for the sources of bits `wanted`.
 
    Without weights, an arc is tight for the sources in the neighbour's `frontier`. `waits` becomes true in lanes where a tail has
    no value yet. */
-template <bool FORWARD>
+template <Pass PASS>
 __device__ double sum_of_part(const Side& side, const Places& all, const uint32_t* frontier, int64_t group, int64_t row,
     int64_t first, int64_t last, uint32_t wanted, bool& waits, Control* control) {
     const int lane = threadIdx.x & 31;
@@ -62,6 +65,25 @@ __device__ double sum_of_part(const Side& side, const Places& all, const uint32_
             }
         }
         uint32_t left = __ballot_sync(FULL_WARP, hit != 0);
+        if (PASS == TO_ARCS) {
+            for (; left; left &= left - 1) {
+                const int from = __ffs(left) - 1;
+                const int64_t there = __shfl_sync(FULL_WARP, other, from);
+                bool tight = __shfl_sync(FULL_WARP, hit, from) >> lane & 1;
+                if (all.distances && tight) {
+                    const SUM far = all.distances[(group + there) * LANES + lane];
+                    tight = far >= 0 && own + (SUM)side.weights[base + from] == far;
+                }
+                const double value = tight ? numbers[there * LANES] : 0;
+                sum += value;
+                const Value paths = {tight ? numbers[row * LANES] : 0, 0};
+                const int64_t dependency = sum_of_warp(dependency_of(paths, {value, 0}, all.units));
+                if (lane == 0 && dependency) {
+                    atomicAdd((unsigned long long*)&all.arcs[base + from], (unsigned long long)dependency);
+                }
+            }
+            continue;
+        }
         while (left && !all.distances) {
             double values[AT_ONCE];
 #pragma unroll
@@ -84,14 +106,14 @@ __device__ double sum_of_part(const Side& side, const Places& all, const uint32_
                 continue;
             }
             const SUM theirs = all.distances[place * LANES + lane];
-            const SUM tail = FORWARD ? theirs : own;
-            const SUM head = FORWARD ? own : theirs;
+            const SUM tail = PASS == FORWARD ? theirs : own;
+            const SUM head = PASS == FORWARD ? own : theirs;
             if (theirs < 0 || tail + (SUM)side.weights[base + from] != head) {
                 continue;
             }
             if (tail == head) {
                 control->no_length = row;
-            } else if (FORWARD && !((all.visited[place] | frontier[place]) >> lane & 1)) {
+            } else if (PASS == FORWARD && !((all.visited[place] | frontier[place]) >> lane & 1)) {
                 waits = true;
             } else {
                 sum += all.numbers[place * LANES + lane];
@@ -102,7 +124,7 @@ __device__ double sum_of_part(const Side& side, const Places& all, const uint32_
 }
 
 /* Write the sums of the parts of all large rows. `wanted(place)` gives the bits of a row's sources. */
-template <bool FORWARD, typename Wanted>
+template <Pass PASS, typename Wanted>
 __device__ void sum_parts(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted) {
     const int lane = threadIdx.x & 31;
     const int64_t num_parts = side.num_large ? side.parts[side.num_large] : 0;
@@ -118,7 +140,7 @@ __device__ void sum_parts(const Side& side, const Places& all, const uint32_t* f
         bool waits = false;
         double sum = 0;
         if (sources) {
-            sum = sum_of_part<FORWARD>(side, all, frontier, group, row, first, last, sources, waits, control);
+            sum = sum_of_part<PASS>(side, all, frontier, group, row, first, last, sources, waits, control);
         }
         all.partial[item * LANES + lane] = sum;
         const uint32_t waiting = __ballot_sync(FULL_WARP, waits);
@@ -157,7 +179,7 @@ __device__ void take_large(const Side& side, const Places& all, Wanted wanted, T
 }
 
 /* As `take_large`, for all other rows, of which a warp looks at 32 at a time. */
-template <bool FORWARD, typename Wanted, typename Take, typename Finish>
+template <Pass PASS, typename Wanted, typename Take, typename Finish>
 __device__ void take_rows(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted,
     Take take, Finish finish) {
     const int lane = threadIdx.x & 31;
@@ -167,13 +189,13 @@ __device__ void take_rows(const Side& side, const Places& all, const uint32_t* f
         const bool mine = base + lane < all.num_places && last - first <= ARCS_OF_A_SUM;
         const uint32_t sources = mine ? wanted(place) : 0;
         uint32_t taken = 0;
-        for (uint32_t left = __ballot_sync(FULL_WARP, sources && (!FORWARD || last > first)); left; left &= left - 1) {
+        for (uint32_t left = __ballot_sync(FULL_WARP, sources && (PASS != FORWARD || last > first)); left; left &= left - 1) {
             const int of = __ffs(left) - 1;
             const int64_t shared = __shfl_sync(FULL_WARP, row, of), group = base + of - shared;
             const int64_t begin = side.offsets[shared], end = side.offsets[shared + 1];
             const uint32_t bits = __shfl_sync(FULL_WARP, sources, of);
             bool waits = false;
-            const double sum = sum_of_part<FORWARD>(side, all, frontier, group, shared, begin, end, bits, waits, control);
+            const double sum = sum_of_part<PASS>(side, all, frontier, group, shared, begin, end, bits, waits, control);
             const uint32_t got = take((base + of) * LANES + lane, shared, bits, sum, waits);
             taken = lane == of ? got : taken;
         }
@@ -184,12 +206,12 @@ __device__ void take_rows(const Side& side, const Places& all, const uint32_t* f
 }
 
 /* A round: take all rows, and wait until every thread of the grid has. */
-template <bool FORWARD, typename Wanted, typename Take, typename Finish>
+template <Pass PASS, typename Wanted, typename Take, typename Finish>
 __device__ void take_all(const Side& side, const Places& all, const uint32_t* frontier, Control* control, Wanted wanted,
     Take take, Finish finish) {
-    take_rows<FORWARD>(side, all, frontier, control, wanted, take, finish);
+    take_rows<PASS>(side, all, frontier, control, wanted, take, finish);
     if (side.num_large) {
-        sum_parts<FORWARD>(side, all, frontier, control, wanted);
+        sum_parts<PASS>(side, all, frontier, control, wanted);
         grid_barrier(&control->barrier);
         take_large(side, all, wanted, take, finish);
     }

@@ -59,27 +59,15 @@ count_by_blocks(const int64_t* out_offsets, const ROW* out_indices, const int64_
             continue;
         }
         const int64_t size = 2 * arcs.number;
-        // of many arcs most have few labels
-        Table table = {shared_table, shared_votes, size, size};
-        if (item < num_large) {
-            table.size = 2 * LARGE_ROW;
-            table.tries = MOST_TRIED;
-        }
+        Table table = table_of_block(shared_table, shared_votes, size, item < num_large);
         int64_t own_votes = 0;
         Choice best = count_votes(arcs, row, labels, table, team, own_votes);
         if (best.votes < 0) {
             table = {tables + slots[item], votes + slots[item], size, size};
             best = count_votes(arcs, row, labels, table, team, own_votes);
         }
-        best = best_of_warp(best);
-        if ((threadIdx.x & 31) == 0) {
-            of_warps[threadIdx.x >> 5] = best;
-        }
-        own_votes = (int64_t)team.sum(own_votes);
+        best = best_of_block(best, of_warps, team, own_votes);
         if (threadIdx.x == 0) {
-            for (int other = 1; other < THREADS / 32; other++) {
-                best.improve(of_warps[other].votes, of_warps[other].label);
-            }
             after[row] = label_of(best, own_votes, labels[row]);
         }
         __syncthreads();

@@ -5,7 +5,7 @@ from kernels.algorithm import AnswerTooLarge
 LIMIT = 100_000_000  # pairs, by default
 
 
-def rows_within(num_vertices: int, limit: int) -> int:
+def rows_within(num_vertices: int, num_arcs: int, limit: int) -> int:
     """How many rows of a closure there are at most, each with a pair for every vertex, if it is not refused."""
     return min(num_vertices, limit // max(1, num_vertices))
 

@@ -117,27 +117,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 4 : 3) 
             const Arcs arcs(out, into, row);
             const Block team = {(int)threadIdx.x, sums};
             const int64_t size = 2 * arcs.number;
-            // of many arcs most have few labels
-            Table table = {shared_table, shared_votes, size, size};
-            if (item < num_large) {
-                table.size = 2 * LARGE_ROW;
-                table.tries = MOST_TRIED;
-            }
+            Table table = table_of_block(shared_table, shared_votes, size, item < num_large);
             int64_t own_votes = 0;
             Choice found = choose(arcs, row, labels, distinct, table, team, own_votes);
             if (found.votes < 0) {
                 table = {tables + slots[item], votes + slots[item], size, size};
                 found = count_votes(arcs, row, labels, table, team, own_votes);
             }
-            found = best_of_warp(found);
-            if (lane == 0) {
-                of_warps[warp] = found;
-            }
-            own_votes = (int64_t)team.sum(own_votes);
+            found = best_of_block(found, of_warps, team, own_votes);
             if (threadIdx.x == 0) {
-                for (int other = 1; other < THREADS / 32; other++) {
-                    found.improve(of_warps[other].votes, of_warps[other].label);
-                }
                 decide(row, found, own_votes, arcs.number);
             }
             __syncthreads();

@@ -107,6 +107,32 @@ struct Block {
     }
 };
 
+/* The table of a block in shared memory, of `size` slots, or of 2 LARGE_ROW for a `large` row: most have few labels. */
+__device__ __forceinline__ Table table_of_block(ROW* labels, uint32_t* votes, int64_t size, bool large) {
+    Table table = {labels, votes, size, size};
+    if (large) {
+        table.size = 2 * LARGE_ROW;
+        table.tries = MOST_TRIED;
+    }
+    return table;
+}
+
+/* The best of what the threads of a block have found, for thread 0, and the sum of the votes for the row's own label, for all.
+   `of_warps` has a place for each warp, in shared memory. */
+__device__ __forceinline__ Choice best_of_block(Choice best, Choice* of_warps, const Block& team, int64_t& own_votes) {
+    best = best_of_warp(best);
+    if ((threadIdx.x & 31) == 0) {
+        of_warps[threadIdx.x >> 5] = best;
+    }
+    own_votes = (int64_t)team.sum(own_votes); // with a barrier
+    if (threadIdx.x == 0) {
+        for (int other = 1; other < THREADS / 32; other++) {
+            best.improve(of_warps[other].votes, of_warps[other].label);
+        }
+    }
+    return best;
+}
+
 /* The best label of a row other than its own. Each thread has the best of the slots it read, and the votes for the row's own
    label if it read them; if the table is too small, all have less than 0 votes. */
 template <typename Team>

@@ -74,7 +74,7 @@ def checked(damping: float, tolerance: float, iterations: int | None = None) -> 
     return PageRankParameters(damping, 0.0, iterations)
 
 
-def searches(_: int, damping: float, tolerance: float, iterations: int | None, **__: object) -> int:
+def searches(_: int, __: int, damping: float, tolerance: float, iterations: int | None, **___: object) -> int:
     """How many times as many iterations as with the defaults there may be, rounded up; those of a fixed number are made twice."""
     needed = _enough(damping, tolerance) if iterations is None else 2 * iterations
     return math.ceil(needed / MOST_ITERATIONS)

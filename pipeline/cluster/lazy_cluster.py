@@ -66,6 +66,12 @@ class StartedLater:
             self._starting = beside(self._start)
             self._starting.result()
 
+    def sharing(self, backend: Backend) -> int:
+        """See `Cluster.sharing`. Raises as `map`."""
+        self.prepare(backend)
+        assert self._starting
+        return self._starting.result().sharing(backend)
+
     def map(
         self,
         function: Callable[[TaskContext, Task], Result],

@@ -12,7 +12,7 @@ from kernels.distributed.communicator import Communicator
 from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
-from pipeline.store.counting import counted_graph
+from pipeline.store.counting import counted_graph, decimals_of
 from pipeline.store.graph import open_graph
 from pipeline.store.index.arrays import StoredIndex, place_index
 from pipeline.store.manifest import Folder
@@ -32,6 +32,8 @@ class OpenGraphs:
         self._whole: dict[tuple[str, Backend], Graph | StoredIndex] = {}
         self._shards: OrderedDict[tuple[str, Backend, int, int], DealtShard] = OrderedDict()  # the one used last at the end
         self._numberings: dict[str, Derived] = {}  # of the vertices of the graph in host memory, by digest
+        self._converted = ConvertedGraphs()  # that copies made by `anew` share
+        self._open_graph: Callable[[Folder, Backend], Graph] = open_counted
         self._lock = Lock()
         self.turn = Lock()  # held by the thread that computes on the GPU
 
@@ -42,7 +44,7 @@ class OpenGraphs:
 
         Raises Damaged, or BadConfig if its folder is missing.
         """
-        return self._open(folder, backend, _open_counted, beside)
+        return self._open(folder, backend, self._open_graph, beside)
 
     def keep(self, folder: Folder, backend: Backend, graph: Graph) -> None:
         """Keep a whole graph that is already open, with weights as in its files."""
@@ -52,13 +54,17 @@ class OpenGraphs:
 
     def forget(self) -> None:
         """Close the whole graph or index: what used it last may have written into it."""
+        self._converted.forget()
         with self._lock:
             self._whole.clear()
 
     def anew(self) -> "OpenGraphs":
-        """The same graph, if one is held, without what kernels derived from its arcs, which lives as long as their tasks."""
+        """The same graph, if one is held, without what kernels derived from its arcs, which lives as long as their tasks.
+
+        Memory maps are cheap to open again; weights that are counted are converted once, for all copies.
+        """
         opened = OpenGraphs()
-        opened._numberings = self._numberings
+        opened._numberings, opened._converted, opened._open_graph = self._numberings, self._converted, self._converted.graph
         with self._lock:
             opened._whole = {key: replace(graph) for key, graph in self._whole.items() if isinstance(graph, Graph)}
         return opened
@@ -112,7 +118,32 @@ class OpenGraphs:
             self._shards.popitem(last=False)
 
 
-def _open_counted(folder: Folder, backend: Backend) -> Graph:
+class ConvertedGraphs:
+    """The graph opened last of those whose weights are counted, in units; in host memory. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Graph] = {}  # by digest
+        self._lock = Lock()
+
+    def graph(self, folder: Folder, backend: Backend) -> Graph:
+        """Open a whole graph; as `OpenGraphs.graph`."""
+        if decimals_of(folder) is None:
+            return open_counted(folder, backend)
+        with self._lock:
+            if folder.digest not in self._held:
+                self._held.clear()
+                self._held[folder.digest] = open_counted(folder, backend)
+            return replace(self._held[folder.digest])
+
+    def forget(self) -> None:
+        """Free its memory."""
+        with self._lock:
+            self._held.clear()
+
+
+def open_counted(folder: Folder, backend: Backend) -> Graph:
+    """Open a whole graph that is not kept; as `OpenGraphs.graph`."""
+    require_visible(folder.path)
     return counted_graph(folder, open_graph(folder, backend))
 
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator, SingleRank
 from pipeline.cluster.held_graph import HeldGraph, HeldIndex
 from pipeline.cluster.open_graphs import OpenGraphs
@@ -46,6 +47,14 @@ class TaskContext:
 
         return ShardOfGraph(folder, self._shard(folder), self.communicator)
 
+    def graph_for(self, algorithm: Algorithm, folder: Folder) -> HeldGraph:
+        """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""
+        if not (self.sharded and algorithm.shares_searches):
+            return self.graph(folder)
+        from pipeline.cluster.shared_graph import SharedGraph
+
+        return SharedGraph(folder, self.open_graphs, self.backend, self.communicator)
+
     def graph_with_index(self, folder: Folder) -> HeldIndex:
         """The same, to build its reachability index or to read it."""
         if not self.sharded:
@@ -78,6 +87,9 @@ class Cluster(Protocol):
     @property
     def open_graphs(self) -> OpenGraphs | None:
         """What tasks have open, if they run on threads of this process; None if other processes run them."""
+
+    def sharing(self, backend: Backend) -> int:
+        """How many ranks share the searches of a stage, each with the whole graph; 0: one task makes them all."""
 
     def map(
         self,

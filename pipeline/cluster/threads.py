@@ -33,7 +33,12 @@ class LocalThreads:
         beside(partial(load_kernels, backend))
 
     def release(self) -> None:
-        """See `RunCluster.release`: nothing to end."""
+        """See `RunCluster.release`: only memory is freed."""
+        self.open_graphs.forget()
+
+    def sharing(self, backend: Backend) -> int:
+        """See `Cluster.sharing`: a task uses all cores."""
+        return self.shards
 
     def map(
         self,
@@ -49,7 +54,7 @@ class LocalThreads:
             return self._map_over_ranks(function, tasks, backend, ranks)
         at_once = cores() if backend == "cpu" else 1  # the CPU's kernels release the GIL; a GPU runs one at a time
         running = 1 if one_at_a_time else max(1, min(at_once, len(tasks)))
-        open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()  # memory maps are cheap to open again
+        open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()
         context = TaskContext(backend, open_graphs, at_once // running)
         # each is the only result of its group
         return zip(map_in_order(partial(function, context), tasks, running), strict=True)

@@ -10,7 +10,7 @@ from kernels.algorithm import Algorithm
 from kernels.answers import Certificate, Hierarchy
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import cores
-from kernels.distributed import ShardAnswer, SingleRank
+from kernels.distributed import Communicator, ShardAnswer, SingleRank
 from kernels.graph import Graph
 from pipeline.cluster.open_graphs import OpenGraphs
 from pipeline.runtime.backend import Backend
@@ -30,8 +30,8 @@ class WholeGraph:
     def __init__(
         self, folder: Folder, open_graphs: OpenGraphs, backend: Backend, threads: int, beside: Folder | None = None
     ) -> None:
-        self._beside = beside
-        self.communicator, self.threads = SingleRank(), threads
+        self.communicator: Communicator = SingleRank()
+        self._beside, self.threads = beside, threads
         self._folder, self._open_graphs, self._backend = folder, open_graphs, backend
 
     @cached_property

@@ -158,7 +158,12 @@ class Model(BaseModel):
     @property
     def vertex_files(self) -> dict[str, str]:
         """The files of vertices that are named, by their keys."""
-        return {key: file for key in self.VERTICES if (file := getattr(self, key)) and isinstance(file, str)}
+        return {key: file for key in self.VERTICES if isinstance(file := getattr(self, key), str)}
+
+    @property
+    def vertex_lists(self) -> dict[str, tuple[int | str, ...]]:
+        """The vertices that are listed, by the keys that may name a file instead."""
+        return {key: listed for key in self.VERTICES if isinstance(listed := getattr(self, key), tuple) and listed}
 
     @property
     def pair_files(self) -> dict[str, str]:

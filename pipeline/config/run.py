@@ -171,13 +171,9 @@ class RunConfig(_TaskWithTables):
         return {name: table for name in OF_PRODUCTS if (table := getattr(self, name))}
 
     @property
-    def _of_wanted_stages(self) -> dict[str, Model]:
-        return {stage: table for stage, table in self.of_stages.items() if stage in self.stages}
-
-    @property
     def has_seeds(self) -> bool:
         """Whether a stage that runs has seeds."""
-        return any(getattr(table, "seeds", ()) for table in self._of_wanted_stages.values())
+        return any(getattr(table, "seeds", ()) for table in self.of_running_stages.values())
 
     @property
     def listed_sources(self) -> tuple[int | str, ...]:
@@ -185,10 +181,23 @@ class RunConfig(_TaskWithTables):
         return () if isinstance(self.sources, str) else self.sources
 
     @property
+    def of_running_stages(self) -> dict[str, Model]:
+        """The tables of the stages that run, by their names."""
+        return {stage: table for stage, table in self.of_stages.items() if stage in self.stages}
+
+    @property
+    def lists_by_key(self) -> dict[str, tuple[int | str, ...]]:
+        """The vertices that are listed and not in a file, by the keys that list them."""
+        tables = self.of_running_stages.items()
+        return {"sources": self.listed_sources} | {
+            f"{name}.{key}": listed for name, table in tables for key, listed in table.vertex_lists.items()
+        }
+
+    @property
     def files_by_key(self) -> dict[str, str]:
         """The files that name vertices or places, by the keys that name them."""
-        tables = self._of_wanted_stages | self.of_products
-        files = {f"{name}.{key}": file for name, table in tables.items() for key, file in table.vertex_files.items()}
+        tables = (self.of_running_stages | self.of_products).items()
+        files = {f"{name}.{key}": file for name, table in tables for key, file in table.vertex_files.items()}
         return {"sources": self.sources} | files if isinstance(self.sources, str) else files
 
     @property
@@ -210,7 +219,7 @@ class RunConfig(_TaskWithTables):
     @property
     def pairs_by_key(self) -> dict[str, str]:
         """The files of pairs, of queries and of paths, by the keys that name them."""
-        tables = ({"queries": self.queries} if self.queries else {}) | self._of_wanted_stages | self.of_products
+        tables = ({"queries": self.queries} if self.queries else {}) | self.of_running_stages | self.of_products
         return {f"{name}.{key}": file for name, table in tables.items() for key, file in table.pair_files.items()}
 
     @property

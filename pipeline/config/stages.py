@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from kernels.cdlp.parameters import ITERATIONS
 from kernels.closure.limit import LIMIT
@@ -21,6 +21,7 @@ from pipeline.config.model import (
     Switch,
     Vertices,
     as_exact_float,
+    once,
     set_keys,
 )
 
@@ -112,17 +113,39 @@ class QueryOptions(PairsConfig):
 _Share = Annotated[Finite, Field(gt=0, lt=1)]
 
 
-class BetweennessConfig(Model):
-    """Parameters of stage `betweenness`, which docs/tables.md describes."""
+class EdgeBetweennessConfig(Model):
+    """Parameters of stage `edge_betweenness`, which docs/tables.md describes."""
 
+    VERTICES: ClassVar[tuple[str, ...]] = ("sources",)
     weights: Switch = True  # length of a path: its sum of weights, if the graph has any; with `false` its number of arcs
     # In a graph with fewer vertices every vertex is a source, and the answer is exact; otherwise sources are drawn at random.
     exact_below: Natural = Field(default=20_000, examples=[100_000])
-    # With drawn sources, the largest error as a share of V (V - 2): with probability 1 - `delta` no vertex exceeds it. It decides
-    # the number of sources, ln(2 V / delta) / (2 epsilon^2).
+    # With drawn sources, the largest error as a share of V (V - 1): with probability 1 - `delta` no edge exceeds it. It decides
+    # the number of sources, ln(2 E / delta) / (2 epsilon^2) for E edges.
     epsilon: _Share = Field(default=0.1, examples=[0.05])
-    delta: _Share = Field(default=0.1, examples=[0.01])  # the probability that some vertex exceeds the error
+    delta: _Share = Field(default=0.1, examples=[0.01])  # the probability that some value exceeds the error
     seed: Seed = Field(default=0, examples=[42])  # seed of the drawn sources
+    normalized: Switch = False  # divide by the number of pairs, as NetworkX does with `normalized=True`
+    # The vertices from which paths are counted: a list, or a file, as the run's `sources`. Empty: all vertices, or drawn ones.
+    sources: Vertices = Field(default=(), examples=[[1, 151_234]])
+
+    _once = field_validator("sources")(lambda value: value if isinstance(value, str) else once(value))
+
+    def idle_keys(self) -> Iterator[tuple[str, str]]:
+        """See `Model.idle_keys`."""
+        if self.sources:
+            for key in ("exact_below", "epsilon", "delta", "seed"):
+                if key in set_keys(self):
+                    yield key, "the sources are given, so none is drawn (sources); leave one of both out"
+
+
+class BetweennessConfig(EdgeBetweennessConfig):
+    """Parameters of stage `betweenness`, which docs/tables.md describes."""
+
+    # With drawn sources, the largest error as a share of V (V - 2), with endpoints of V (V - 1): with probability 1 - `delta` no
+    # vertex exceeds it. It decides the number of sources, ln(2 V / delta) / (2 epsilon^2).
+    epsilon: _Share = Field(default=0.1, examples=[0.05])
+    endpoints: Switch = False  # also count a path at the vertices where it begins and ends
 
 
 class ClosureConfig(Model):

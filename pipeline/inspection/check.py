@@ -15,7 +15,7 @@ from pipeline.runtime.backend import choose
 from pipeline.steps.pairs.placed import with_vertices
 from pipeline.steps.pairs.requirements import require_pairs
 from pipeline.steps.products.configured import require_files, require_products
-from pipeline.steps.products.vertices import given_sources
+from pipeline.steps.products.vertices import given_sources, with_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import files_read, input_of, names_of_sources, reason_of_default
 from pipeline.steps.publication.target import target_of
@@ -88,6 +88,7 @@ def check(config: RunConfig) -> Checked:
         placed = with_vertices(config, edges, graph, runtime)
         with_seeds(placed, edges, graph, runtime)
         require_products(placed, edges, graph, runtime)
+        with_sources(placed, edges, graph, runtime)
         require_pairs(placed, graph)
         default = None if given else default_source(graph)
         reason = None if default is None else reason_of_default(graph, default)

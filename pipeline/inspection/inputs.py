@@ -57,8 +57,8 @@ def inputs_of(
     """What a run reads, in the order in which it does; of a source of many files the first ones, and the others together."""
     files = [*_source(config.graph, read), *_tables_of_nodes(config.graph, edges, read)]
     files += _columns(config, edges, graph, runtime)
-    if count := len(config.listed_sources):
-        files.append(InputFile("sources", "", count, "vertices that the configuration lists, or its text file"))
+    listed = [(key, len(vertices)) for key, vertices in config.lists_by_key.items() if vertices]
+    files += [InputFile(key, "", count, "vertices that the configuration lists, or its text file") for key, count in listed]
     files += [_vertices(key, file, edges, graph, runtime) for key, file in config.files_by_key.items()]
     weights = {f"{name}.pairs": getattr(table, "weight", None) for name, table in config.of_products.items()}
     files += [_pairs(key, file, weights.get(key)) for key, file in config.pairs_by_key.items()]

@@ -59,11 +59,15 @@ def memory_of(config: RunConfig, backend: Backend, shape: Shape, floats: bool, t
         steps = {"graph": layout} | {name: int(held + more) for name, more in beside.items()}
         together = sorted((beside[stage] for stage in config.stages), reverse=True)[: 1 if cluster.shards else cores()]
         return Memory(steps, max([*steps.values(), int(held + sum(together))]), 0, 0)
+    whole = {stage for stage in config.stages if BY_NAME[stage].shares_searches}  # of which a process has all
     share = 1 / cluster.shards if cluster.shards else 1.0
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
     ranks_of_each = max(1, -(-cluster.shards // max(1, workers)))
-    graph = (rates.HELD[1] * shape.vertices + rates.HELD[2] * shape.arcs) * share * ranks_of_each
-    steps = {name: int(rates.WORKER + graph + more * share * ranks_of_each) for name, more in beside.items()}
+    graph = rates.HELD[1] * shape.vertices + rates.HELD[2] * shape.arcs
+    steps = {
+        name: int(rates.WORKER + (graph + more * ranks_of_each if name in whole else (graph + more) * share * ranks_of_each))
+        for name, more in beside.items()
+    }
     own = int(rates.HELD[0] if cluster.shards else layout)
     return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0))
 

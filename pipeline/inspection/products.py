@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
+from kernels.algorithm import Algorithm
 from kernels.registry import BY_NAME
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.run import RunConfig
@@ -75,6 +76,15 @@ def answers_of(config: RunConfig, stage: str) -> int:
         return max(1, sources_of(config))
     seeds = seeds_of(config, stage)
     return seeds if seeds and not config.of_stages[stage].model_dump()["together"] else 1
+
+
+def searches_of(config: RunConfig, stage: Algorithm, num_vertices: int, num_arcs: int) -> int:
+    """How many searches a stage makes that states them, or for how many sources it is asked. Raises BadInput."""
+    table = config.of_stages[stage.name]
+    given = [*table.vertex_lists.values()], [rows_of_file(file, config.places) for file in table.vertex_files.values()]
+    if any(given) and not stage.may_have_seeds:
+        return sum(map(len, given[0])) + sum(given[1])
+    return int(stage.resolve("searches")(num_vertices, num_arcs, **table.model_dump())) * answers_of(config, stage.name)
 
 
 def sources_of(config: RunConfig) -> int:

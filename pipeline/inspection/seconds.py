@@ -8,7 +8,15 @@ from kernels.algorithm import Costs, Rate
 from kernels.registry import BY_NAME
 from pipeline.config.run import RunConfig
 from pipeline.inspection import rates
-from pipeline.inspection.products import TreesOfProduct, answers_of, are_swept, rows_of_file, rows_of_pairs, sources_of
+from pipeline.inspection.products import (
+    TreesOfProduct,
+    answers_of,
+    are_swept,
+    rows_of_file,
+    rows_of_pairs,
+    searches_of,
+    sources_of,
+)
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
@@ -56,9 +64,7 @@ class Work:
         elif stage and stage.has_pairs:
             count = sum(map(rows_of_pairs, self.config.of_stages[step].pair_files.values()))
         elif stage and stage.searches:
-            options = self.config.of_stages[step].model_dump()
-            count = stage.resolve("searches")(int(self.vertices * 1e6), **options)
-            count *= answers_of(self.config, step)
+            count = searches_of(self.config, stage, int(self.vertices * 1e6), int(self.arcs * 1e6))
         seconds = self.seconds(one, self.vertices, self.arcs, max(1, count))
         if stage and self.config.cluster.shards and self.config.cluster.scheduler != "none":
             return rates.SESSION + rates.SHARDED * seconds

@@ -52,6 +52,7 @@ _ADDED = {
     "pagerank": Stage(configuration="pipeline.config.stages:PageRankConfig"),
     "reachability": Stage(configuration="pipeline.config.stages:ReachabilityConfig"),
     "betweenness": Stage(configuration="pipeline.config.stages:BetweennessConfig"),
+    "edge_betweenness": Stage(configuration="pipeline.config.stages:EdgeBetweennessConfig"),
     "closure": Stage(configuration="pipeline.config.stages:ClosureConfig"),
     "max_flow": Stage(configuration="pipeline.config.stages:MaxFlowConfig"),
     "cdlp": Stage(configuration="pipeline.config.stages:CdlpConfig"),

@@ -165,16 +165,32 @@ def most_reached(table: str, first: pa.Table) -> Top:
 
 def heaviest(table: str, forest: pa.Table) -> Top:
     """The heaviest edges of a forest, whose rows are sorted by `src`, `dst`."""
-    order = [("weight", "descending"), ("src", "ascending"), ("dst", "ascending")]
-    parts = forest.to_batches()
+    frame = f'pandas.read_parquet("{FOLDER}/{table}").weight.sum()  # the total weight'
+    return _first_edges("Heaviest edges", table, highest_edges(forest, "weight"), frame)
+
+
+def busiest(table: str, first: pa.Table) -> Top:
+    """The edges of the highest values of a column, as `highest_edges` gives them."""
+    name = first.column_names[-1]
+    return _first_edges(f"Highest {name}", table, first, f'pandas.read_parquet("{FOLDER}/{table}").nlargest({MOST}, "{name}")')
+
+
+def highest_edges(edges: pa.Table, name: str) -> pa.Table:
+    """The MOST rows of the highest values of a column, then of the smallest `src`, `dst`."""
+    order = [(name, "descending"), ("src", "ascending"), ("dst", "ascending")]
+    parts = edges.select(["src", "dst", name]).to_batches()
     chosen = of_parts(lambda batch: batch.take(pc.select_k_unstable(batch, min(MOST, len(batch)), order)), parts)
-    first = pa.Table.from_batches(chosen, forest.schema).sort_by(order).slice(0, MOST)
+    return pa.Table.from_batches(chosen, edges.select(["src", "dst", name]).schema).sort_by(order).slice(0, MOST)
+
+
+def _first_edges(title: str, table: str, first: pa.Table, frame: str) -> Top:
+    name = first.column_names[-1]
     return Top(
-        "Heaviest edges",
-        ["src", "dst", "weight"],
-        [[str(row["src"]), str(row["dst"]), number(row["weight"])] for row in first.to_pylist()],
-        _sql("src, dst, weight", table, f"ORDER BY weight DESC, src, dst LIMIT {MOST}"),
-        f'pandas.read_parquet("{FOLDER}/{table}").weight.sum()  # the total weight',
+        title,
+        ["src", "dst", name],
+        [[str(row["src"]), str(row["dst"]), number(row[name])] for row in first.to_pylist()],
+        _sql(f"src, dst, {name}", table, f"ORDER BY {name} DESC, src, dst LIMIT {MOST}"),
+        frame,
     )
 
 

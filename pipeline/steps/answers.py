@@ -43,7 +43,7 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
         request = AnswerRequest(
             graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options
         )
-        written = write_table(folder, request, runtime, ranks)
+        written = write_table(folder, request, runtime, runtime.ranks_for(algorithm, graph))
         given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
         return StageFacts(
@@ -101,7 +101,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
         held: HeldGraph = indexed
         answer = indexed.index_reader(request.index)
     else:
-        held = context.graph(request.graph)
+        held = context.graph_for(algorithm, request.graph)
         answer = partial(held.solver(algorithm), **_within_memory(algorithm, request.options, context.backend))
     dimensions = IndexFacts.of(request.index).dimensions if request.index else 0
     schema = tables.schema(algorithm.table_name, facts.weight, dimensions, facts.measure)

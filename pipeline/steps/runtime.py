@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernels.algorithm import Algorithm
 from kernels.cpu.parallel import cores
 from kernels.derived import Derived
 from pipeline.cluster.protocol import Cluster
@@ -53,6 +54,14 @@ class Runtime:
     def ranks_of(self, graph: Folder) -> int:
         """How many ranks hold this graph together; 0 where each worker holds all of it."""
         return self.cluster.shards if GraphFacts.of(graph).vertices else 0
+
+    def ranks_for(self, algorithm: Algorithm, graph: Folder) -> int:
+        """How many ranks compute or prove an algorithm's answer together; 0 where each answer is a task of its own.
+
+        Asks the workers, which therefore start.
+        """
+        ranks = self.ranks_of(graph)
+        return self.cluster.sharing(self.backend) if algorithm.shares_searches and GraphFacts.of(graph).vertices else ranks
 
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.

@@ -61,7 +61,8 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
             check(index)
         table = open_table(answer, GraphFacts.of(graph).vertices, index)
         ranks = 0 if index and IndexFacts.of(index).method == "dfs" else runtime.ranks_of(graph)
-        proof, compared = _require(_certify, graph, table, runtime, code, ranks), None
+        at_work = runtime.ranks_for(algorithm, graph) if algorithm.shares_searches else ranks
+        proof, compared = _require(_certify, graph, table, runtime, code, at_work), None
         if oracle and algorithm.oracle:
             compared = _ask_oracle(graph, table, runtime, code)
         elif oracle:
@@ -112,7 +113,7 @@ def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code)
 def _certify(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
     if table.has_seeds:
         return certify_rankings(graph, table, context, answers)
-    held = context.graph_with_index(graph) if table.index else context.graph(graph)
+    held = context.graph_with_index(graph) if table.index else context.graph_for(table.algorithm, graph)
     return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), context, answers)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kernels import algorithm
-from kernels.answers import Closure, Components, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
+from kernels.answers import Closure, Components, EdgeBetweenness, Flows, Forest, Paths, Ranking, ReachabilityIndex, RowLabels
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import assign, elementwise
 from kernels.graph import ID, NO_ROW, Array, Csr, Graph
@@ -65,7 +65,6 @@ class TableForm:
     # The arrays of an answer that have an entry for each row of the table, in its order. Empty: a row of the table is a vertex,
     # and columns are in the order of the graph's rows.
     listed: tuple[str, ...] = ()
-
     # Names of arrays of an answer that its step keeps beside the table, where the proof finds them; they are not published.
     beside: tuple[str, ...] = ()
 
@@ -208,12 +207,13 @@ def _components(vertices: RankVertices, columns: Sequence[Array], _: int | None)
     return Components(vertices.rows_of(columns[1]))
 
 
-def _pair_columns(vertices: RankVertices, closure: Closure) -> list[Array]:
-    return [vertices.ids_of(closure.vertex), vertices.ids_of(closure.reached)]
+def _row_columns(rows: tuple[str, ...], values: tuple[str, ...], vertices: RankVertices, answer: Any) -> list[Array]:
+    return [*(vertices.ids_of(getattr(answer, name)) for name in rows), *(getattr(answer, name) for name in values)]
 
 
-def _pairs(vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Closure:
-    return Closure(*map(vertices.rows_of, columns))
+def _of_pairs(answer: Callable[..., Any], vertices: RankVertices, columns: Sequence[Array], _: int | None) -> Any:
+    """An answer whose first two columns are rows."""
+    return answer(*map(vertices.rows_of, columns[:2]), *columns[2:])
 
 
 def _flow_columns(vertices: RankVertices, flows: Flows) -> list[Any]:
@@ -267,7 +267,10 @@ def _narrowed(column: Array, dtype: Any) -> Array:
 PATHS = TableForm(_path_columns, _paths)
 FOREST = TableForm(_forest_columns, _forest, ("src", "dst", "weights"))
 COMPONENTS = TableForm(_component_columns, _components)
-PAIRS = TableForm(_pair_columns, _pairs, ("vertex", "reached"))
+PAIRS = TableForm(partial(_row_columns, ("vertex", "reached"), ()), partial(_of_pairs, Closure), ("vertex", "reached"))
+EDGES = TableForm(
+    partial(_row_columns, ("src", "dst"), ("betweenness",)), partial(_of_pairs, EdgeBetweenness), ("src", "dst", "betweenness")
+)
 FLOWS = TableForm(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
 RANKINGS = TableForm(
     lambda vertices, ranking: [_of_row(vertices, ranking.seed), vertices.ids, ranking.scores],
@@ -279,6 +282,7 @@ _FORMS = {
     algorithm.Form.FOREST: FOREST,
     algorithm.Form.COMPONENTS: COMPONENTS,
     algorithm.Form.PAIRS: PAIRS,
+    algorithm.Form.EDGES: EDGES,
     algorithm.Form.FLOWS: FLOWS,
     algorithm.Form.LABELS: LABELS,
 }

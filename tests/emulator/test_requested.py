@@ -174,7 +174,7 @@ def test_tables_of_a_run(arcs, tmp_path):
     src, dst = np.array([(1, 4), (1, 7), (2, 4)] if arcs else [], np.int64).reshape(-1, 2).T
     pairs = write_pairs(tmp_path / "pairs.parquet", src, dst)
     asked = {
-        "stages": ["mst", "betweenness", "communities", "closure", "cores", "cdlp", "max_flow"],
+        "stages": ["mst", "betweenness", "edge_betweenness", "communities", "closure", "cores", "cdlp", "max_flow"],
         "max_flow": {"pairs": pairs},
     }
     source = {"source": str(tmp_path / "arcs.csv"), "ids": "integer"}

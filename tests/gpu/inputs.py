@@ -24,6 +24,14 @@ def random_edges(seed: int, num_vertices: int, num_edges: int, directed: bool, s
     return EdgeList("random", tuple(map(tuple, ends.tolist())), directed, tuple(range(0, 3 * num_vertices, 3)))
 
 
+# Directed or not, and with hubs or without.
+SKEWED = [
+    replace(random_edges(skew, 300, 2500, directed, skew), name=f"{skew}-{'arcs' if directed else 'edges'}")
+    for directed in (True, False)
+    for skew in (1, 3)
+]
+
+
 def shuffled(edges: EdgeList, dtype: type = np.int64) -> Graph:
     return graph_of(edges, np.random.default_rng(1).permutation(edges.ids).tolist(), dtype)
 

@@ -13,6 +13,7 @@ import pytest
 import graphmill
 from pipeline.changes import change
 from pipeline.cli.init.look import look
+from pipeline.cluster import open_graphs
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
@@ -168,7 +169,7 @@ def test_all_ways_to_a_graph_give_the_same_tables(steps, tmp_path):
         for ranks in (0, 3) if name == "one" else (0,):
             runtime = Runtime(tmp_path / f"{name}-{ranks}", cluster=LocalThreads(ranks))
             options = {"betweenness": BetweennessConfig(), "max_flow": MaxFlowConfig(pairs=str(tmp_path / "pairs.parquet"))}
-            for stage in ["sssp", "mst", *([] if ranks else options)]:
+            for stage in ["sssp", "mst", "betweenness", *([] if ranks else ["max_flow"])]:
                 answer = run_stage(graph, stage, VERTICES[:3] if stage == "sssp" else [], runtime, options.get(stage))
                 assert prove(graph, answer, not ranks, runtime).facts["holds"]
                 made.setdefault(stage, []).append(answer)
@@ -298,3 +299,21 @@ def test_changes_count_in_the_unit_of_what_they_leave(tmp_path):
         assert units[-1] == again.facts["graph"].get("counted")
     assert [unit and unit["decimals"] for unit in units] == [3, None, None, 3]
     assert all(one != other for one, other in pairwise(units[:2]))
+
+
+def test_weights_are_converted_once_in_a_process(steps, tmp_path, monkeypatch):
+    """For all stages and proofs on threads; another graph takes the place of the first one."""
+    converted: list[str] = []
+
+    def recorded(folder, graph):
+        converted.append(folder.digest)
+        return counted_graph(folder, graph)
+
+    monkeypatch.setattr(open_graphs, "counted_graph", recorded)
+    graph, other = steps[1], laid_out(tmp_path / "other", shards=2)[1]
+    runtime = Runtime(tmp_path / "run")
+    for stage in ("sssp", "mst", "betweenness"):
+        prove(graph, run_stage(graph, stage, [], runtime), False, runtime)
+    assert converted == [graph.digest]
+    run_stage(other, "sssp", [], replace(runtime, work=tmp_path / "other"))
+    assert converted == [graph.digest, other.digest]

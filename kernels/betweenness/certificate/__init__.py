@@ -4,7 +4,7 @@ With any weights r, the sum of r[v] * (dependency of s on v) over all v equals t
 inner vertices of a shortest path from s to t, of all of these paths. f follows the paths outwards: f(w) is the mean of
 f(v) + r[v] over the tails v of tight in-arcs, where a tail counts as often as there are paths to it. So no dependency is
 computed, there is one pass where the solver has two, and numbers of paths are kept as logarithms. Distances are those of `bfs` or
-`sssp`, each proved by its own certificate.
+`sssp`, each proved by its own certificate. With endpoints, a path weighs r[s] + r[t] more; of edges, it weighs what its edges do.
 
 The weights are drawn for each proof, and divided by the stated value plus 1, so that all values have a like part of the sum, and
 wrong ones are seen wherever they are. Errors of rounding are bounded for sums of n numbers by sqrt(n), as Higham and Mary do (A
@@ -14,19 +14,23 @@ This is the method of Freivalds (Probabilistic Machines Can Use Less Running Tim
 """
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from kernels.answers import Betweenness, Certificate
+from kernels.answers import Betweenness, Certificate, EdgeBetweenness
 from kernels.arrays import frozen, is_cupy
+from kernels.betweenness.certificate.edges import edge_of_each_in_arc
+from kernels.betweenness.certificate.weighing import PathWeights, Weighing
 from kernels.betweenness.parameters import BetweennessParameters, DependencyUnits, checked, rows_of, scale
+from kernels.betweenness.shares import each_share
 from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
 from kernels.certificate.rules import Broken, at, name_of, require_form
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import cores, over_items
+from kernels.distributed.communicator import Communicator, SingleRank
 from kernels.graph import Array, Graph
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
@@ -40,65 +44,95 @@ RULES = (
 )
 
 
-def certify_betweenness(graph: Graph, answer: Betweenness, **options: Any) -> Certificate:
+EDGE_RULES = ("the edges are those of the graph, each once, ascending", *RULES)
+
+
+def certify_betweenness(
+    graph: Graph, answer: Betweenness, communicator: Communicator | None = None, **options: Any
+) -> Certificate:  # fmt: skip
     """Prove betweenness with these options of `kernels.betweenness.betweenness`. O(V + A) time for each source.
 
     The last rule states how much a single value can be wrong at most without being seen. Nothing is raised for a
-    malformed answer.
+    malformed answer. A collective over ranks that have the same graph and the same answer.
     """
-    parameters = checked(**options)
+    return _certified(graph, answer, checked(**options), RULES, communicator or SingleRank())
+
+
+def certify_edge_betweenness(
+    graph: Graph, answer: EdgeBetweenness, communicator: Communicator | None = None, **options: Any
+) -> Certificate:  # fmt: skip
+    """Prove edge betweenness with these options of `kernels.betweenness.edge_betweenness`; as `certify_betweenness`."""
+    return _certified(graph, answer, checked(of_edges=True, **options), EDGE_RULES, communicator or SingleRank())
+
+
+def _certified(
+    graph: Graph, answer: Any, parameters: BetweennessParameters, rules: tuple[str, ...], communicator: Communicator
+) -> Certificate:  # fmt: skip
     try:
-        return _check(graph, answer, parameters)
+        detects = _check(graph, answer, parameters, communicator)
     except Broken as broken:
-        return Certificate(False, str(broken), RULES)
+        return Certificate(False, str(broken), rules)
+    return Certificate(True, "", (*rules, detects))
 
 
-class PathWeights(NamedTuple):
-    """What the paths from some sources weigh, and a bound on the relative error of that."""
-
-    weight: float
-    error: float
-
-
-def _check(graph: Graph, answer: Betweenness, parameters: BetweennessParameters) -> Certificate:
+def _check(graph: Graph, answer: Any, parameters: BetweennessParameters, communicator: Communicator) -> str:
     num_rows, kind = graph.num_vertices, type(graph.ids) if is_cupy(graph) else np.ndarray
-    stated = require_form("betweenness", answer.betweenness, num_rows, np.dtype(np.float64), kind)
-    sources = rows_of(parameters, graph.ids)
-    units = scale(num_rows, len(sources), graph.directed)
-    dependencies = in_units(graph, stated, units) * 2.0**-units.bits
-    drawn = weights_of(dependencies)
+    edges = edge_of_each_in_arc(graph, answer.src, answer.dst) if parameters.of_edges else None
+    num_values = num_rows if edges is None else len(answer.src)
+    stated = require_form("betweenness", answer.betweenness, num_values, np.dtype(np.float64), kind)
+    sources = rows_of(parameters, graph.ids, num_values)
+    units = scale(parameters, num_rows, len(sources), graph.directed)
+
+    def name(value: int) -> str:
+        if edges is None:
+            return f"vertex {name_of(graph, value)}"
+        return f"edge {name_of(graph, at(answer.src, value))} to {name_of(graph, at(answer.dst, value))}"
+
+    dependencies = in_units(name, stated, units) * 2.0**-units.bits
+    drawn = weights_of(dependencies, communicator)
+    of_each = drawn if edges is None else np.append(drawn, np.zeros_like(drawn, shape=1))[edges]
+    weighing = Weighing(parameters.weights, parameters.endpoints, edges is not None, of_each)
+    weighed = each_share(communicator, sources, Broken, lambda some: _weigh(graph, weighing, some))
+    least = compared(drawn, dependencies, len(sources), units, _of_all(communicator, weighed))
+    return f"{least}; {parameters.stated(num_rows, num_values)}"
+
+
+def _weigh(graph: Graph, weighing: Weighing, sources: Array) -> PathWeights:
     if is_cupy(graph):
-        weighed = _on_gpu(graph, parameters.weights, sources, drawn)
-    else:
-        parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
-        weighed = combined(over_items(parts, lambda part: of_sources(graph, parameters.weights, part, drawn)))
-    least = compared(drawn, dependencies, len(sources), units, weighed)
-    return Certificate(True, "", (*RULES, f"{least}; {parameters.stated(num_rows)}"))
+        from kernels.betweenness.certificate.cuda import paths_from
+
+        weight, rounds, logarithm = paths_from(graph, weighing, sources)
+        terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
+        return PathWeights(weight, relative_error(rounds, terms, logarithm))
+    parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
+    return combined(over_items(parts, lambda part: of_sources(graph, weighing, part)))
 
 
-def _on_gpu(graph: Graph, weights: bool, sources: Array, drawn: Array) -> PathWeights:
-    from kernels.betweenness.certificate.cuda import paths_from
-
-    weight, rounds, logarithm = paths_from(graph, weights, sources, drawn)
-    terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
-    return PathWeights(weight, relative_error(rounds, terms, logarithm))
+def _of_all(communicator: Communicator, own: PathWeights) -> PathWeights:
+    """What the paths from the sources of all ranks weigh."""
+    parts = communicator.gather(np.array(own, np.float64))
+    return combined([PathWeights(*part.tolist()) for part in parts])
 
 
-def in_units(graph: Any, stated: Array, units: DependencyUnits) -> Array:
-    """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so."""
+def in_units(name: Callable[[int], str], stated: Array, units: DependencyUnits) -> Array:
+    """Values as numbers of units, float64; Broken unless they are integers from 0 on, as far as doubles can say so.
+
+    `name` says in a message which value it is about.
+    """
     dependencies = np.rint(stated / units.factor)
     exact = (dependencies * units.factor == stated) | (dependencies > _EXACT)
     wrong = np.signbit(stated) | ~np.isfinite(stated) | ~exact  # -0.0 is not 0 units
     if wrong.any():
-        row = int(wrong.argmax())
-        value = f"vertex {name_of(graph, row)}: betweenness {float(at(stated, row))}"
+        first = int(wrong.argmax())
+        value = f"{name(first)}: betweenness {float(at(stated, first))}"
         raise Broken(f"{value} is not 0 or more units of {units.factor!r}")
     return dependencies
 
 
-def weights_of(dependencies: Array) -> Array:
-    """Random weights, float64 [V]."""
-    drawn: Array = np.asarray(np.random.default_rng().uniform(1, 2, len(dependencies)), like=dependencies)
+def weights_of(dependencies: Array, communicator: Communicator) -> Array:
+    """Random weights, float64, one for each value; all ranks draw the same. A collective."""
+    (seed, *_) = communicator.gather(np.random.default_rng().integers(2**63, size=2))
+    drawn: Array = np.asarray(np.random.default_rng(seed.tolist()).uniform(1, 2, len(dependencies)), like=dependencies)
     drawn /= 1 + dependencies
     return drawn
 
@@ -118,11 +152,11 @@ def compared(drawn: Array, dependencies: Array, sources: int, units: DependencyU
     return f"one wrong value is seen if the sum of its dependencies, plus 1, is wrong by {2 * tolerance:.0e} of that"
 
 
-def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> PathWeights:
+def of_sources(graph: Graph, weighing: Weighing, sources: Array) -> PathWeights:
     """What the paths from some sources weigh; Broken where a distance is wrong."""
-    search, certify = (sssp, certify_sssp) if weights and graph.out.weights is not None else (bfs, certify_bfs)
+    search, certify = (sssp, certify_sssp) if weighing.weights and graph.out.weights is not None else (bfs, certify_bfs)
     lengths = graph.into.weights if search is sssp and graph.into.weights is not None else np.empty(0, np.int64)
-    weight, error = [0.0], 0.0
+    weight, error, drawn = [0.0], 0.0, weighing.drawn
     for source in sources.tolist():
         paths = search(graph, source)
         verdict = certify(graph, paths)
@@ -132,8 +166,10 @@ def of_sources(graph: Graph, weights: bool, sources: Array, drawn: Array) -> Pat
         order = order[int(np.count_nonzero(paths.distance < 0)) :]
         logarithms, means = np.full(graph.num_vertices, -np.inf), np.zeros(graph.num_vertices)
         arcs = frozen(graph.into.offsets), frozen(graph.into.indices), frozen(lengths)
-        depth, terms = follow(arcs, source, paths.distance, order, drawn, (logarithms, means))
+        depth, terms = follow(arcs, source, paths.distance, order, drawn, weighing.of_arcs, (logarithms, means))
         weight.append(float(means.sum()))
+        if weighing.ends:
+            weight.append(float(drawn[order].sum() + (len(order) - 2) * drawn[source]))  # the source is in the order
         error = max(error, relative_error(depth, terms, float(logarithms[order].max())))
     return PathWeights(math.fsum(weight), error)
 
@@ -145,9 +181,15 @@ def relative_error(depth: int, terms: int, logarithm: float) -> float:
 
 @njit(cache=True, nogil=True)
 def follow(
-    into: tuple[Array, Array, Array], source: int, distance: Array, order: Array, drawn: Array, results: tuple[Array, Array]
+    into: tuple[Array, Array, Array],
+    source: int,
+    distance: Array,
+    order: Array,
+    drawn: Array,
+    of_arcs: bool,
+    results: tuple[Array, Array],
 ) -> tuple[int, int]:
-    """Set the logarithm of the number of paths, and the mean weight of their inner vertices, of rows in order of distance.
+    """Set the logarithm of the number of paths, and the mean weight of their inner vertices or arcs, of rows by distance.
 
     Returns the largest number of different distances on a path, at most that of all, and the most arcs of a row.
     """
@@ -175,6 +217,7 @@ def follow(
                     else:
                         share = np.exp(logarithms[tail] - most)
                         paths += share
-                        weight += share * (means[tail] + (drawn[tail] if tail != source else 0.0))
+                        weighs = of_arcs or tail != source
+                        weight += share * (means[tail] + (drawn[arc if of_arcs else tail] if weighs else 0.0))
         logarithms[row], means[row] = most + np.log(paths), weight / paths
     return depth, terms

@@ -36,6 +36,7 @@ struct Asked {
     int64_t num_rows;
     int64_t num_places;
     const SUM* distances;
+    int64_t of_arcs; // whether in-arcs weigh what is drawn, instead of inner rows
     Paths* paths;
     uint32_t* done;
     uint32_t* fresh;
@@ -50,7 +51,7 @@ __device__ __forceinline__ Sum<LOGARITHMS> sum_of_arcs(const Asked& asked, const
     const int lane = threadIdx.x & 31;
     const bool weighted = LOGARITHMS && asked.distances;
     const int64_t begin = asked.offsets[row], end = asked.offsets[row + 1], number = group / asked.num_rows * WIDTH + lane;
-    const ROW source = number < asked.num_sources ? (ROW)asked.sources[number] : (ROW)-1;
+    const ROW source = number < asked.num_sources && !asked.of_arcs ? (ROW)asked.sources[number] : (ROW)-1;
     const Paths* paths = asked.paths + group * WIDTH + lane;
     auto sum = Sum<LOGARITHMS>::none();
     for (int64_t base = begin + first; base < end; base += step) {
@@ -61,7 +62,7 @@ __device__ __forceinline__ Sum<LOGARITHMS> sum_of_arcs(const Asked& asked, const
             tail = asked.indices[arc];
             bits = weighted ? (tail == row ? 0 : wanted) : last[group + tail] & wanted;
         }
-        const double own = bits ? asked.drawn[tail] : 0;
+        const double own = bits ? asked.drawn[asked.of_arcs ? arc : (int64_t)tail] : 0;
         uint32_t left = __ballot_sync(FULL_WARP, bits != 0);
         while (left && !weighted) {
             Paths found[AT_ONCE];
@@ -226,16 +227,16 @@ __device__ __forceinline__ void follow_rounds(const Asked& asked) {
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS) follow(const int64_t* offsets, const ROW* indices,
     const WEIGHT* weights, const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources,
-    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done,
-    uint32_t* fresh, Control* control) {
+    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, int64_t of_arcs,
+    Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
     follow_rounds<false>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
-        distances, paths, done, fresh, control});
+        distances, of_arcs, paths, done, fresh, control});
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, 3) follow_logarithms(const int64_t* offsets, const ROW* indices,
     const WEIGHT* weights, const ROW* long_rows, int64_t num_long, const double* drawn, const int64_t* sources,
-    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, Paths* paths, uint32_t* done,
-    uint32_t* fresh, Control* control) {
+    int64_t num_sources, int64_t num_rows, int64_t num_places, const SUM* distances, int64_t of_arcs,
+    Paths* paths, uint32_t* done, uint32_t* fresh, Control* control) {
     follow_rounds<true>({offsets, indices, weights, long_rows, num_long, drawn, sources, num_sources, num_rows, num_places,
-        distances, paths, done, fresh, control});
+        distances, of_arcs, paths, done, fresh, control});
 }

@@ -3,6 +3,8 @@
    Method: a thread takes a row of the level, or a warp if the row has more than NARROW arcs. It adds what the neighbours of the
    level before weigh, and finds those that are not reached. A level ends with the block's barrier.
 
+   With `of_arcs` in-arcs weigh what is drawn, instead of inner rows; with `ends` a path's first and last row weigh, too.
+
    Encoding: a level is -1 where a row is not reached. Each block has an entry for every row, and a queue of rows. */
 #include "betweenness/certificate/sum.cuh"
 
@@ -24,7 +26,8 @@ struct Side {
 // spills: at most four words on sm_80, sm_86, sm_89 and sm_120; a block of 1024 threads may have 64 registers each
 extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_t* offsets, const ROW* indices,
     const int64_t* into_offsets, const ROW* into_indices, const double* drawn, const int64_t* sources, int64_t num_sources,
-    int64_t num_rows, Entry* entries, ROW* queue, double* weights, double* logarithms, int64_t* levels) {
+    int64_t num_rows, int64_t of_arcs, int64_t ends, Entry* entries, ROW* queue, double* weights, double* logarithms,
+    int64_t* levels) {
     __shared__ uint64_t length;
     __shared__ double of_warps[2][32];
     const Side out = {offsets, indices}, into = {into_offsets, into_indices};
@@ -66,7 +69,8 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
                         const bool tight = adds && level && levels_of[i] == level - 1;
                         if (tight && (arc == start || side.indices[arc - 1] != others[i])) {
                             const Entry tail = entries[others[i]];
-                            sum.add(tail.logarithm, 1, tail.mean + (others[i] == source ? 0 : drawn[others[i]]));
+                            const bool weighs = of_arcs || others[i] != source;
+                            sum.add(tail.logarithm, 1, tail.mean + (weighs ? drawn[of_arcs ? arc : (int64_t)others[i]] : 0));
                         }
                         if (finds && levels_of[i] < 0 && atomicCAS(&entries[others[i]].level, -1, level + 1) == -1) {
                             queue[append(&length)] = others[i];
@@ -87,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(1024) follow_from_each(const int64_
                     entries[row].logarithm = sum.most + log(sum.paths);
                     entries[row].mean = sum.weight / sum.paths;
                     most = entries[row].logarithm > most ? entries[row].logarithm : most;
-                    weight += entries[row].mean;
+                    weight += entries[row].mean + (ends ? drawn[row] + drawn[source] : 0);
                 }
             };
             for (int64_t base = begin + threadIdx.x - lane; base < end; base += blockDim.x) {

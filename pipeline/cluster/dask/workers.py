@@ -35,6 +35,13 @@ class Workers:
         self._deadline = config.deadline
         self._groups = RankGroups(client, config)
 
+    def sharing(self, backend: Backend) -> int:
+        """See `Cluster.sharing`: each worker has a rank, but those for the CPU of one machine have the same cores."""
+        if self.shards or (backend == "cpu" and self._config.scheduler == "local"):
+            return self.shards
+        workers = len(self._watch()())
+        return workers if workers > 1 else 0
+
     def map(
         self,
         function: Callable[[TaskContext, Task], Result],

@@ -113,6 +113,7 @@ class StageReader:
             Form.FOREST: self._forest,
             Form.COMPONENTS: self._components,
             Form.VALUES: self._values,
+            Form.EDGES: self._edges,
             Form.PAIRS: self._pairs,
             Form.FLOWS: self._flows,
             Form.LABELS: self._labels,
@@ -218,6 +219,18 @@ class StageReader:
             if not self._graph.names:  # the number of a name changes when others are added
                 of_table.result.figures[f"{algorithm.name}: vertex of it"] = vertex
         return "; ".join(sentences)
+
+    def _edges(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
+        table, name = tables.read(answer.path), algorithm.columns[-1].name
+        if not table.num_rows:
+            return "no value: the graph has no edge"
+        first = results.highest_edges(table, name)
+        of_table.result.tops.append(results.busiest(algorithm.table_name, first))
+        highest, total = first[name][0].as_py(), pc.sum(table[name]).as_py()
+        of_table.result.figures[f"{algorithm.name}: highest {name}"] = highest
+        ends = " to ".join(self._graph.text(first[end][0].as_py()) for end in ("src", "dst"))
+        share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
+        return f"edge {ends} has the highest {name}, {number(highest)}{share}"
 
     def _pairs(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
         vertices = tables.read(answer.path, columns=["vertex"])["vertex"]

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
+from kernels.registry import BY_NAME
 from pipeline.config.graph import Limits
+from pipeline.config.model import Model, Vertices
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
@@ -86,10 +88,33 @@ def given_sources(config: RunConfig, edges: Folder, graph: Folder, runtime: Runt
 
     Raises as `read_vertices`, and BadSource if two sources of a list are the same vertex.
     """
-    if isinstance(config.sources, str):
-        sources: list[int] = read_vertices(config.sources, edges, graph, runtime).tolist()
-        return sources
-    return different(edges, graph, numbers_of(edges, config.sources), runtime)
+    return _ids_of(config.sources, edges, graph, runtime)
+
+
+def with_sources(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime) -> RunConfig:
+    """The configuration in which the stages that run name vertices by their external ids, ascending.
+
+    Raises as `given_sources`, and BadSource for a listed vertex that is not in the graph; the message has the key.
+    """
+    changed = dict[str, Model]()
+    for stage, table in config.of_running_stages.items():
+        if BY_NAME[stage].may_have_seeds:  # whose vertices have weights: `pipeline.steps.seeded`
+            continue
+        for key, named in (table.vertex_files | table.vertex_lists).items():
+            try:
+                ids = _ids_of(named, edges, graph, runtime)
+                rows_of_sources(graph, ids)
+            except BadSource as error:
+                raise error if isinstance(named, str) else BadSource(f"{stage}.{key}: {error}") from None
+            changed[stage] = table.model_copy(update={key: tuple(sorted(ids))})
+    return config.model_copy(update=changed)
+
+
+def _ids_of(named: Vertices, edges: Folder, graph: Folder, runtime: Runtime) -> list[int]:
+    if isinstance(named, str):
+        ids: list[int] = read_vertices(named, edges, graph, runtime).tolist()
+        return ids
+    return different(edges, graph, numbers_of(edges, named), runtime)
 
 
 def vertices_in(file: str) -> dict[int | str, int]:

@@ -21,7 +21,7 @@ def places_of(config: RunConfig, edges: Folder, graph: Folder, runtime: Runtime)
 
     Those of files of places are not among them.
     """
-    return _listed({"sources": config.listed_sources} | _vertices_in(config.files_by_key, runtime), edges, graph, runtime)
+    return _listed(config.lists_by_key | _vertices_in(config.files_by_key, runtime), edges, graph, runtime)
 
 
 def places_in(files: Mapping[str, str], edges: Folder, graph: Folder, runtime: Runtime) -> list[PlaceFacts]:

@@ -99,7 +99,7 @@ def test_other_seeds_draw_other_sources():
     drawn = [set(rows_of(checked(True, 0, 0.1, 0.1, seed), ids).tolist()) for seed in (0, 1, 2**64 - 1)]
     assert all(len(rows) == 611 and 0 < len(rows & drawn[0]) < 120 for rows in drawn[1:])
     for epsilon, delta in ((1e-200, 0.1), (0.1, 5e-324), (1e-200, 5e-324)):  # more sources than a float can count: all vertices
-        assert checked(True, 0, epsilon, delta).sources(10_000) == 10_000
+        assert checked(True, 0, epsilon, delta).sources(10_000, 10_000) == 10_000
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"delta": 1.0}, {"epsilon": math.nan}])

@@ -15,7 +15,7 @@ from kernels.distributed.threads import run_ranks
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
 from tests.answers import uncleaned
-from tests.gpu.inputs import poison
+from tests.gpu.inputs import SKEWED, poison
 from tests.graphs import NAMED_GRAPHS, EdgeList, graph_of
 from tests.sharded.ranks import DEADLINE, bounds_of
 from tests.sharded.shards import split
@@ -66,11 +66,8 @@ def test_named_graphs(edges):
     check_over_shards(uncleaned(edges, edges.ids[::-1]), [len(edges.ids) // 2, 3])
 
 
-@pytest.mark.parametrize("directed", [True, False])
-@pytest.mark.parametrize("skew", [1, 3])
-def test_random_graphs(directed, skew):
-    ends = (300 * np.random.default_rng(skew).random((2500, 2)) ** skew).astype(int).tolist()
-    edges = EdgeList("random", tuple(map(tuple, ends)), directed)
+@pytest.mark.parametrize("edges", SKEWED, ids=lambda edges: edges.name)
+def test_random_graphs(edges):
     for graph in (graph_of(edges), uncleaned(edges)):
         check(graph)
         check_over_shards(graph, [100, 200])

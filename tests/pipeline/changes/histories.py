@@ -27,7 +27,20 @@ from pipeline.progress.shown import Call
 from pipeline.run import run
 
 # Whose tables have one right value.
-STAGES = ("bfs", "sssp", "mst", "wcc", "scc", "reachability", "betweenness", "communities", "closure", "cores", "cdlp")
+STAGES = (
+    "bfs",
+    "sssp",
+    "mst",
+    "wcc",
+    "scc",
+    "reachability",
+    "betweenness",
+    "edge_betweenness",
+    "communities",
+    "closure",
+    "cores",
+    "cdlp",
+)
 
 
 @dataclass
@@ -97,6 +110,7 @@ def config_of(model: Model, source: Path, out: Path, **options: Any) -> RunConfi
         "output": out,
         "stages": STAGES,
         "betweenness": {"weights": False},  # some weights are 0
+        "edge_betweenness": {"weights": False},
         "sources": model.ids([0, 1]).to_pylist(),
         "expect": {"empty": True},
         "backend": "cpu",

@@ -11,8 +11,8 @@ from pipeline.run import run
 
 SIDE = 6
 STAGES = [
-    "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "communities", "closure", "max_flow",
-    "cores", "cdlp", "triangles", "lcc",
+    "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "edge_betweenness", "communities",
+    "closure", "max_flow", "cores", "cdlp", "triangles", "lcc",
 ]  # fmt: skip
 
 

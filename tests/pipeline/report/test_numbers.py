@@ -16,9 +16,10 @@ from tests.pipeline.report.pictures import ROOT
 from tests.pipeline.runs.commands import graphmill
 
 STAGES = [
-    "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "communities", "closure", "max_flow",
-    "cores", "cdlp", "triangles", "lcc",
+    "bfs", "sssp", "mst", "wcc", "scc", "pagerank", "reachability", "betweenness", "edge_betweenness", "communities",
+    "closure", "max_flow", "cores", "cdlp", "triangles", "lcc",
 ]  # fmt: skip
+BETWEEN = {"betweenness", "edge_betweenness"}
 LEAST, MOST = 5e-324, 1.7976931348623157e308
 COUNT = 6
 
@@ -63,14 +64,14 @@ def require_readable(published):
     ("weights", "left_out"),
     [
         (pa.array([3e38] * 6, pa.float32()), set()),
-        (pa.array([MOST] * 6), {"sssp", "betweenness"}),  # a distance would be refused
+        (pa.array([MOST] * 6), {"sssp", *BETWEEN}),  # a distance would be refused
         (pa.array([MOST / 4] * 6), set()),
         (pa.array([LEAST] * 6), set()),
         (pa.array([1e-45] * 6, pa.float32()), set()),
-        (pa.array([-0.0] * 6), {"betweenness"}),
-        (pa.array([LEAST, MOST, 1, 0, 2**53 + 1.0, 1e-310]), {"betweenness", "max_flow"}),
-        (pa.array([2**63 - 1] * 6), {"sssp", "betweenness", "max_flow"}),
-        (pa.array([2**60] * 6), {"betweenness", "max_flow"}),
+        (pa.array([-0.0] * 6), BETWEEN),
+        (pa.array([LEAST, MOST, 1, 0, 2**53 + 1.0, 1e-310]), BETWEEN | {"max_flow"}),
+        (pa.array([2**63 - 1] * 6), BETWEEN | {"sssp", "max_flow"}),
+        (pa.array([2**60] * 6), BETWEEN | {"max_flow"}),
     ],
     ids=lambda value: f"{value.type}-{value[0]}" if isinstance(value, pa.Array) else "",
 )

@@ -64,7 +64,13 @@ def test_betweenness_counts_both_directions(fresh):
 
 def test_only_betweenness_differs_from_an_undirected_graph(fresh, tmp_path):
     undirected = publish(tmp_path, EDGES, "out", directed=False)
-    assert differing(fresh.path, undirected.path) == ["betweenness"]
+    assert differing(fresh.path, undirected.path) == ["betweenness", "edge_betweenness"]
+    arcs, edges = (pq.read_table(of.path / "edge_betweenness").to_pylist() for of in (fresh, undirected))
+    both_ways = {(row["src"], row["dst"]): row["edge_betweenness"] for row in arcs}
+    assert len(both_ways) == 2 * len(edges)
+    for row in edges:
+        src, dst = row["src"], row["dst"]
+        assert src < dst and row["edge_betweenness"] == (both_ways[src, dst] + both_ways[dst, src]) / 2
     both, half = (pq.read_table(of.path / "betweenness").column("betweenness").to_pylist() for of in (fresh, undirected))
     assert both == [2 * value for value in half]
     symmetrised = publish(tmp_path, EDGES, "symmetrised", layout={"symmetrise": True})

@@ -61,7 +61,7 @@ def test_the_defaults_are_those_of_the_kernel():
     assert checked(**BetweennessConfig().model_dump()) == checked()
 
 
-@pytest.mark.parametrize("stage", ["betweenness", "communities"])
+@pytest.mark.parametrize("stage", ["closure", "communities"])
 def test_shards_are_refused_before_work(stage, tmp_path):
     with pytest.raises(BadConfig, match=f"shards is 2, but stage {stage} runs on one rank only"):
         run_config("test", graph={"source": "g"}, output=tmp_path, stages=[stage], cluster={"shards": 2})

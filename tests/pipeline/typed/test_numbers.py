@@ -91,7 +91,7 @@ def content_with(key: str, value: str) -> str:
     for table in tables:
         inner = inner.setdefault(table, {})
     inner |= NEEDED.get(tables[0] if tables else "", {})
-    if tables[:1] in (["max_flow"], ["cdlp"], ["pagerank"]):
+    if tables[:1] in (["max_flow"], ["cdlp"], ["pagerank"], ["edge_betweenness"]):
         content["stages"].append(tables[0])
     if tables == ["graph", "osm"]:
         inner["profile"] = "car"

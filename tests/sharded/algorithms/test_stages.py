@@ -1,5 +1,6 @@
 """Stages over shards, from the stored graph to the proof: the files of one worker, however graph and table are cut."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from kernels.registry import ALGORITHMS
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.stages import BetweennessConfig, EdgeBetweennessConfig
 from pipeline.errors import BadConfig, BadInput, BadSource, Damaged, ProofFailed
 from pipeline.ingest import ingest
 from pipeline.steps.layout import lay_out
@@ -33,6 +35,8 @@ from tests.sharded.shards import split
 pytestmark = pytest.mark.sampled
 
 SHARDED = tuple(algorithm.name for algorithm in ALGORITHMS if algorithm.sharded_solver)
+# Of stages that refuse the lengths 0 of some arcs here.
+OPTIONS = {"betweenness": BetweennessConfig(weights=False), "edge_betweenness": EdgeBetweennessConfig(weights=False)}
 OF_ROWS = RULES[-1]  # of reachability over ranks; one worker makes the table again from the index, and compares
 
 
@@ -104,9 +108,10 @@ def test_the_rows_of_the_one_with_hubs_are_dealt_over_any_number_of_ranks(tmp_pa
 @pytest.mark.parametrize(("stage", "graph"), in_turn(3, SHARDED, [*STORED]), indirect=["graph"])
 def test_the_files_are_those_of_a_single_rank(stage, graph, cut, tmp_path):
     sources = rows_ids(graph, [0, 5, 17])
-    one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=LocalThreads()))
+    one = run_stage(graph, stage, sources, Runtime(tmp_path / "one", cluster=LocalThreads()), OPTIONS.get(stage))
     many = [
-        run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=LocalThreads(size))) for size in ranks.SOME_SIZES
+        run_stage(graph, stage, sources, Runtime(tmp_path / str(size), cluster=LocalThreads(size)), OPTIONS.get(stage))
+        for size in ranks.SOME_SIZES
     ]
     assert len(tables.files(one.path)) > 1
     for size, found in zip(ranks.SOME_SIZES, many, strict=True):
@@ -118,7 +123,8 @@ def test_the_files_are_those_of_a_single_rank(stage, graph, cut, tmp_path):
             assert found.manifest.files == one.manifest.files
     proofs = [prove(graph, many[-1], size == 3, Runtime(tmp_path / f"by-{size}", cluster=LocalThreads(size))) for size in (3, 8)]
     proofs.append(prove(graph, one, False, Runtime(tmp_path / "one")))
-    assert len({tuple(rule for rule in proof.facts["rules"] if rule != OF_ROWS) for proof in proofs}) == 1
+    rules = [[re.sub(r"by \d+e-\d+", "", rule) for rule in proof.facts["rules"] if rule != OF_ROWS] for proof in proofs]
+    assert rules[0] == rules[1] == rules[2]  # but for an error that depends on what a proof draws
 
 
 def test_an_isolated_vertex_and_more_shards_than_rows(tmp_path):
@@ -138,7 +144,7 @@ def test_an_isolated_vertex_and_more_shards_than_rows(tmp_path):
 @pytest.mark.parametrize("stage", SHARDED)
 def test_a_table_that_was_changed_is_not_proved(stage, cut, tmp_path):
     graph = stored(tmp_path / "stored", directed=False)
-    true = run_stage(graph, stage, rows_ids(graph, [3]), Runtime(tmp_path))
+    true = run_stage(graph, stage, rows_ids(graph, [3]), Runtime(tmp_path), OPTIONS.get(stage))
     table = tables.read(true.path)
     changed = [(column, change) for column in table.column_names for change in (stepped, swapped, with_unknown, with_null)]
     for number, (column, change) in enumerate(changed):
