@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -24,6 +25,7 @@ from pipeline.run import run
 from tests.cpu.requested.test_triangles import GRAPHS
 from tests.emulator.test_kernels import crowd, roads
 from tests.gpu.requested import test_cdlp, test_cores, test_generators
+from tests.gpu.requested import test_seeded_pagerank as of_seeds
 from tests.gpu.requested import test_triangles as of_triangles
 from tests.gpu.requested.test_custom import (  # noqa: F401
     test_a_program_that_differs_is_refused_unless_its_certificate_holds,
@@ -158,6 +160,11 @@ def test_labels_of_cdlp(make):
 
 def test_labels_of_cdlp_in_rows_that_blocks_count():
     test_cdlp.check(hubs(), 3)
+
+
+@pytest.mark.parametrize("make", [roads, crowd, partial(graph_of, of_seeds.HUBS)], ids=["roads", "crowd", "chunks"])
+def test_pagerank_from_seeds(make):
+    of_seeds.check(make(), 2, iterations=2)
 
 
 def test_copies_of_a_graph_derive_again_where_they_are():
