@@ -124,8 +124,7 @@ def _least(
     offered = Keys(*columns)
     # Of one sender they ascend, so a part in which they do names no node twice
     cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
-    for begin, end in pairwise(cuts):
-        part = slice(begin, end)
+    for part in (slice(*cut) for cut in pairwise(cuts)):
         those, keys = here[part], Keys(*(column[part] for column in offered))
         held = chosen.take(those)
         less = np.flatnonzero((held.low < 0) | _is_less(keys, held))
