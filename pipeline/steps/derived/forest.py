@@ -37,22 +37,26 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
     Args:
         graph: The stored graph.
         answer: The answer of stage `mst`, which may be proved at the same time.
-        runtime: The folder is `work / "forest"`. It is computed in this process: on the GPU if that computes here and has memory
-            for it, otherwise on the CPU.
+        runtime: The folder is `work / "forest"`. Ranks compute it if they hold the graph together; otherwise it is computed in
+            this process: on the GPU if that computes here and has memory for it, or else on the CPU.
 
     Returns:
-        The table, or None if it may take more memory than is free here. Facts: `RootedFacts`.
+        The table, or None if it may take more memory than is free in this process. Facts: `RootedFacts`.
 
     Raises:
         ProofFailed: The table is not that of the forest. Nothing is written.
     """
-    vertices = GraphFacts.of(graph).vertices
-    needed = BYTES_PER_VERTEX["cpu"] * vertices
+    vertices, ranks = GraphFacts.of(graph).vertices, runtime.ranks_of(graph)
+    needed = 0 if ranks else BYTES_PER_VERTEX["cpu"] * vertices
     if needed > (free := free_memory()):
         log.warning("%s: left out, because it takes up to %d bytes of memory, and %d are free", STEP, needed, free)
         return None
 
     def write(folder: Path) -> dict[str, Any]:
+        if ranks:
+            from pipeline.steps.derived.forest_over_ranks import tabulate
+
+            return tabulate(folder, graph, answer, runtime, ranks)
         started = time.perf_counter()
         backend, turn = _where(runtime, vertices)
         edges = _ForestEdges(graph, answer, backend)
