@@ -15,19 +15,23 @@ def exchange_columns(communicator: Communicator, *columns: Sequence[Array]) -> l
 
     Each rank is sent equally many values of every column. A column has one type, the same on all ranks.
     """
-    types = [column[0].dtype for column in columns]
+    here, types = communicator.rank, [column[0].dtype for column in columns]
     # Widest first, so that each column begins at a multiple of its width
     order = sorted(range(len(columns)), key=lambda number: -types[number].itemsize)
     width = sum(dtype.itemsize for dtype in types)
     received: list[list[Array]] = [[] for _ in columns]
+
+    def joined(rank: int) -> Array:
+        """What is sent to a rank; nothing to this one, whose values need no copy."""
+        part = slice(0 if rank == here else None)
+        return np.concatenate([_bytes(columns[number][rank][part]) for number in order])
+
     # The parts are not kept, because they and what is received would be in memory at the same time as the results
-    for part in communicator.exchange(
-        [np.concatenate([_bytes(columns[number][rank]) for number in order]) for rank in range(communicator.size)]
-    ):
+    for rank, part in enumerate(communicator.exchange([joined(rank) for rank in range(communicator.size)])):
         count, begin = len(part) // width, 0
         for number in order:
             end = begin + count * types[number].itemsize
-            received[number].append(part[begin:end].view(types[number]))
+            received[number].append(columns[number][here] if rank == here else part[begin:end].view(types[number]))
             begin = end
     return [np.concatenate(values) for values in received]
 

@@ -22,7 +22,7 @@ from kernels.forest.certificate.edges import KnownRows, OwnEdges
 from kernels.graph import Array
 
 _NONE = -1
-_BLOCK = 1 << 18  # rows whose greatest edges are replaced at a time
+_BLOCK = 1 << 17  # rows whose greatest edges are replaced at a time
 
 
 class Keys(NamedTuple):

@@ -6,6 +6,8 @@ is then the lightest edge that leaves this tree (the cut property). Trees with r
 a smaller graph; the other trees are complete, and their rank names them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernels.answers import Forest
@@ -37,7 +39,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
         return cuda.span(shard, communicator, gathered)
     num_own, rows = len(shard.ids), shard.local_rows
-    known = single_rank_forest(local_graph(shard))
+    known = replace(single_rank_forest(local_graph(shard)), labels=rows[:0])  # the ranks name the trees
     order = np.argsort(known.weights, kind="stable")  # the edges ascend by ends already
     taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
     del order
