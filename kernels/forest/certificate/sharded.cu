@@ -1,11 +1,11 @@
-/* The pass of the certificate of a forest over the arcs of one rank's rows, on one level of the hierarchy (hierarchy.py). Returns
-   whether an out-arc whose endpoints meet there is contradicted by the greatest edge between them.
+/* The pass of the certificate of a forest over the arcs of one rank's rows, on one level of the hierarchy (hierarchy.py).
+   Returns whether an out-arc whose endpoints meet there is contradicted by the greatest edge between them.
 
    Method: walks that give every warp equally many arcs, without the rows whose arcs have all met below.
 
-   Encodings: `before` and `after` are the nodes of the local rows on the level and on the next one; -1 where the tree is complete.
-   `lows`, `highs` and `greatest` are the endpoints and weight of the greatest edge on the path up. `apart` is set for rows with an
-   arc whose endpoints do not meet yet. A weight that is NaN counts as a contradiction, which the CPU decides. */
+   Encodings: `before` and `after` are the nodes of the local rows on the level and on the next one; -1 where the tree is
+   complete. `lows`, `highs` and `greatest` are the endpoints and weight of the greatest edge on the path up. `apart` is set for
+   rows with an arc whose endpoints do not meet yet. A weight that is NaN counts as a contradiction, which the CPU decides. */
 #include "certificate/arcs.cuh"
 
 struct Contradicting {

@@ -33,7 +33,7 @@ class RootedRows:
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _TreeParts:
     """The parts of trees that edges between own rows connect."""
 
     part: Array  # index width [n]: the number of each own row's part, from 0
@@ -43,7 +43,7 @@ class _Parts:
 
 
 @dataclass(frozen=True)
-class _Entries:
+class _EdgesAbove:
     """The edges above parts: the own row that each enters, the row above it, of any rank, and its weight."""
 
     row: Array
@@ -76,7 +76,7 @@ def root_forest(shard: Shard, communicator: Communicator, forest: Forest) -> Roo
     return RootedRows(parent, weight, depth, forest.labels)
 
 
-def _parts(communicator: Communicator, labels: Array, start: int, inner: tuple[Array, Array]) -> _Parts:
+def _parts(communicator: Communicator, labels: Array, start: int, inner: tuple[Array, Array]) -> _TreeParts:
     part = np.arange(len(labels), dtype=labels.dtype)
     _unite(frozen(inner[0]), frozen(inner[1]), part)
     flatten(part)
@@ -86,10 +86,10 @@ def _parts(communicator: Communicator, labels: Array, start: int, inner: tuple[A
     enters, ends_tour = np.zeros(count, labels.dtype), np.zeros(count, np.bool_)
     enters[part[::-1]] = np.arange(len(part), dtype=part.dtype)[::-1]  # a part that nothing enters is rooted somewhere
     enters[part[roots]], ends_tour[part[roots]] = roots, True
-    return _Parts(part, Owners.of_counts(count, communicator), ends_tour, enters)
+    return _TreeParts(part, Owners.of_counts(count, communicator), ends_tour, enters)
 
 
-def _entries(rows: Owners, parts: _Parts, src: Array, dst: Array, weights: Array) -> _Entries:
+def _entries(rows: Owners, parts: _TreeParts, src: Array, dst: Array, weights: Array) -> _EdgesAbove:
     """The edges that enter parts of this rank, of the edges between parts. Args: `src` are own rows, `dst` of other ranks."""
     order = np.argsort(dst, kind="stable").astype(src.dtype)
     src, dst, weights = src[order], dst[order], weights[order]
@@ -107,10 +107,10 @@ def _entries(rows: Owners, parts: _Parts, src: Array, dst: Array, weights: Array
     above = (src + rows.start).astype(src.dtype)
     mine = ~down
     here, sent, weight = rows.send(dst[down], above[down], weights[down])
-    return _Entries(*map(np.concatenate, ([src[mine], here.astype(src.dtype)], [dst[mine], sent], [weights[mine], weight])))
+    return _EdgesAbove(*map(np.concatenate, ([src[mine], here.astype(src.dtype)], [dst[mine], sent], [weights[mine], weight])))
 
 
-def _tours(parts: _Parts, tails: Array, numbers: Array, arcs: Owners) -> Array:
+def _tours(parts: _TreeParts, tails: Array, numbers: Array, arcs: Owners) -> Array:
     """The arc behind each of this rank's arcs; `_END` behind the last one of a tour.
 
     The arc behind (u, v) is the one that follows (v, u) around v. A tour ends before the first arc of its root.
@@ -147,7 +147,7 @@ def _ranked(arcs: Owners, behind: Array) -> Array:
     return left
 
 
-def _inside(parts: _Parts, near: Array, far: Array) -> tuple[Array, Array, Array]:
+def _inside(parts: _TreeParts, near: Array, far: Array) -> tuple[Array, Array, Array]:
     """The parent, as an own row, the edge to it, and the depth of each row in its part: NO_ROW and 0 where it is rooted."""
     size = len(parts.part)
     parent, edge, depth = (np.full(size, NO_ROW, parts.part.dtype) for _ in range(3))
@@ -160,7 +160,7 @@ def _inside(parts: _Parts, near: Array, far: Array) -> tuple[Array, Array, Array
     return parent, edge, depth
 
 
-def _depths(rows: Owners, parts: _Parts, at: Array, above: Array, inside: Array) -> Array:
+def _depths(rows: Owners, parts: _TreeParts, at: Array, above: Array, inside: Array) -> Array:
     """The depth of the row at which each part of this rank is rooted; `above` are the rows above the parts `at`."""
     up, deep = np.full(len(parts.enters), _END, index_dtype(int(parts.owners.bounds[-1]) + 1)), np.zeros_like(parts.enters)
     numbers = parts.part.astype(up.dtype) + up.dtype.type(parts.owners.start)
@@ -201,8 +201,8 @@ def wrong_row(shard: Shard, communicator: Communicator, rooted: RootedRows, fore
     is_lower, is_upper = near[1] == dst, far[0] == own[src]  # `src`
     weights, deeper = np.where(is_lower, near[2], far[1]), np.where(is_lower, near[3] - far[2], far[2] - near[3])
     bad = (is_lower == is_upper) | (weights != forest.weights) | (deeper != 1) | (near[4] != far[3])
-    found = np.concatenate([shard.positions[wrong], np.where(is_lower, near[0], position)[bad]])
-    first = communicator.min(int(found.min(initial=shard.num_vertices)))
+    suspects = np.concatenate([shard.positions[wrong], np.where(is_lower, near[0], position)[bad]])
+    first = communicator.min(int(suspects.min(initial=shard.num_vertices)))
     if first < shard.num_vertices:
         return first
     parents = communicator.sum(int(np.count_nonzero(parent != NO_ROW)))

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,9 @@ from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.batches import NO_ID, as_arrays, as_batch
 from pipeline.tables.row_lookup import finder
+
+if TYPE_CHECKING:
+    from pipeline.steps.derived.forest_over_ranks import RankedForest
 
 STEP = "forest"  # and the table
 log = logging.getLogger(__name__)
@@ -53,24 +56,28 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
         return None
 
     def write(folder: Path) -> dict[str, Any]:
+        started, facts = time.perf_counter(), GraphFacts.of(graph)
+        schema = tables.schema(STEP, facts.weight, measure=facts.measure)
+        made: _ForestEdges | RankedForest
         if ranks:
-            from pipeline.steps.derived.forest_over_ranks import tabulate
+            from pipeline.steps.derived.forest_over_ranks import RankedForest
 
-            return tabulate(folder, graph, answer, runtime, ranks)
-        started = time.perf_counter()
-        backend, turn = _where(runtime, vertices)
-        edges = _ForestEdges(graph, answer, backend)
-        with turn:
-            forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
-        facts = GraphFacts.of(graph)
-        _write_files(folder, edges, forest, tables.schema(STEP, facts.weight, measure=facts.measure))
-        trees, deepest = vertices - len(edges.src), int(forest.depth.max()) if vertices else 0
+            made = RankedForest(graph, answer, schema, tables.keys(STEP), runtime, ranks)
+            trees, deepest = made.write(folder)
+        else:
+            backend, turn = _where(runtime, vertices)
+            made = _ForestEdges(graph, answer, backend)
+            with turn:
+                forest = root_forest(made.src, made.dst, made.labels, vertices)
+            _write_files(folder, made, forest, schema)
+            trees, deepest = vertices - len(made.src), int(forest.depth.max()) if vertices else 0
+            del forest
         computed = time.perf_counter() - started
-        del forest
-        if (wrong := edges.wrong_row(folder)) is not None:
+        if (wrong := made.wrong_row(folder)) is not None:
             raise ProofFailed(f"forest: the row of vertex {wrong} does not follow from the edges in table mst")
         checked = CheckFacts(rules=list(RULES), seconds=round(time.perf_counter() - started - computed, 6))
-        return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked).stored()
+        over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
+        return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked, **over_ranks).stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest, "answer": answer.digest}, {}, write)
 

@@ -1,8 +1,7 @@
 """Table `forest` of a graph that ranks hold together: they root the forest, and check the rows that are read back, on CPUs."""
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,29 +11,22 @@ import pyarrow as pa
 
 from kernels.answers import Forest
 from kernels.cpu.parallel import cores
-from kernels.forest.rooted import RULES
 from kernels.forest.sharded.rooting import RootedRows, root_forest, wrong_row
 from kernels.graph import NO_ROW, Array
-from kernels.registry import BY_NAME
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.shard_of_graph import ShardOfGraph
-from pipeline.errors import ProofFailed
 from pipeline.steps.runtime import Runtime
 from pipeline.store.counting import decimals_of
-from pipeline.store.facts import CheckFacts, GraphFacts
-from pipeline.store.facts.derived import RootedFacts
+from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
 from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
-from pipeline.tables.answer_table import in_units, open_table
+from pipeline.tables.answer_table import AnswerTable, in_units, open_table
 from pipeline.tables.forms import RankVertices, TableForm
 from pipeline.tables.over_ranks import own_rows
 
-TABLE = "forest"
-_MST = BY_NAME["mst"]
 
-
-class _Written(NamedTuple):
+class _RankFiles(NamedTuple):
     """What a rank wrote: files by their numbers in the table, how many trees it has, and its deepest vertex."""
 
     files: dict[int, Path]
@@ -42,64 +34,83 @@ class _Written(NamedTuple):
     deepest: int
 
 
-def tabulate(folder: Path, graph: Folder, answer: Folder, runtime: Runtime, ranks: int) -> dict[str, Any]:
-    """Write the table's files into `folder`, and return `RootedFacts`; see `pipeline.steps.derived.forest.root`."""
-    of_ranks = _on_ranks(runtime, ranks, partial(_write, graph, answer, attempts_beside(folder)))
-    for number, path in (file for written in of_ranks for file in written.files.items()):
-        path.rename(folder / tables.file_name(number))
-    computed = time.perf_counter()
-    (wrong, *_) = _on_ranks(runtime, ranks, partial(_wrong_vertex, graph, answer, folder))
-    if wrong is not None:
-        raise ProofFailed(f"forest: the row of vertex {wrong} does not follow from the edges in table mst")
-    checked = CheckFacts(rules=list(RULES), seconds=round(time.perf_counter() - computed, 6))
-    trees, deepest = sum(written.trees for written in of_ranks), max(written.deepest for written in of_ranks)
-    return RootedFacts(rows=GraphFacts.of(graph).vertices, trees=trees, deepest=deepest, proof=checked, shards=ranks).stored()
+@dataclass(frozen=True)
+class RankedForest:
+    """The table that `ranks` make of a stored graph and the answer of its forest; `schema` and `keys` are the table's."""
+
+    graph: Folder
+    answer: Folder
+    schema: pa.Schema
+    keys: Sequence[str]
+    runtime: Runtime
+    ranks: int
+
+    def write(self, folder: Path) -> tuple[int, int]:
+        """Write the table's files into `folder`; return the number of trees, and the depth of the deepest vertex."""
+        of_ranks = self._on_ranks(partial(_write, self._inputs, self.keys, attempts_beside(folder)))
+        for number, path in (file for written in of_ranks for file in written.files.items()):
+            path.rename(folder / tables.file_name(number))
+        return sum(written.trees for written in of_ranks), max(written.deepest for written in of_ranks)
+
+    def wrong_row(self, folder: Path) -> int | None:
+        """External id of the first vertex whose row in `folder`, read back, is wrong; None if all are right."""
+        wrong: int | None = self._on_ranks(partial(_wrong_vertex, self._inputs, folder))[0]
+        return wrong
+
+    @property
+    def _inputs(self) -> "_Inputs":
+        return _Inputs(self.graph, self.answer, self.schema)
+
+    def _on_ranks(self, work: Callable[[TaskContext, range], Any]) -> Sequence[Any]:
+        """The results of all ranks of one task."""
+        (results,) = self.runtime.cluster.map(work, [range(1)], "cpu", self.ranks)
+        return results
 
 
-def _on_ranks(runtime: Runtime, ranks: int, work: Callable[[TaskContext, range], Any]) -> Sequence[Any]:
-    """The results of all ranks of one task."""
-    (results,) = runtime.cluster.map(work, [range(1)], "cpu", ranks)
-    return results
+class _Inputs(NamedTuple):
+    """What ranks read, and the schema of the table that they write."""
+
+    graph: Folder
+    answer: Folder
+    schema: pa.Schema
 
 
-def _write(graph: Folder, answer: Folder, attempts: Path, context: TaskContext, _: range) -> _Written:
-    held, schema = _held(graph, context), _schema(graph)
-    rooted = root_forest(held.shard, held.communicator, _edges(held, graph, answer))
-    with tables.Files(attempts, schema, tables.keys(TABLE), cores()) as files:
-        for number, batch in held.batches(_FORM, rooted, schema, 0):
+def _write(inputs: _Inputs, keys: Sequence[str], attempts: Path, context: TaskContext, _: range) -> _RankFiles:
+    held = _held(inputs, context)
+    rooted = root_forest(held.shard, held.communicator, _edges(held, inputs))
+    with tables.Files(attempts, inputs.schema, keys, cores()) as files:
+        for number, batch in held.batches(_FORM, rooted, inputs.schema, 0):
             files.write(number, batch)
-    return _Written(files.paths, int(np.count_nonzero(rooted.parent == NO_ROW)), int(rooted.depth.max(initial=0)))
+    return _RankFiles(files.paths, int(np.count_nonzero(rooted.parent == NO_ROW)), int(rooted.depth.max(initial=0)))
 
 
-def _wrong_vertex(graph: Folder, answer: Folder, folder: Path, context: TaskContext, _: range) -> int | None:
-    """External id of the first vertex whose row, read back, is wrong, on every rank; None if all are right."""
-    held, of_answer = _held(graph, context), open_table(answer, GraphFacts.of(graph).vertices, None)
-    schema = _schema(graph)
-    table = replace(of_answer, paths=tables.files(folder), rows=held.shard.num_vertices, schema=schema)
+def _wrong_vertex(inputs: _Inputs, folder: Path, context: TaskContext, _: range) -> int | None:
+    """As `RankedForest.wrong_row`, the same on every rank."""
+    held, of_answer = _held(inputs, context), _table(inputs)
+    table = replace(of_answer, paths=tables.files(folder), rows=held.shard.num_vertices, schema=inputs.schema)
     columns = own_rows(held.vertices, table.row_groups(0, held.communicator))
-    named = in_units(dict(zip(schema.names, columns, strict=True)), _MST, decimals_of(graph))
+    named = in_units(dict(zip(inputs.schema.names, columns, strict=True)), of_answer.algorithm, decimals_of(inputs.graph))
     rooted: RootedRows = _FORM.answer(held.vertices, [*named.values()], None)
-    position = wrong_row(held.shard, held.communicator, rooted, _edges(held, graph, answer))
+    position = wrong_row(held.shard, held.communicator, rooted, _edges(held, inputs))
     if position < 0:
         return None
-    found = held.shard.ids[held.shard.positions == position]
-    return int(np.concatenate(held.communicator.gather(found))[0])
+    wrong = held.shard.ids[held.shard.positions == position]
+    return int(np.concatenate(held.communicator.gather(wrong))[0])
 
 
-def _schema(graph: Folder) -> pa.Schema:
-    facts = GraphFacts.of(graph)
-    return tables.schema(TABLE, facts.weight, measure=facts.measure)
-
-
-def _held(graph: Folder, context: TaskContext) -> ShardOfGraph:
-    held = context.graph(graph)
+def _held(inputs: _Inputs, context: TaskContext) -> ShardOfGraph:
+    held = context.graph(inputs.graph)
     assert isinstance(held, ShardOfGraph)
     return held
 
 
-def _edges(held: ShardOfGraph, graph: Folder, answer: Folder) -> Forest:
+def _table(inputs: _Inputs) -> AnswerTable:
+    return open_table(inputs.answer, GraphFacts.of(inputs.graph).vertices, None)
+
+
+def _edges(held: ShardOfGraph, inputs: _Inputs) -> Forest:
     """The rank's edges of table `mst`."""
-    forest: Forest = held.read(open_table(answer, GraphFacts.of(graph).vertices, None), 0)
+    forest: Forest = held.read(_table(inputs), 0)
     return forest
 
 
