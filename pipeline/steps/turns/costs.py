@@ -45,7 +45,7 @@ def costs_of_signals(arcs: StreetArcs, signals: pa.Table | None, cost: int) -> A
     """What the signals cost that each arc passes, int64 [A]."""
     passed = np.zeros((len(arcs.streets), 2), np.int64)
     if signals is not None:
-        passed[signals["street"].to_numpy()] = np.stack([signals[name].to_numpy() for name in ("along", "against")], axis=1)
+        np.add.at(passed, (signals["street"].to_numpy(), signals["against"].to_numpy().astype(np.int64)), 1)
     costs: Array = passed[arcs.street, arcs.against.astype(np.int64)] * cost
     return costs
 

@@ -139,14 +139,11 @@ class SplitClaim:
         _require(np.array_equal(self.weight[own], self._plain_weights()[self.arc[own]]), "an arc has another weight")
 
     def _plain_weights(self) -> Array:
-        weights = self.streets.weight
+        weights, streets = self.streets.weight, self.streets
         if self._signals is not None:
-            cost, passed = self._costs.get("signals", 0), np.zeros((2, len(self.streets.table)), np.int64)
-            for column, name in enumerate(("along", "against")):
-                np.add.at(passed[column], self._signals["street"].to_numpy(), self._signals[name].to_numpy())
-            weights = weights + cost * np.where(
-                self.streets.against, passed[1][self.streets.street], passed[0][self.streets.street]
-            )
+            street, against = (self._signals[name].to_numpy() for name in ("street", "against"))
+            passed = np.bincount(2 * street + against, minlength=2 * len(streets.table))
+            weights = weights + self._costs.get("signals", 0) * passed[2 * streets.street + streets.against]
         return weights
 
     def _check_copies(self, moves: Array) -> None:
