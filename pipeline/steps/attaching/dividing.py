@@ -156,7 +156,8 @@ def _draw(
         for point in range(street_first[one], street_first[one + 1]):
             behind = begins or positions[point] > offsets[part]
             if behind and (ends or positions[point] <= until[part]):
-                if not ends and line[point, 0] == stop_points[stop, 0] and line[point, 1] == stop_points[stop, 1]:
+                starts = point == street_first[one]  # which stays, also where the stop is that near
+                if not (ends or starts) and line[point, 0] == stop_points[stop, 0] and line[point, 1] == stop_points[stop, 1]:
                     continue  # the stop is this point
                 if len(points):
                     points[filled] = line[point]

@@ -196,3 +196,12 @@ def test_poles_the_meridian_and_long_segments_are_places_like_others():
     assert found.metres[2] == pytest.approx(RADIUS * math.radians(abs(54 - bulge)), rel=1e-9)
     assert found.along == pytest.approx([0.5, 0.5, 0.5], abs=1e-4)
     assert tree.of(on_sphere(*np.array([(30.0, 20.0)]).T), 1000.0).segment.tolist() == [-1]
+
+
+def test_a_foot_that_is_rounded_to_the_point_of_a_crossing_is_a_vertex_of_its_own(tmp_path):
+    """A millimetre from the start and from the end of a street; coordinates have seven decimals, eleven times as much."""
+    near = {"A": (7.4400 + 2e-8, 46.9400), "B": (7.4430 - 2e-8, 46.9405)}
+    published = run_of(tmp_path, nearest={"facilities": csv_of(tmp_path, near)})
+    places = pd.read_parquet(published.path / "places").set_index("id")
+    assert places.on_offset["A"] > 0 and places.on_offset["B"] < places.on_length["B"]
+    assert RunFacts.of(published).input.attached.vertices == 2
