@@ -15,6 +15,7 @@ from pipeline.ingest.writer import edges_schema, store
 from pipeline.steps.attaching import FEET
 from pipeline.steps.attaching.dividing import Feet, Parts, divided
 from pipeline.steps.attaching.lines import StreetLines
+from pipeline.steps.attaching.turns import write_turns
 from pipeline.store.edges import column_blocks
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, link_or_copy
@@ -22,7 +23,7 @@ from pipeline.store.names import NameNumbering, VertexNames, open_names
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
-from pipeline.tables.streets import SCHEMA, STREETS, UNITS
+from pipeline.tables.streets import RESTRICTIONS, SCHEMA, STREETS, UNITS
 
 # `street` is the row of the street among all of the source; `offset` millimetres along it from `src`.
 FEET_SCHEMA = pa.schema([
@@ -78,8 +79,11 @@ def write(folder: Path, edges: Folder, lines: StreetLines, feet: Feet, numbering
     if NODES in edges.manifest.files:
         table = pq.read_table(edges.path / NODES, page_checksum_verification=True)
         _save(_with_vertices(table, numbering.of(table["vertex"].to_numpy())), folder / NODES)
-    if REJECTED in edges.manifest.files:
-        link_or_copy(edges.path / REJECTED, folder / REJECTED)
+    for name in (REJECTED, RESTRICTIONS):  # of a restriction, the pieces that meet at its nodes are those of its ways
+        if name in edges.manifest.files:
+            link_or_copy(edges.path / name, folder / name)
+    if facts.has_turns:
+        write_turns(folder, edges, lines, feet, parts)
     changed: dict[str, Any] = {"edges": written.edges, "largest": written.largest, "refers_to": None}
     count = len(numbering.stops)
     if facts.declared_vertices is not None:
