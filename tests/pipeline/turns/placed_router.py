@@ -116,7 +116,8 @@ class PlacedRouter(Router):
             across = (other[0] - one[0]) * math.cos(math.radians(self.places[node][1]))
             angles.append(math.atan2(other[1] - one[1], across))
         angle = (angles[1] - angles[0] + math.pi) % (2 * math.pi) - math.pi
-        return 0 if abs(angle) < math.pi / 4 else self.costs.get("left" if angle > 0 else "right", 0)
+        left = angle > 0 or angle < 1e-7 - math.pi  # also where a parallel street leads straight back
+        return 0 if abs(angle) < math.pi / 4 else self.costs.get("left" if left else "right", 0)
 
     def between_all(self, source):
         """The least distance from a crossing or place to each one that is reached."""

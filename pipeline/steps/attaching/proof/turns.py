@@ -31,9 +31,9 @@ def _require_signals(before: Original, after: Attached, whole: Array, begins: Ar
     require(((piece >= 0) & (piece < len(length))).all(), "a signal is on a street that is not there")
     within = np.where(against, (offset >= 0) & (offset < length[piece]), (offset > 0) & (offset <= length[piece]))
     require(within.all(), "a signal is not on its street")
-    found, due = (np.stack(columns)[:, np.lexsort(columns)] for columns in (
+    stated, due = (np.stack(columns)[:, np.lexsort(columns)] for columns in (
         (whole[piece], against.astype(np.int64), starts[piece] + offset), _columns(before)))  # fmt: skip
-    require(np.array_equal(found, due), "the signals are others")
+    require(np.array_equal(stated, due), "the signals are others")
 
 
 def _columns(edges: Original | Attached) -> tuple[Array, Array, Array]:
