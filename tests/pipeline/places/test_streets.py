@@ -205,3 +205,14 @@ def test_a_foot_that_is_rounded_to_the_point_of_a_crossing_is_a_vertex_of_its_ow
     places = pd.read_parquet(published.path / "places").set_index("id")
     assert places.on_offset["A"] > 0 and places.on_offset["B"] < places.on_length["B"]
     assert RunFacts.of(published).input.attached.vertices == 2
+
+
+def test_places_are_as_dense_as_coordinates_are(tmp_path):
+    """Around a shape point, of which some feet have the rounded coordinates, on both sides of it; each street stays whole."""
+    steps = [step * 7e-9 for step in range(-9, 10)]
+    dense = {f"D{row}": (7.4445 + step, 46.9410 + abs(step) / 3) for row, step in enumerate(steps)}
+    published, plain = run_of(tmp_path, nearest={"facilities": csv_of(tmp_path, dense)}), run_of(tmp_path, "plain", attach=None)
+    places = pd.read_parquet(published.path / "places")
+    assert {*places.on_way} == {11} and places.vertex.nunique() > 5 and places.on_offset.max() - places.on_offset.min() < 0.012
+    whole, parts = (pd.read_parquet(one.path / "arcs").query("way == 11") for one in (plain, published))
+    assert parts.length.sum() == pytest.approx(whole.length.sum()) and parts.weight.sum() == whole.weight.sum()
