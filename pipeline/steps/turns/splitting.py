@@ -43,8 +43,7 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     """
     turn_costs = MovementCosts(arcs, costs)
     prefixes = Prefixes.of(sequences, _remembered(arcs, turn_costs))
-    last = np.array([state[-1] for state in prefixes.states], np.int64)
-    singles = int(np.searchsorted([len(state) for state in prefixes.states], 2))
+    last, singles = prefixes.last, len(prefixes.singles)
     crossings = np.unique(arcs.head[last])
     first = (int(arcs.ids[-1]) if len(arcs.ids) else 0) + 1
     most = int(arcs.weight.max(initial=0)) + int(signals.max(initial=0)) + max(costs.values(), default=0)
@@ -80,10 +79,10 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     )
 
 
-def _remembered(arcs: StreetArcs, costs: MovementCosts) -> list[int]:
-    """The arcs behind which some turn costs something, or leads back at a place within a street."""
+def _remembered(arcs: StreetArcs, costs: MovementCosts) -> Array:
+    """The arcs behind which some turn costs something, or leads back at a place within a street, int64 [n]."""
     some = np.arange(len(arcs.head)) if costs.any else np.flatnonzero(arcs.within[arcs.head])
     place, second = arcs.after(some)
     first = some[place]
-    remembered: list[int] = np.unique(first[(costs.of(first, second) > 0) | arcs.reverses(first, second)]).tolist()
+    remembered: Array = np.unique(first[(costs.of(first, second) > 0) | arcs.reverses(first, second)])
     return remembered
