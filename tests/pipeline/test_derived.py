@@ -119,13 +119,13 @@ def test_a_forest_table_over_ranks_that_is_not_that_of_the_edges_is_not_kept(col
     graph = stored(EdgeList("path", tuple((i, i + 1, 3) for i in range(1, 6)), directed=False), tmp_path)
     (mst,) = (answer for answer in path_steps(tmp_path / "ids", vertices=6).answers if answer.manifest.step == "mst")
 
-    def wrong(graph, answer, folder, *rest):
+    def wrong(inputs, folder, *rest):
         columns = tables.read(folder).to_pydict()
         columns[column][row] = value
         tables.write(folder, "forest", "int64", [pa.record_batch(columns, tables.schema("forest", "int64"))])
-        return found(graph, answer, folder, *rest)
+        return checked(inputs, folder, *rest)
 
-    found = forest_over_ranks._wrong_vertex
+    checked = forest_over_ranks._wrong_vertex
     monkeypatch.setattr(forest_over_ranks, "_wrong_vertex", wrong)
     with pytest.raises(ProofFailed, match="the row of vertex"):
         forest_step.root(graph, graph, mst, Runtime(tmp_path, cluster=LocalThreads(1)))

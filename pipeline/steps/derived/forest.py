@@ -2,10 +2,10 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,6 @@ from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
 from pipeline.tables.batches import NO_ID, as_arrays, as_batch
 from pipeline.tables.row_lookup import finder
-
-if TYPE_CHECKING:
-    from pipeline.steps.derived.forest_over_ranks import RankedForest
 
 STEP = "forest"  # and the table
 log = logging.getLogger(__name__)
@@ -58,22 +55,23 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
     def write(folder: Path) -> dict[str, Any]:
         started, facts = time.perf_counter(), GraphFacts.of(graph)
         schema = tables.schema(STEP, facts.weight, measure=facts.measure)
-        made: _ForestEdges | RankedForest
+        wrong_row: Callable[[Path], int | None]
         if ranks:
             from pipeline.steps.derived.forest_over_ranks import RankedForest
 
-            made = RankedForest(graph, answer, schema, tables.keys(STEP), runtime, ranks)
-            trees, deepest = made.write(folder)
+            ranked = RankedForest(graph, answer, schema, tables.keys(STEP), runtime, ranks)
+            (trees, deepest), wrong_row = ranked.write(folder), ranked.wrong_row
         else:
             backend, turn = _where(runtime, vertices)
-            made = _ForestEdges(graph, answer, backend)
+            edges = _ForestEdges(graph, answer, backend)
             with turn:
-                forest = root_forest(made.src, made.dst, made.labels, vertices)
-            _write_files(folder, made, forest, schema)
-            trees, deepest = vertices - len(made.src), int(forest.depth.max()) if vertices else 0
+                forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
+            _write_files(folder, edges, forest, schema)
+            trees, deepest = vertices - len(edges.src), int(forest.depth.max()) if vertices else 0
             del forest
+            wrong_row = edges.wrong_row
         computed = time.perf_counter() - started
-        if (wrong := made.wrong_row(folder)) is not None:
+        if (wrong := wrong_row(folder)) is not None:
             raise ProofFailed(f"forest: the row of vertex {wrong} does not follow from the edges in table mst")
         checked = CheckFacts(rules=list(RULES), seconds=round(time.perf_counter() - started - computed, 6))
         over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
