@@ -7,7 +7,8 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator, SingleRank
@@ -75,6 +76,18 @@ class TaskContext:
 
     def _shard(self, folder: Folder) -> DealtShard:
         return self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
+
+
+def innermost(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a task, without the arguments that are bound to it."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a task in messages and traces."""
+    return innermost(function).__name__.strip("_")
 
 
 class Cluster(Protocol):

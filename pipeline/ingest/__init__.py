@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kernels.spans import span
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.content import Content
@@ -153,7 +154,7 @@ class _EdgeReader:
         """Read and store the edges; if ids are strings, in two passes (`pipeline.ingest.numbering`)."""
         for part in tables.files(folder):  # of a reading in another way
             part.unlink()
-        with self._opened(folder, graph, weight) as read:
+        with span("read source", "read"), self._opened(folder, graph, weight) as read:
             if not read.edges.named:
                 refers_to = self._reference(read)
                 written = self._store(read, None if refers_to else folder)

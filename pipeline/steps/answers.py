@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
+from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import TaskContext
@@ -108,7 +109,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
     encoders = held.threads if context.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        with context.turn(), clock.timed():
+        with context.turn(), clock.timed(), span(f"solve {algorithm.name}", "solve"):
             part = answer(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 

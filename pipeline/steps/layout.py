@@ -19,6 +19,7 @@ from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.building import build_csr
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
+from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
@@ -176,7 +177,8 @@ def store_part(
         graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
         try:
-            proof = prove_layout(laid_out, graph, source, dropped, rules, context)
+            with span("prove graph", "proof"):
+                proof = prove_layout(laid_out, graph, source, dropped, rules, context)
         except DifferentWeights as different:
             raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([graph] parallel = "error")') from None
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}

@@ -13,6 +13,7 @@ from typing import Any
 
 from kernels.answers import Certificate
 from kernels.registry import BY_NAME
+from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.held_graph import HeldGraph
 from pipeline.cluster.protocol import TaskContext
@@ -136,10 +137,12 @@ def _check_all(
     held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], context: TaskContext, answers: range
 ) -> tuple[str, ...]:  # fmt: skip
     """The rules by which some answers hold; none where there are no answers. Raises ProofFailed."""
+    name = table.algorithm.name
 
     def check_one(number: int) -> Certificate:
-        answer = held.read(table, number)
-        with context.turn():
+        with span(f"read {name}", "read"):
+            answer = held.read(table, number)
+        with context.turn(), span(f"prove {name}", "proof"):
             return certify(answer)
 
     rules: tuple[str, ...] = ()
@@ -147,5 +150,5 @@ def _check_all(
         rules = verdict.rules
         progress.advance()
         if not verdict.holds:
-            raise ProofFailed(f"{table.algorithm.name}: {verdict.reason}")
+            raise ProofFailed(f"{name}: {verdict.reason}")
     return rules

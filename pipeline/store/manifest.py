@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kernels.cpu.parallel import over_items
+from kernels.spans import span
 from pipeline.errors import BadConfig, Damaged
 from pipeline.signals import undisturbed
 from pipeline.store.code import Code
@@ -191,7 +192,9 @@ def make(
         Damaged: A file has not the digest that it must have.
     """
     version = (code or Code.of_step(step, write.__module__)).version()
-    if valid := _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version])):
+    with span(f"check {step}", "read"):
+        valid = _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version]))
+    if valid:
         log.info("%s: still valid, skipped", step)
         return valid
     _require_ours(path)
@@ -199,9 +202,10 @@ def make(
     with scratch(path.parent) as unfinished:
         fresh = unfinished / "new"
         fresh.mkdir(0o700)
-        written = write(fresh)
-        facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
-        files = entries(fresh, checked)
+        with span(f"make {step}", "make"):
+            written = write(fresh)
+            facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
+            files = entries(fresh, checked)
         for name, digest in digests.items():
             if files[name].blake3 != digest:
                 raise Damaged(f"{path / name}: differs from the array in memory")
