@@ -23,7 +23,7 @@ class Span(NamedTuple):
     thread_name: str
 
 
-class Recorded(NamedTuple):
+class WithSpans(NamedTuple):
     """What a task returned on another process, and what that process did until then."""
 
     result: Any
@@ -93,9 +93,9 @@ def add(spans: Iterable[Span]) -> None:
         recorder.spans.extend(spans)
 
 
-def call_recorded(function: Callable[..., Any], name: str, *arguments: Any) -> Recorded:
+def call_recorded(function: Callable[..., Any], name: str, *arguments: Any) -> WithSpans:
     """`function(*arguments)` on another process, as a span; `add` takes its spans, which may be of other tasks, too."""
     with recorded() as recorder:
         with span(name, "task"):
             result = function(*arguments)
-        return Recorded(result, recorder.taken())
+        return WithSpans(result, recorder.taken())

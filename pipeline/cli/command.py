@@ -1,5 +1,6 @@
 """The commands of `graphmill`: the pipeline on this machine, without a server."""
 
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,8 +77,6 @@ def run(graph: str, /, *more: str, trace: Path | None = None, options: RunOption
         more: Further files, folders and patterns of the same graph.
         trace: A file, .json or .json.gz, for a timeline of what each thread did, which ui.perfetto.dev shows.
     """
-    from pipeline.cli.tracing import traced
-
     config = options.config(graph, more=more)
     from pipeline.runtime.early import prepare_gpu
 
@@ -85,9 +84,15 @@ def run(graph: str, /, *more: str, trace: Path | None = None, options: RunOption
     from pipeline.progress.shown import showing
     from pipeline.run import run as run_all
 
-    with traced(trace), showing(live=True):
+    with _traced(trace) if trace else nullcontext(), showing(live=True):
         published = run_all(config)
     summarise(published, config.output)
+
+
+def _traced(file: Path) -> AbstractContextManager[None]:
+    from pipeline.cli.tracing import traced
+
+    return traced(file)
 
 
 @app.command

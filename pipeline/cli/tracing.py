@@ -16,11 +16,8 @@ from pipeline.errors import BadConfig
 
 
 @contextmanager
-def traced(file: Path | None) -> Iterator[None]:
-    """Write what happens in this block to a file, also if it fails; None writes nothing. Raises BadConfig before the block."""
-    if file is None:
-        yield
-        return
+def traced(file: Path) -> Iterator[None]:
+    """Write what happens in this block to a file, also if it fails. Raises BadConfig before the block."""
     if not file.name.endswith((".json", ".json.gz")):
         raise BadConfig(f"--trace {file}: must end in .json or .json.gz")
     if file.is_dir() or not os.access(file.parent, os.W_OK | os.X_OK):

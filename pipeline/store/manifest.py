@@ -135,8 +135,7 @@ def find(folders: Iterable[Path], digest: str, *, checked: bool = True) -> Folde
 
 def file_of(folder: Path) -> Path:
     """The manifest of a folder, also of one that an earlier version wrote."""
-    hidden = folder / BESIDE_PARQUET
-    return hidden if os.path.lexists(hidden) else folder / FILE
+    return hidden if os.path.lexists(hidden := folder / BESIDE_PARQUET) else folder / FILE
 
 
 def _content(path: Path) -> bytes:
@@ -192,23 +191,19 @@ def make(
         Damaged: A file has not the digest that it must have.
     """
     version = (code or Code.of_step(step, write.__module__)).version()
-    with span(f"check {step}", "read"):
-        valid = _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version]))
-    if valid:
+    if valid := _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version])):
         log.info("%s: still valid, skipped", step)
         return valid
     _require_ours(path)
     started = time.perf_counter()
     with scratch(path.parent) as unfinished:
-        fresh = unfinished / "new"
-        fresh.mkdir(0o700)
+        (fresh := unfinished / "new").mkdir(0o700)
         with span(f"make {step}", "make"):
             written = write(fresh)
             facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
             files = entries(fresh, checked)
-        for name, digest in digests.items():
-            if files[name].blake3 != digest:
-                raise Damaged(f"{path / name}: differs from the array in memory")
+        if wrong := next((name for name, digest in digests.items() if files[name].blake3 != digest), None):
+            raise Damaged(f"{path / wrong}: differs from the array in memory")
         manifest = Manifest(
             step, key, dict(inputs), dict(parameters), facts, files, version,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
@@ -258,7 +253,8 @@ def _valid(path: Path, key: str) -> Folder | None:
     try:
         folder = read(path)
         if folder.manifest.key == key:
-            check(folder)
+            with span(f"check {folder.manifest.step}", "read"):
+                check(folder)
             return Folder(path, folder.manifest, reused=True)
     except Damaged as damage:
         log.warning("%s; the step runs again", damage)

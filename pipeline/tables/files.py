@@ -137,19 +137,12 @@ def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str]
     """
     words = [field.name for field in arrow if pa.types.is_string(field.type) and field.name != "id"]  # ids differ
     rows = 0
-    with (
-        span("write rows", "write"),
-        pq.ParquetWriter(
-            path,
-            arrow,
-            compression="zstd",
-            use_dictionary=words,
-            column_encoding=dict(_encoding(field) for field in arrow if field.name not in words),
-            sorting_columns=[pq.SortingColumn(arrow.get_field_index(name)) for name in keys] or None,
-            write_page_index=True,
-            write_page_checksum=True,
-        ) as file,
-    ):
+    written = pq.ParquetWriter(
+        path, arrow, compression="zstd", use_dictionary=words, write_page_index=True, write_page_checksum=True,
+        column_encoding=dict(_encoding(field) for field in arrow if field.name not in words),
+        sorting_columns=[pq.SortingColumn(arrow.get_field_index(name)) for name in keys] or None,
+    )  # fmt: skip
+    with span("write rows", "write"), written as file:
         for batch in batches:
             file.write_batch(batch, ROWS_PER_GROUP)
             rows += batch.num_rows

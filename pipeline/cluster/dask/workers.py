@@ -132,7 +132,7 @@ def _run(function: Callable[[TaskContext, Task], Result], backend: Backend, vers
 
 def _without_spans(result: Any) -> Any:
     """The result of a task; the trace takes what its process recorded."""
-    if not isinstance(result, spans.Recorded):
+    if not isinstance(result, spans.WithSpans):
         return result
     spans.add(result.spans)
     return result.result

@@ -75,11 +75,22 @@ def test_a_run(configured, tmp_path, name):
     assert count >= 12
     assert {"solve bfs", "solve sssp", "solve wcc"} <= set(kinds["solve"])
     assert {"prove graph", "prove bfs", "prove sssp", "prove wcc"} <= set(kinds["proof"])
-    assert {"read source", "read rows", "check bfs", "digest files"} <= set(kinds["read"]) and "write rows" in kinds["write"]
+    assert {"read source", "read rows", "digest files"} <= set(kinds["read"]) and "write rows" in kinds["write"]
     assert {event["pid"] for event in events} == {os.getpid()}
     assert {(event["pid"], event["tid"]) for event in events} == {
         (event["pid"], event["tid"]) for event in names if event["name"] == "thread_name"
     }
+
+
+def test_a_run_that_changes_nothing(configured, tmp_path):
+    run(configured())
+    with traced(tmp_path / "t.json"):
+        run(configured())
+    events, _ = events_of(tmp_path / "t.json")
+    require_nested(events)
+    names = {event["name"] for event in events}
+    assert {"check edges", "check graph", "check bfs", "check proof-bfs"} <= names
+    assert not {"make edges", "make graph", "make bfs", "solve bfs", "prove bfs"} & names
 
 
 def test_a_failed_run_and_one_without_a_trace(configured, tmp_path):
