@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.arrays import frozen, is_cupy_array
@@ -115,6 +114,8 @@ def fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool
 
 def largest_of(table: pa.Table) -> dict[str, int]:
     """The largest value of each column of integers; 0 without rows."""
+    import pyarrow.compute as pc
+
     integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     return {name: pc.max(table[name]).as_py() or 0 for name in integers}
 
