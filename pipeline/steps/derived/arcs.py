@@ -52,6 +52,7 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
         ProofFailed: The table, read back, is not that of the graph. Nothing is written.
         Damaged: A file differs from its manifest.
     """
+
     def write(folder: Path) -> dict[str, Any]:
         from pipeline.steps.derived.arcs_proof import ArcsProof
 
