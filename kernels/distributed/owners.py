@@ -1,12 +1,12 @@
 """The directory of owners: each rank owns a contiguous range of numbers, and stores the values that belong to them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
-from kernels.distributed.columns import exchange_columns
+from kernels.distributed.columns import exchange_columns, indexed
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Array
 
@@ -16,7 +16,7 @@ class Owners:
 
     Attributes:
         bounds (int64 [size + 1]): A NumPy array.
-        supersteps: Number of calls of `send` and `request`.
+        supersteps: Number of calls of `send`, `request` and `fetch`.
     """
 
     def __init__(self, bounds: Array, communicator: Communicator):
@@ -83,6 +83,13 @@ class Owners:
             column[others] = reply
         return answers
 
+    def fetch(self, ascending: Array, *values: Array) -> Iterator[Array]:
+        """`request` for distinct numbers in ascending order, one column after the other. Each step is collective."""
+        self.supersteps += 1
+        requested = self._requested(ascending)
+        for value in values:
+            yield np.concatenate(self.communicator.exchange([value[part] for part in requested]))
+
     def query(self, numbers: Array, column: Array, answer: Callable[[Array, Array], Array]) -> Array:
         """Let the owners answer for each of ascending numbers with its entry of `column`: `answer(offsets, entries)`."""
         here, entries = (self.communicator.exchange(self._by_owner(numbers, of)) for of in (numbers, column))
@@ -90,23 +97,31 @@ class Owners:
         return np.concatenate(self.communicator.exchange(replies))
 
     def distinct(self, numbers: Array) -> tuple[Array, Array]:
-        """The distinct numbers, own ones first, and the index of each of `numbers` among them. Not collective."""
-        mine, others = self._own_and_others(numbers)
+        """The distinct numbers, own ones first, and the index of each of `numbers` among them. Not collective.
+
+        Both are of the numbers' type.
+        """
+        is_own = (numbers >= self.start) & (numbers < self.stop)
         flags = np.zeros(len(self.own), np.bool_, like=numbers)
-        flags[numbers[mine] - self.start] = True
-        own = np.flatnonzero(flags) + self.start
-        foreign, place_of_others = np.unique(numbers[others], return_inverse=True)
-        place = np.empty(len(numbers), OFFSET, like=numbers)
-        place[mine] = (np.cumsum(flags) - 1)[numbers[mine] - self.start]
-        place[others] = len(own) + place_of_others
+        flags[numbers[is_own] - self.start] = True
+        own = np.flatnonzero(flags).astype(numbers.dtype)
+        foreign, place_of_others = indexed(numbers[~is_own])
+        place = np.empty_like(numbers)
+        place[is_own] = np.cumsum(flags, dtype=numbers.dtype)[numbers[is_own] - self.start] - 1
+        place[~is_own] = place_of_others + len(own)
+        own += self.start
         return np.concatenate([own, foreign]), place
 
     def _replies(self, numbers: Array, values: Sequence[Array]) -> tuple[Array, ...]:
         """The owners' values for each of the numbers, which are in any order."""
-        wanted, place = np.unique(numbers, return_inverse=True)
-        requested = [part - self.start for part in self.communicator.exchange(self._by_owner(wanted, wanted))]
+        wanted, place = indexed(numbers)
+        requested = self._requested(wanted)
         replies = exchange_columns(self.communicator, *([value[part] for part in requested] for value in values))
         return tuple(reply[place] for reply in replies)
+
+    def _requested(self, ascending: Array) -> list[Array]:
+        """What each rank asks of this one if this one asks for these numbers."""
+        return [part - self.start for part in self.communicator.exchange(self._by_owner(ascending, ascending))]
 
     def _own_and_others(self, numbers: Array) -> tuple[Array, Array]:
         own = (numbers >= self.start) & (numbers < self.stop)

@@ -26,15 +26,20 @@ from pipeline.tables.over_ranks import ShardVertices, Spread, edge_positions, ow
 
 
 class ShardOfGraph:
-    """One rank's shard of a graph."""
+    """One rank's shard of a graph.
+
+    Attributes:
+        shard: Its rows in the order in which they were dealt.
+        vertices: The same rows, for tables.
+    """
 
     threads = 1  # all ranks have to run the same collectives in the same order
 
     def __init__(self, folder: Folder, held: DealtShard, communicator: Communicator) -> None:
         self.communicator = communicator
-        self._folder, self._shard, self._dealing = folder, held.shard, held.dealing
-        self._vertices = ShardVertices(held.shard, communicator, DealtRows(rows_by_id_in_blocks(folder), held.dealing))
-        self._ascending = Spread(communicator, self._vertices.positions)
+        self._folder, self.shard, self._dealing = folder, held.shard, held.dealing
+        self.vertices = ShardVertices(held.shard, communicator, DealtRows(rows_by_id_in_blocks(folder), held.dealing))
+        self._ascending = Spread(communicator, self.vertices.positions)
 
     def row(self, stored_row: int) -> int:
         """See `HeldGraph.row`."""
@@ -42,38 +47,38 @@ class ShardOfGraph:
 
     def solver(self, algorithm: Algorithm) -> Callable[..., ShardAnswer[Any]]:
         """See `HeldGraph.solver`."""
-        return partial(algorithm.resolve("sharded_solver"), self._shard, self.communicator)
+        return partial(algorithm.resolve("sharded_solver"), self.shard, self.communicator)
 
     def certifier(self, algorithm: Algorithm) -> Callable[..., Certificate]:
         """See `HeldGraph.certifier`."""
-        return partial(algorithm.resolve("sharded_certificate"), self._shard, self.communicator)
+        return partial(algorithm.resolve("sharded_certificate"), self.shard, self.communicator)
 
     def seeded_solver(self, algorithm: Algorithm) -> Callable[..., list[ShardAnswer[Any]]]:
         """See `HeldGraph.seeded_solver`."""
-        return partial(algorithm.resolve("sharded_seeded_solver"), self._shard, self.communicator)
+        return partial(algorithm.resolve("sharded_seeded_solver"), self.shard, self.communicator)
 
     def seeded_certifier(self, algorithm: Algorithm) -> Callable[..., list[Certificate]]:
         """See `HeldGraph.seeded_certifier`."""
-        return partial(algorithm.resolve("sharded_seeded_certificate"), self._shard, self.communicator)
+        return partial(algorithm.resolve("sharded_seeded_certificate"), self.shard, self.communicator)
 
     def batches(self, form: TableForm, answer: Any, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`. The ranks exchange one row group after the other."""
         here = self._placed(answer)
-        spread, total = self._ascending, self._shard.num_vertices
+        spread, total = self._ascending, self.shard.num_vertices
         if not form.of_vertices:
-            positions, total = edge_positions(self._vertices, here.src)
+            positions, total = edge_positions(self.vertices, here.src)
             spread = Spread(self.communicator, positions)
         first, _ = tables.position_of(number, total, 0)
-        for file, columns in spread.groups(form.columns(self._vertices, here), total, first):
+        for file, columns in spread.groups(form.columns(self.vertices, here), total, first):
             yield file, as_batch(columns, schema, decimals_of(self._folder))
 
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
         form, groups = table.form, table.row_groups(number, self.communicator)
-        columns = own_rows(self._vertices, groups) if form.of_vertices else own_edges(self._vertices, groups)
+        columns = own_rows(self.vertices, groups) if form.of_vertices else own_edges(self.vertices, groups)
         named = in_units(dict(zip(table.schema.names, columns, strict=True)), table.algorithm, decimals_of(self._folder))
-        return self._placed(form.answer(self._vertices, [*named.values()], table.source(number)))
+        return self._placed(form.answer(self.vertices, [*named.values()], table.source(number)))
 
     def _placed(self, answer: Any) -> Any:
         """An answer with its arrays where the shard's are."""
-        return with_arrays(answer, lambda array: np.asarray(array, like=self._shard.ghosts))
+        return with_arrays(answer, lambda array: np.asarray(array, like=self.shard.ghosts))

@@ -32,7 +32,7 @@ class ShardOfIndex(ShardOfGraph):
 
     def index_reader(self, index: Folder) -> Callable[[], ShardAnswer[IndexPart]]:
         """See `HeldGraph.index_reader`."""
-        return partial(read_part, index, self._dealing, self._shard, self.communicator)
+        return partial(read_part, index, self._dealing, self.shard, self.communicator)
 
     def batches(self, form: TableForm, answer: IndexPart, schema: pa.Schema, number: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """See `HeldGraph.batches`."""
@@ -41,22 +41,22 @@ class ShardOfIndex(ShardOfGraph):
     def read(self, table: AnswerTable, number: int) -> Any:
         """See `HeldGraph.read`."""
         assert table.index
-        columns = own_rows(self._vertices, table.row_groups(number, self.communicator))
-        return self._placed(proposed_part(table.index, self._shard, self._vertices, columns))
+        columns = own_rows(self.vertices, table.row_groups(number, self.communicator))
+        return self._placed(proposed_part(table.index, self.shard, self.vertices, columns))
 
     def index_memory(self, config: ReachabilityConfig, _: range) -> tuple[str, int, Backend]:
         """See `HeldGraph.index_memory`."""
-        rows, arcs = len(self._shard.local_rows), len(self._shard.local_out.indices)
+        rows, arcs = len(self.shard.local_rows), len(self.shard.local_out.indices)
         needed = memory(rows, arcs, config.dimensions, config.method).build
         return f"one of {self.communicator.size} parts, of {rows:,} rows and {arcs:,} arcs", needed, "cpu"
 
     def index_builder(self, config: ReachabilityConfig, _: range) -> Callable[[], ShardAnswer[IndexPart]]:
         """See `HeldGraph.index_builder`. The ranks build all dimensions together."""
-        return partial(reachability, self._shard, self.communicator, config.dimensions, config.seed, config.method)
+        return partial(reachability, self.shard, self.communicator, config.dimensions, config.seed, config.method)
 
     def index_slices(self, part: IndexPart) -> Iterator[Slice]:
         """See `HeldGraph.index_slices`. What is stored numbers rows as the graph is stored, not as they are dealt."""
-        shard, dealing, ranks = self._shard, self._dealing, self.communicator
+        shard, dealing, ranks = self.shard, self._dealing, self.communicator
         vertices, is_last = shard.num_vertices, ranks.rank == ranks.size - 1
         components = ranks.sum(len(part.nodes))
         begin, end = (vertices * number // ranks.size for number in (ranks.rank, ranks.rank + 1))

@@ -8,12 +8,21 @@ from pipeline.units import size
 TOPIC = "worker-restart-memory"  # Dask's name for these events
 
 
-def out_of_memory(client: Any, config: ClusterConfig, worker: str | None = None) -> str:
+def ends(client: Any) -> int:
+    """How often any worker was ended for its memory since the scheduler started; 0 if it does not say."""
+    try:
+        return len(client.get_events(TOPIC))
+    except Exception:  # the connection may be what broke
+        return 0
+
+
+def out_of_memory(client: Any, config: ClusterConfig, worker: str | None = None, over_shards: bool = False) -> str:
     """The end of a sentence about lost workers: that it was their memory, what they took, and what to change.
 
     Args:
         client: Dask's client.
         worker: The address of a worker of a scheduler that other runs use, too; None for any.
+        over_shards: Whether the workers held a graph together, so that each needs less if there are more of them.
 
     Returns:
         Empty if no worker was ended for its memory, or the scheduler does not say.
@@ -30,7 +39,9 @@ def out_of_memory(client: Any, config: ClusterConfig, worker: str | None = None)
     limit = f", {size(min(limits))}" if limits else ""
     if config.scheduler == "local":
         stated = f"{config.memory}{limit}" if config.memory == "auto" else config.memory
-        change = f"their limit is {stated} ([cluster] memory); raise it, or run fewer `workers`"
+        more = "divide the graph over more `workers` and `shards`" if over_shards else "run fewer `workers`"
+        change = f"their limit is {stated} ([cluster] memory); raise it, or {more}"
     else:
-        change = f"their limit{limit} is the option --memory-limit of `dask worker`; raise it, or start fewer on a host"
+        more = "divide the graph over more workers and `shards`" if over_shards else "start fewer on a host"
+        change = f"their limit{limit} is the option --memory-limit of `dask worker`; raise it, or {more}"
     return f", because workers were ended for their memory: they took up to {size(max(taken))}, and {change}"

@@ -14,12 +14,15 @@ from scipy.sparse.csgraph import connected_components
 
 from kernels.cpu import parallel
 from kernels.forest.rooted import RootedForest, root_forest, wrong_vertex
+from pipeline.cluster.threads import LocalThreads
 from pipeline.config.loading import run_config
 from pipeline.errors import ProofFailed
 from pipeline.run import run
 from pipeline.steps.derived import forest as forest_step
+from pipeline.steps.derived import forest_over_ranks
 from pipeline.steps.publication.publish import publish
 from pipeline.steps.runtime import Runtime
+from pipeline.store import manifest
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables import files as tables
 from tests import oracles
@@ -92,6 +95,41 @@ def test_the_tables_of_vertices_are_the_same_over_ranks(tmp_path):
     for table in ("vertices", "forest"):
         (first,), (second,) = (tables.files(of.path / table) for of in published)
         assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("weight", ["{}", "0.{:02d}", "{}e9"], ids=["integers", "hundredths", "large"])
+def test_the_forest_of_several_files_is_the_same_over_ranks(weight, tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 7)
+    monkeypatch.setattr(tables, "ROWS_PER_FILE", 14)
+    lines = "".join(f"{i * i % 61},{i * 17 % 59},{weight.format(i)}\n" for i in range(70)) + "100,101,1\n200,200,1\n"
+    (tmp_path / "graph.csv").write_text("src,dst,weight\n" + lines)
+    files, facts = [], []
+    for shards in (0, 1, 3):
+        graph, cluster = {"source": str(tmp_path / "graph.csv")}, {"shards": shards}
+        published = run(run_config("test", graph=graph, output=tmp_path / str(shards), stages=["mst"], cluster=cluster))
+        files.append([path.read_bytes() for path in tables.files(published.path / "forest")])
+        facts.append(manifest.read(tmp_path / str(shards) / "steps" / "forest").facts)
+    assert len(files[0]) == 5 and files[0] == files[1] == files[2]
+    assert [of.get("shards") for of in facts] == [None, 1, 3]
+    assert len({(of["rows"], of["trees"], of["deepest"], *of["proof"]["rules"]) for of in facts}) == 1
+
+
+@pytest.mark.parametrize(("column", "row", "value"), [("depth", 3, 4), ("parent", 2, 5), ("parent", 0, 2), ("labels", 1, 2)])
+def test_a_forest_table_over_ranks_that_is_not_that_of_the_edges_is_not_kept(column, row, value, tmp_path, monkeypatch):
+    graph = stored(EdgeList("path", tuple((i, i + 1, 3) for i in range(1, 6)), directed=False), tmp_path)
+    (mst,) = (answer for answer in path_steps(tmp_path / "ids", vertices=6).answers if answer.manifest.step == "mst")
+
+    def wrong(inputs, folder, *rest):
+        columns = tables.read(folder).to_pydict()
+        columns[column][row] = value
+        tables.write(folder, "forest", "int64", [pa.record_batch(columns, tables.schema("forest", "int64"))])
+        return checked(inputs, folder, *rest)
+
+    checked = forest_over_ranks._wrong_vertex
+    monkeypatch.setattr(forest_over_ranks, "_wrong_vertex", wrong)
+    with pytest.raises(ProofFailed, match="the row of vertex"):
+        forest_step.root(graph, graph, mst, Runtime(tmp_path, cluster=LocalThreads(1)))
+    assert not (tmp_path / "forest").exists()
 
 
 def test_a_table_of_several_files_and_row_groups(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ finishes without further messages. Edges stay on their rank: only each rank's li
 owner.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from kernels.arrays import frozen, is_cupy_array
 from kernels.components.union_find import flatten, unite
 from kernels.cpu.compiled import njit
-from kernels.distributed.columns import distinct
+from kernels.distributed.columns import distinct, indexed, lower_at
 from kernels.distributed.owners import Owners
 from kernels.gpu.loader import to_host
 from kernels.graph import OFFSET, Array
@@ -27,7 +28,7 @@ class RankedEdges(NamedTuple):
     All arrays are NumPy's or all are CuPy's, the same on all ranks.
     """
 
-    # near, far: int64 [E]: numbers of the vertices at the endpoints.
+    # near, far: integer [E]: numbers of the vertices at the endpoints.
     near: Array
     far: Array
     # weight, low, high: [E].
@@ -49,13 +50,13 @@ def join(owners: Owners, edges: RankedEdges, gathered: int) -> tuple[Array, Arra
         gathered: Most edges, of all ranks together, that each rank may hold in order to finish without further messages.
 
     Returns:
-        root (int64): For each own vertex, the number of one vertex of its tree, the same for the whole tree.
+        root (type of the numbers): For each own vertex, the number of one vertex of its tree, the same for the whole tree.
         chosen (int64): Indices in `edges` of those in the forest, ascending. Of parallel edges on several ranks, one or more are
             chosen.
     """
     place = _order(edges.weight, edges.low, edges.high)
     edges, chosen = edges.take(place), [place[:0]]
-    root = np.arange(owners.own.start, owners.own.stop, dtype=OFFSET, like=edges.near)
+    root = np.arange(owners.own.start, owners.own.stop, dtype=edges.near.dtype, like=edges.near)
     while True:
         needed = np.flatnonzero(_needed(edges))
         edges, place = edges.take(needed), place[needed]
@@ -84,33 +85,46 @@ def _needed(edges: RankedEdges) -> Array:
 
 def _round(owners: Owners, edges: RankedEdges, root: Array) -> tuple[RankedEdges, Array, Array]:
     """Join each tree by its lightest edge; return the edges left, indices of those taken here, and indices of those left."""
-    ends = np.stack([edges.near, edges.far], axis=1).ravel()
-    trees, first, tree = np.unique(ends, return_index=True, return_inverse=True)
-    best = first // 2  # the edges are in order: the first one is a tree's lightest
-    rank = owners.communicator.rank
-    winner = _hook(owners, root, trees, ends[first ^ 1], edges.take(best), np.full_like(trees, rank, OFFSET, shape=(len(trees),)))
+    trees, tree = indexed(np.concatenate([edges.near, edges.far]))
+    near, far = tree[: len(edges.near)], tree[len(edges.near) :]
+    best = np.full_like(trees, len(near))
+    for end in (near, far):
+        lower_at(best, end, np.arange(len(end), dtype=best.dtype, like=best))  # in order: the first one is a tree's lightest
+    others = trees[np.where(near[best] == np.arange(len(best), like=best), far[best], near[best])]
+    winner = _hook(owners, root, trees, others, edges.take(best))
     _jump(owners, root)
     joined, won = owners.request(trees, root, winner)
-    near, far = joined[tree].reshape(-1, 2).T
+    near, far = joined[near], joined[far]
     left = np.flatnonzero(near != far)
-    return edges._replace(near=near, far=far).take(left), best[won == rank], left
+    return edges._replace(near=near, far=far).take(left), best[won == owners.communicator.rank], left
 
 
-def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: RankedEdges, rank: Array) -> Array:
+def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: RankedEdges) -> Array:
     """Let the root of each tree be the tree that its lightest edge leads to; return the rank that has this edge."""
+    rank = np.full_like(trees, owners.communicator.rank)
     here, other, *key, source = owners.send(trees, others, best.weight, best.low, best.high, rank)
-    weight, low, high = key
-    order = _order(here, weight, low, high)
-    hooked, first = np.unique(here[order], return_index=True)
-    lightest = order[first]
-    root[hooked] = other[lightest]
-    winner = np.full_like(root, -1, OFFSET, shape=(len(root),))
-    winner[hooked] = source[lightest]
+    lightest = np.full_like(root, -1)
+    # Of one sender they ascend, so a part in which they do names no tree twice
+    cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
+    for begin, end in pairwise(cuts):
+        held = lightest[here[begin:end]]
+        less = np.flatnonzero((held < 0) | _less([column[begin:end] for column in key], [column[held] for column in key])) + begin
+        lightest[here[less]] = less
+    hooked = np.flatnonzero(lightest >= 0)
+    winner = np.full_like(root, -1)
+    root[hooked], winner[hooked] = other[lightest[hooked]], source[lightest[hooked]]
     # Two trees that take the same edge lead to each other: the smaller number becomes the root of both. No cycle is longer.
     (back,) = owners.request(root[hooked], root)
     number = hooked + owners.own.start
     root[hooked] = np.where((back == number) & (number < root[hooked]), number, root[hooked])
     return winner
+
+
+def _less(one: list[Array], other: list[Array]) -> Array:
+    """Whether edges are less than others, by weight, low and high."""
+    ends = (one[1] < other[1]) | ((one[1] == other[1]) & (one[2] < other[2]))
+    less: Array = (one[0] < other[0]) | ((one[0] == other[0]) & ends)
+    return less
 
 
 def _jump(owners: Owners, root: Array) -> None:
@@ -141,8 +155,8 @@ def _finish(owners: Owners, edges: RankedEdges, root: Array) -> Array:
 
 def _span(near: Array, far: Array) -> tuple[Array, Array, Array]:
     """Take each edge that joins two trees, in order; return which, the vertices ascending, and the root of each vertex."""
-    vertices, ends = np.unique(np.concatenate([near, far]), return_inverse=True)
-    parent = np.arange(len(vertices))
+    vertices, ends = indexed(np.concatenate([near, far]))
+    parent = np.arange(len(vertices), dtype=ends.dtype)
     needed = _unite(parent, frozen(ends[: len(near)]), frozen(ends[len(near) :]))
     return needed, vertices, vertices[parent]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kernels.components.sharded.joining import GATHERED, RankedEdges, join, unite_all
-from kernels.distributed.columns import lower_at
+from kernels.distributed.columns import indexed, lower_at
 from kernels.distributed.owners import Owners
 from kernels.graph import NO_ROW, OFFSET, Array
 
@@ -13,7 +13,7 @@ def join_and_name(owners: Owners, near: Array, far: Array, positions: Array, row
 
     Args:
         owners: Of the numbers.
-        near, far (int64 [E]): The edges of this rank.
+        near, far (integer [E]): The edges of this rank.
         positions, rows (index width [N]): For each own number its position in the order of external ids, and its row.
         gathered: Most numbers and edges, of all ranks together, that each rank may hold.
 
@@ -52,13 +52,13 @@ def smallest_ids(owners: Owners, numbers: Array, positions: Array, rows: Array) 
     """Name each item by the row of smallest external id among the items, of all ranks, with the same number.
 
     Args:
-        numbers (int64 [E]): Equal for items that get the same name.
+        numbers (integer [E]): Equal for items that get the same name.
         positions, rows (index width [E]): The items' positions in the order of external ids, and their rows.
 
     Returns:
         index width [E].
     """
-    shared, place = np.unique(numbers, return_inverse=True)
+    shared, place = indexed(numbers)
     here, position, row = owners.send(shared, *least_of_groups(place, len(shared), positions, rows))
     _, names = least_of_groups(here, len(owners.own), position, row)
     (name,) = owners.request(shared, names)

@@ -16,7 +16,7 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, elementwise, over_items, over_rows, ranges
 from kernels.forest.certificate import reasons
 from kernels.forest.certificate.edges import greater_of, keys_of
-from kernels.forest.certificate.hierarchy import OwnPathsUp
+from kernels.forest.certificate.hierarchy import Level
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 if TYPE_CHECKING:
@@ -145,52 +145,51 @@ def _first_contradiction(
     return -1, -1
 
 
-def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: OwnPathsUp, greatest: Array) -> tuple[int, int]:
-    """The first out-arc (of own rows) that the greatest edge between its endpoints contradicts, and the time of that edge.
+def first_contradiction(
+    out: Csr, symmetric: bool, positions: Array, level: Level, greatest: Array, waits: Array
+) -> tuple[int, int]:  # fmt: skip
+    """The first out-arc (of own rows) whose endpoints meet on a level although it is less than the greatest edge between them.
 
-    (-1, -1) if there is none; the time is -1 where no edges connect the endpoints. `positions` [n + g] are places in the order of
-    ids; `greatest` are the weights of `tree.edges`. Of a symmetric graph's arcs those that leave the smaller id are checked.
+    Args:
+        positions (index width [n + f]): Places in the order of ids. Of a symmetric graph's arcs those that leave the smaller id
+            are checked.
+        greatest ([n + f]): The weights of `level.top`.
+        waits (bool [n]): The rows with arcs whose endpoints have not met; the others are left out. Lowered in place.
+
+    Returns:
+        The arc, and the row whose path up has that edge: -1 where no edges connect the endpoints. (-1, -1) if there is none.
     """
     arcs = frozen(out.offsets), frozen(out.indices), None if out.weights is None else frozen(out.weights)
-    paths = tree.parent, tree.time, tree.root, tree.top, greatest, tree.edges.low, tree.edges.high
-    pairs = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), symmetric, *map(frozen, paths)))
+    paths = map(frozen, (level.before, level.after, *level.top, greatest))
+    pairs = over_rows(out, partial(_first_contradicted, *arcs, frozen(positions), symmetric, *paths, waits))
     return next((pair for pair in pairs if pair[0] >= 0), (-1, -1))
 
 
 @njit(cache=True, nogil=True)
 def _first_contradicted(
-    offsets: Array,
-    indices: Array,
-    weights: Array | None,
-    positions: Array,
-    symmetric: bool,
-    parent: Array,
-    time: Array,
-    root: Array,
-    top: Array,
-    greatest: Array,
-    lows: Array,
-    highs: Array,
-    begin: int,
-    end: int,
-) -> tuple[int, int]:
+    offsets: Array, indices: Array, weights: Array | None, positions: Array, symmetric: bool, before: Array, after: Array,
+    heavy: Array, lows: Array, highs: Array, greatest: Array, waits: Array, begin: int, end: int,
+) -> tuple[int, int]:  # fmt: skip
     for u in range(begin, end):
+        if not waits[u]:
+            continue
+        apart = False
         for arc in range(offsets[u], offsets[u + 1]):
             v = indices[arc]
-            if u == v or (symmetric and positions[u] > positions[v]):
-                continue  # the reverse arc, of the same weight, is checked
-            if root[u] != root[v]:
+            if before[u] == before[v] or (symmetric and positions[u] > positions[v]):
+                continue  # they met below, or the reverse arc, of the same weight, is checked
+            if after[u] < 0 or after[v] < 0:
                 return arc, -1
-            weight = 1 if weights is None else weights[arc]
-            if weight > greatest[max(top[u], top[v])]:
+            if after[u] != after[v]:
+                apart = True
                 continue
-            one, other, last = u, v, -1
-            while one != other:
-                last = max(last, time[one], time[other])
-                one, other = parent[one], parent[other]
-            if weight < greatest[last]:
-                return arc, last
+            weight = 1 if weights is None else weights[arc]
+            of_u, of_v = (heavy[u], lows[u], highs[u]), (heavy[v], lows[v], highs[v])
+            row = v if of_u < of_v else u
+            if weight < greatest[row]:
+                return arc, row
             ends = min(positions[u], positions[v]), max(positions[u], positions[v])
-            if weight == greatest[last] and ends < (lows[last], highs[last]):
-                return arc, last
+            if weight == greatest[row] and ends < (lows[row], highs[row]):
+                return arc, row
+        waits[u] = apart
     return -1, -1

@@ -8,7 +8,7 @@ import numpy as np
 from kernels.answers import Forest
 from kernels.certificate.launches import launch, require_device_form, require_held, work_of
 from kernels.forest.certificate import cpu
-from kernels.forest.certificate.hierarchy import OwnPathsUp
+from kernels.forest.certificate.hierarchy import Level
 from kernels.gpu.loader import pointer, to_host
 from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
@@ -93,15 +93,18 @@ def _launch(graph: Graph, name: str, work: int, arguments: tuple[Any, ...]) -> N
     launch("forest/certificate/forest.cu", name, work, arguments, **types)
 
 
-def first_contradiction(out: Csr, symmetric: bool, positions: Array, tree: OwnPathsUp, greatest: Array) -> tuple[int, int]:
+def first_contradiction(
+    out: Csr, symmetric: bool, positions: Array, level: Level, greatest: Array, waits: Array
+) -> tuple[int, int]:  # fmt: skip
     """As `cpu.first_contradiction`."""
-    contradicted = cupy.zeros(1, np.uint32)
-    heaviest = greatest[tree.top] if len(greatest) else cupy.zeros(len(positions), greatest.dtype)
-    paths = (tree.parent, tree.time, tree.root, heaviest, greatest, tree.edges.low, tree.edges.high)
+    contradicted, apart = cupy.zeros(1, np.uint32), cupy.zeros_like(waits)
     arcs = (out.offsets, out.indices, pointer(out.weights), np.int64(len(out.offsets) - 1))
+    paths = (level.before, level.after, level.top.low, level.top.high, greatest)
     types = {"ROW": positions.dtype, "WEIGHT": greatest.dtype}
-    arguments = (*arcs, positions, np.bool_(symmetric), *paths, contradicted)
+    arguments = (*arcs, positions, np.bool_(symmetric), *paths, waits, apart, contradicted)
     launch("forest/certificate/sharded.cu", "find_contradiction", work_of(out), arguments, **types)
-    if not contradicted[0]:
-        return -1, -1
-    return cpu.first_contradiction(on_host(out), symmetric, to_host(positions), on_host(tree), to_host(greatest))
+    if contradicted[0]:
+        on_hosts = to_host(greatest), to_host(waits)
+        return cpu.first_contradiction(on_host(out), symmetric, to_host(positions), on_host(level), *on_hosts)
+    waits[...] = apart
+    return -1, -1

@@ -9,6 +9,8 @@ from kernels.answers import Forest
 from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Broken, out_of_order, outside
 from kernels.cpu.compiled import njit
+from kernels.distributed.columns import distinct
+from kernels.distributed.searching import places_upto
 from kernels.forest.certificate import reasons
 from kernels.graph import OFFSET, Array
 
@@ -20,17 +22,29 @@ class OwnEdges(NamedTuple):
     src: Array
     dst: Array
     weights: Array  # [E]
-    heavy: Array  # int64 [E]: keys in the order of the weights (`keys_of`)
-    # low, high: int64 [E]: positions of the endpoints in the order of external ids.
+    heavy: Array  # [E]: keys in the order of the weights (`keys_of`)
+    # low, high: index width [E]: positions of the endpoints in the order of external ids.
     low: Array
     high: Array
 
     def take(self, places: Array) -> "OwnEdges":
         """The edges at these places."""
-        return OwnEdges(*(column[places] for column in self))
+        weights = self.weights[places]
+        heavy = weights if self.heavy is self.weights else self.heavy[places]
+        return OwnEdges(self.src[places], self.dst[places], weights, heavy, self.low[places], self.high[places])
 
 
-def require_edges(view: GlobalView, forest: Forest) -> OwnEdges:
+class KnownRows(NamedTuple):
+    """The rows at the ends of a rank's edges and arcs: n own ones, then f of other ranks. Arrays of index width."""
+
+    foreign: Array  # [f]: ascending; the ghosts, and ends of edges that are none, which are no arcs
+    positions: Array  # [n + f]: in the order of external ids
+    # near, far: [E]: the numbers of the own edges' endpoints among these rows
+    near: Array
+    far: Array
+
+
+def require_edges(view: GlobalView, forest: Forest) -> tuple[OwnEdges, KnownRows]:
     """Return the own edges in order; raise Broken unless they are distinct, ascend, and join rows in the right order."""
     shard, weights = view.shard, view.shard.out.weights
     length = len(forest.src) if isinstance(forest.src, type(shard.ghosts)) and forest.src.ndim else 0
@@ -39,12 +53,28 @@ def require_edges(view: GlobalView, forest: Forest) -> OwnEdges:
     stated = view.form("weights", forest.weights, length, np.dtype(np.int64) if weights is None else weights.dtype)
     foreign = np.flatnonzero((src < shard.rows.start) | (src >= shard.rows.stop))[:1]
     view.require(outside("src", src[foreign], 0, shard.rows.stop, shard.rows.start) if len(foreign) else "")
-    low = shard.positions[src - shard.rows.start].astype(OFFSET)
-    (position,) = view.rows.request(dst, shard.positions)
-    edges = OwnEdges(src, dst, stated, keys_of(stated), low, position.astype(OFFSET))
+    known = _known_rows(view, src, dst)
+    edges = OwnEdges(src, dst, stated, keys_of(stated), known.positions[known.near], known.positions[known.far])
     _require(view, edges, edges.low >= edges.high, 1, reasons.wrong_end)
     _require(view, edges, out_of_order(edges.low, edges.high), 2, reasons.not_ascending)
-    return edges.take(np.argsort(edges.heavy, kind="stable"))  # stable: they ascend by ends already
+    order = np.argsort(edges.heavy, kind="stable").astype(src.dtype)  # stable: they ascend by ends already
+    return edges.take(order), known._replace(near=known.near[order], far=known.far[order])
+
+
+def _known_rows(view: GlobalView, src: Array, dst: Array) -> KnownRows:
+    """The rows that this rank knows if it has edges from `src` to `dst`. A collective."""
+    shard, start, num_own = view.shard, view.rows.start, len(view.shard.ids)
+    is_foreign = (dst < start) | (dst >= view.rows.stop)
+    others, foreign, positions = dst[is_foreign], shard.ghosts, shard.ghost_positions
+    is_ghost = np.zeros(len(others), np.bool_, like=others)
+    if len(foreign):
+        is_ghost = foreign[np.maximum(places_upto(foreign, others) - 1, 0)] == others
+    if view.any(not is_ghost.all()):
+        foreign = distinct(np.concatenate([foreign, others[~is_ghost]]))
+        (positions,) = view.rows.fetch(foreign, shard.positions)
+    far = dst - start
+    far[is_foreign] = places_upto(foreign, others) + (num_own - 1)
+    return KnownRows(foreign, np.concatenate([shard.positions, positions]), src - start, far)
 
 
 def require_none(view: GlobalView, edges: OwnEdges, wrong: Array, reason: Callable[..., str], *more: Any) -> None:
@@ -66,9 +96,9 @@ def _require(view: GlobalView, edges: OwnEdges, wrong: Array, shown: int, reason
 
 
 def keys_of(weights: Array) -> Array:
-    """Integers, int64, in the order of the weights; -0 equals 0, and NaN is greatest."""
+    """Integers in the order of the weights: int64 for floats, where -0 equals 0 and NaN is greatest."""
     if weights.dtype.kind == "i":
-        return weights.astype(OFFSET)
+        return weights
     doubles = weights.astype(np.float64)
     doubles[doubles == 0] = 0
     bits = doubles.view(OFFSET)
@@ -79,7 +109,7 @@ def keys_of(weights: Array) -> Array:
 def weights_of(keys: Array, dtype: np.dtype[Any]) -> Array:
     """The weights that have these keys."""
     if dtype.kind == "i":
-        return keys.astype(dtype)
+        return keys
     return np.where(keys < 0, keys ^ np.iinfo(OFFSET).max, keys).view(np.float64).astype(dtype)
 
 

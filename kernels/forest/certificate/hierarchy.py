@@ -3,10 +3,14 @@
 Borůvka's rounds on the forest's edges only (King: A simpler minimum spanning tree verification algorithm, Algorithmica 18, 1997):
 in a round every node takes its least edge, chains of such nodes are shortened by pointer jumping (Wyllie, 1979), and nodes that
 are connected become one node of the next level. So there are at most log2 V levels. A node is named by one of its rows and
-belongs to that row's owner; edges are not moved. A rank keeps only the nodes above its own rows and ghosts: at each level no more
-than these, and at the k-th level no more than V / 2^k.
+belongs to that row's owner; edges are not moved.
+
+The levels are not kept. A rank climbs with its own rows and ghosts: of each it has the node on the present level, and the
+greatest edge on the path there. The endpoints of an arc are looked up on the level on which their paths meet.
 """
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,96 +18,118 @@ import numpy as np
 from kernels.certificate.global_view import GlobalView
 from kernels.distributed.columns import lower_at
 from kernels.distributed.owners import Owners
-from kernels.forest.certificate.edges import OwnEdges
-from kernels.graph import OFFSET, Array
+from kernels.forest.certificate.edges import KnownRows, OwnEdges
+from kernels.graph import Array
 
-_NONE = -1  # the parent of a root
+_NONE = -1
+_BLOCK = 1 << 17  # rows whose greatest edges are replaced at a time
 
 
 class Keys(NamedTuple):
-    """The keys that order edges: int64 columns as in `OwnEdges`."""
+    """The keys that order edges, as in `OwnEdges`."""
 
     heavy: Array
     low: Array
     high: Array
 
-
-class OwnPathsUp(NamedTuple):
-    """The paths up from a rank's local rows."""
-
-    parent: Array  # int64 [N]: the node that a node became part of; the first n + g nodes are the local rows. -1 for a root.
-    time: Array  # int64 [N]: by which edge: its index in `edges`. Undefined for a root.
-    edges: Keys  # ascending
-    # root, top: int64 [n + g]: the root above a local row, and the greatest time on the path there; -1 for a root.
-    root: Array
-    top: Array
+    def take(self, places: Array) -> "Keys":
+        """The keys at these places."""
+        return Keys(*(column[places] for column in self))
 
 
-def build(view: GlobalView, edges: OwnEdges) -> tuple[OwnPathsUp, Array]:
-    """Join the edges of all ranks; return the hierarchy, and which own edges joined two nodes, bool [E].
+class Level(NamedTuple):
+    """Where the rows that a rank knows are on a level and on the next one: arrays [n + f], of index width except `top.heavy`."""
 
-    An edge that did not is the greatest on a cycle of edges.
+    before: Array  # the number of the node on this level; -1 if its tree was complete below
+    after: Array  # the number of the node on the next level; -1 if its tree is complete
+    top: Keys  # the greatest edge on the path up to the next level; undefined for a row whose tree is complete
+
+
+def levels(view: GlobalView, edges: OwnEdges, known: KnownRows, joined: Array) -> Iterator[Level]:
+    """Join the edges of all ranks, level by level; each is valid until the next one. A collective, with equally many levels.
+
+    Args:
+        joined (bool [E]): Which own edges joined two nodes; marked in place. An edge that did not is the greatest on a cycle.
     """
-    rows, nodes = view.rows, view.shard.local_rows.astype(OFFSET)
-    near, far, place = edges.src.astype(OFFSET), edges.dst.astype(OFFSET), np.arange(len(edges.src), like=edges.src)
-    needed = np.zeros(len(edges.src), np.bool_, like=edges.src)
-    levels: list[tuple[Array, Keys]] = []
+    rows, nodes = view.rows, view.shard.local_rows[: len(view.shard.ids)]
+    num_own, nodes = len(nodes), np.concatenate([nodes, known.foreign])
+    before, place = (np.arange(count, dtype=nodes.dtype, like=nodes) for count in (len(nodes), len(edges.src)))
+    top: Keys | None = None
     while view.any(len(place) > 0):
-        left = edges.take(place)
-        above, chosen = _round(rows, near, far, Keys(left.heavy, left.low, left.high))
-        over, heavy, low, high = rows.request(np.concatenate([nodes, near, far]), above, *chosen)
-        size, ends = len(nodes), (slice(len(nodes), len(nodes) + len(near)), slice(len(nodes) + len(near), None))
-        for end in ends:
-            needed[place[(low[end] == left.low) & (high[end] == left.high)]] = True
-        moves = np.flatnonzero(low[:size] >= 0)
-        parent = np.full_like(nodes, _NONE, OFFSET, shape=(size,))
-        nodes, parent[moves] = rows.distinct(over[:size][moves])
-        levels.append((parent, Keys(heavy[:size], low[:size], high[:size])))
-        near, far = over[ends[0]], over[ends[1]]
-        apart = near != far
-        near, far, place = near[apart], far[apart], place[apart]
-    return _stacked(levels, len(nodes), nodes), needed
+        over, chosen = _next_level(rows, nodes, num_own, (before[known.near[place]], before[known.far[place]]), place, edges)
+        for end in (known.near, known.far):
+            node = before[end[place]]
+            joined[place[(chosen.low[node] == edges.low[place]) & (chosen.high[node] == edges.high[place])]] = True
+        moves = np.flatnonzero(chosen.low >= 0)
+        nodes, number = rows.distinct(over[moves])
+        num_own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
+        above = np.full_like(over, _NONE, shape=(len(over) + 1,))  # its last entry is that of -1
+        above[moves] = number
+        after = above[before]
+        top = chosen if top is None else _raised(top, chosen, before, after)
+        del over, chosen, moves, number, above
+        yield Level(before, after, top)
+        before = after
+        place = place[before[known.near[place]] != before[known.far[place]]]
+    if top is None:
+        top = Keys(*(np.full_like(column, _NONE, shape=before.shape) for column in (edges.heavy, before, before)))
+    yield Level(before, np.full_like(before, _NONE), top)
 
 
-def _round(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Array, Keys]:
-    """Let each node take its least edge; return, for own rows, the node they become part of and the edge (low -1 if none)."""
-    chosen, above = _least(rows, near, far, keys)
-    taking = np.flatnonzero(chosen.low >= 0)
+def _next_level(
+    rows: Owners, nodes: Array, num_own: int, ends: tuple[Array, Array], place: Array, edges: OwnEdges
+) -> tuple[Array, Keys]:
+    """Let each node take its least edge; return the nodes that `nodes` become part of, and these edges (low -1 if none).
+
+    Args:
+        nodes (index width [K]): This rank's, the first `num_own` of which belong to it.
+        ends (index width [L] each): Which of `nodes` are at the ends of the edges `place` of `edges`.
+    """
+    above, chosen = _least(rows, nodes, num_own, ends, place, edges)
+    taking = np.flatnonzero(chosen.low >= 0).astype(nodes.dtype)
     # Two nodes that take the same edge lead to each other: the smaller one ends the chain. No cycle is longer.
     (back,) = rows.request(above[taking], above)
     number = taking + rows.start
     ends_here = (back == number) & (number < above[taking])
     above[taking[ends_here]] = number[ends_here]
+    del back, number, ends_here
     _jump(rows, above, taking)
+    own, columns = nodes[:num_own] - rows.start, (above, *chosen)
+    replies = rows.fetch(nodes[num_own:], *columns)
+    over, *keys = (np.concatenate([column[own], reply]) for column, reply in zip(columns, replies, strict=True))
+    return over, Keys(*keys)
+
+
+def _least(
+    rows: Owners, nodes: Array, num_own: int, ends: tuple[Array, Array], place: Array, edges: OwnEdges
+) -> tuple[Array, Keys]:
+    """For each own row, the other end of the least of all ranks' edges of that node, and the edge; the row and -1 if none."""
+    first = np.full_like(nodes, len(place))
+    for end in ends:  # the edges ascend: the first one is the least
+        lower_at(first, end, np.arange(len(place), dtype=first.dtype, like=first))
+
+    def of_nodes(part: range) -> tuple[Array, Array, Keys]:
+        those = np.flatnonzero(first[part.start : part.stop] < len(place)) + part.start
+        edge = first[those]
+        others = nodes[np.where(ends[0][edge] == those, ends[1][edge], ends[0][edge])]
+        return nodes[those], others, Keys(edges.heavy, edges.low, edges.high).take(place[edge])
+
+    above = np.arange(rows.start, rows.stop, dtype=nodes.dtype, like=nodes)
+    chosen = Keys(*(np.full_like(above, _NONE, column.dtype) for column in (edges.heavy, edges.low, edges.high)))
+    own, others, offered = of_nodes(range(num_own))
+    _take(above, chosen, own - rows.start, others, offered)
+    foreign, others, offered = of_nodes(range(num_own, len(nodes)))
+    del own
+    here, others, *columns = rows.send(foreign, others, *offered)
+    offered = Keys(*columns)
+    # Of one sender they ascend, so a part in which they do names no node twice
+    cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
+    for part in (slice(*cut) for cut in pairwise(cuts)):
+        those, keys = here[part], Keys(*(column[part] for column in offered))
+        held = chosen.take(those)
+        less = np.flatnonzero((held.low < 0) | _is_less(keys, held))
+        _take(above, chosen, those[less], others[part][less], keys.take(less))
     return above, chosen
-
-
-def _least(rows: Owners, near: Array, far: Array, keys: Keys) -> tuple[Keys, Array]:
-    """The least of all ranks' edges of each own node, and its other endpoint; low -1 and the row itself if it is not a node."""
-    ends = np.stack([near, far], axis=1).ravel()
-    nodes, place = rows.distinct(ends)
-    first = np.full_like(near, len(ends), OFFSET, shape=(len(nodes),))
-    lower_at(first, place, np.arange(len(ends), like=near))  # the edges ascend: the first one is the least
-    own = int(np.count_nonzero((nodes >= rows.start) & (nodes < rows.stop)))
-    here, other, *offered = rows.send(nodes[own:], ends[first[own:] ^ 1], *(column[first[own:] // 2] for column in keys))
-    order = _order(here, *offered)
-    here, best = np.unique(here[order], return_index=True)
-    best = order[best]
-    above = np.arange(rows.start, rows.stop, dtype=OFFSET, like=near)
-    chosen = Keys(*(np.full_like(near, _NONE, OFFSET, shape=(len(above),)) for _ in keys))
-    mine, first = nodes[:own] - rows.start, first[:own]
-    _take(above, chosen, mine, ends[first ^ 1], Keys(*(column[first // 2] for column in keys)))
-    offers = Keys(*(column[best] for column in offered))
-    held = Keys(*(column[here] for column in chosen))
-    less = (held.low < 0) | _is_less(offers, held)
-    _take(above, chosen, here[less], other[best][less], Keys(*(column[less] for column in offers)))
-    return chosen, above
-
-
-def _order(*columns: Array) -> Array:
-    """The permutation that sorts by the first column, then by the next, and so on."""
-    order: Array = np.lexsort(np.stack(columns[::-1])) if len(columns[0]) else columns[0]  # CuPy does not sort empty keys
-    return order
 
 
 def _take(above: Array, chosen: Keys, nodes: Array, others: Array, edges: Keys) -> None:
@@ -138,24 +164,12 @@ def _jump_here(rows: Owners, above: Array, moving: Array) -> None:
         above[moving] = further
 
 
-def _stacked(levels: list[tuple[Array, Keys]], last: int, like: Array) -> OwnPathsUp:
-    """Number the nodes of all levels in turn, and their edges in order; find roots and greatest times from the top level down."""
-    sizes = [len(parent) for parent, _ in levels] + [last]
-    starts = np.concatenate([[0], np.cumsum(sizes)]).tolist()
-    roots = np.full_like(like, _NONE, OFFSET, shape=(last,))
-    parents = [np.where(parent < 0, _NONE, parent + starts[level + 1]) for level, (parent, _) in enumerate(levels)]
-    parent = np.concatenate([*parents, roots])
-    columns = [np.concatenate([*(getattr(keys, name) for _, keys in levels), roots]) for name in Keys._fields]
-    order = _order(*columns)
-    time = np.empty_like(order)
-    time[order] = np.arange(len(order), like=order)
-    root, top = np.arange(starts[-2], starts[-1], like=like), roots
-    for level in range(len(levels) - 1, -1, -1):
-        own = np.arange(starts[level], starts[level + 1], like=like)
-        climbs = np.flatnonzero(parents[level] >= 0)
-        below = parents[level][climbs] - starts[level + 1]
-        root, root_below = own, root
-        top, top_below = np.full_like(like, _NONE, OFFSET, shape=(len(own),)), top
-        root[climbs] = root_below[below]
-        top[climbs] = np.maximum(time[starts[level] + climbs], top_below[below])
-    return OwnPathsUp(parent, time, Keys(*(column[order] for column in columns)), root, top)
+def _raised(top: Keys, chosen: Keys, node: Array, after: Array) -> Keys:
+    """`top` where each row that moves has the edge that its node took, if this is greater. It is changed in place."""
+    for begin in range(0, len(node), _BLOCK):
+        rows = np.flatnonzero(after[begin : begin + _BLOCK] >= 0) + begin
+        offered = chosen.take(node[rows])
+        greater = np.flatnonzero(_is_less(top.take(rows), offered))
+        for column, of_edge in zip(top, offered.take(greater), strict=True):
+            column[rows[greater]] = of_edge
+    return top

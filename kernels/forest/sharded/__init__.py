@@ -6,6 +6,8 @@ is then the lightest edge that leaves this tree (the cut property). Trees with r
 a smaller graph; the other trees are complete, and their rank names them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from kernels.answers import Forest
@@ -37,25 +39,31 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
 
         return cuda.span(shard, communicator, gathered)
     num_own, rows = len(shard.ids), shard.local_rows
-    graph = local_graph(shard)
-    known = single_rank_forest(graph)
+    known = replace(single_rank_forest(local_graph(shard)), labels=rows[:0])  # the ranks name the trees
     order = np.argsort(known.weights, kind="stable")  # the edges ascend by ends already
     taken, left, tree = _take_safe(known.src, known.dst, order, num_own)
+    del order
     halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
     is_shared = np.zeros(trees, np.bool_)
-    is_shared[tree[np.concatenate(halo.mirrored)]] = True
+    is_shared[tree[halo.all_mirrored]] = True
     owners, shared, number = Owners.of_marked(is_shared, communicator)
-    number = halo.extended(number[tree])
-    places = np.flatnonzero(left)
-    src, dst = known.src[places], known.dst[places]
-    edges = RankedEdges(number[src], number[dst], known.weights[places], graph.ids[src], graph.ids[dst])
-    root, chosen = join(owners, edges, gathered)
+    number = number.astype(rows.dtype)[tree]
+    places = np.flatnonzero(left).astype(rows.dtype)
+    root, chosen = join(owners, _edges_left(halo, known, places, number), gathered)
+    del number
     taken[places[chosen]] = True
     least, names = least_of_groups(tree, trees, shard.positions, rows[:num_own])
     names[shared] = smallest_ids(owners, root, least[shared], names[shared])
     labels = names[tree]
     forest = Forest(rows[known.src[taken]], rows[known.dst[taken]], known.weights[taken], labels)
     return ShardAnswer(forest, owners.supersteps + 1)
+
+
+def _edges_left(halo: Halo, known: Forest, places: Array, number: Array) -> RankedEdges:
+    """The edges at some places between trees, of which the own rows have a `number`."""
+    shard, src, dst = halo.shard, known.src[places], known.dst[places]
+    number, positions = halo.extended(number), np.concatenate([shard.positions, shard.ghost_positions])
+    return RankedEdges(number[src], number[dst], known.weights[places], positions[src], positions[dst])
 
 
 @njit(cache=True, nogil=True)

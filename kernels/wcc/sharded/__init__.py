@@ -8,12 +8,13 @@ complete, and their rank names them.
 import numpy as np
 
 from kernels.answers import Components
-from kernels.arrays import is_cupy, on_gpu
+from kernels.arrays import frozen, is_cupy, on_gpu
 from kernels.components.sharded.joining import GATHERED
-from kernels.components.sharded.naming import join_and_name
-from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer, local_graph
+from kernels.components.sharded.naming import join_and_name, least_of_groups
+from kernels.components.union_find import flatten, unite
+from kernels.cpu.compiled import njit
+from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
 from kernels.graph import Array
-from kernels.wcc import wcc as single_rank_wcc
 
 GATHERED_BY_GPUS = 1 << 22  # components and edges: 64 MiB, and up to 96 MiB to join them
 
@@ -32,16 +33,27 @@ def wcc(shard: Shard, communicator: Communicator, gathered: int | None = None) -
         from kernels.wcc.sharded import cuda
 
         return cuda.components(shard, communicator, gathered)
-    graph, num_own = local_graph(shard), len(shard.ids)
-    labels = single_rank_wcc(graph).labels
-    is_shared = np.zeros(len(labels), np.bool_)
-    is_shared[labels[num_own:]] = True
+    num_own, tree = len(shard.ids), np.arange(len(shard.local_rows), dtype=shard.ghosts.dtype)
+    for csr in (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into):
+        _unite(frozen(csr.offsets), frozen(csr.indices), num_own, tree)
+    flatten(tree)
+    least, names = least_of_groups(tree, len(tree), np.concatenate([shard.positions, shard.ghost_positions]), shard.local_rows)
+    is_shared = np.zeros(len(tree), np.bool_)
+    is_shared[tree[num_own:]] = True
     owners, shared, number = Owners.of_marked(is_shared, communicator)
-    number = number[labels]
+    number = number.astype(tree.dtype)[tree]
     near, far = _without_repeats(number[num_own:], Halo(shard, communicator).refresh(number[:num_own]))
-    names = shard.local_rows.copy()
-    names[shared] = join_and_name(owners, near, far, graph.ids[shared].astype(names.dtype), names[shared], gathered)
-    return ShardAnswer(Components(names[labels[:num_own]]), owners.supersteps + 1)
+    del number
+    names[shared] = join_and_name(owners, near, far, least[shared], names[shared], gathered)
+    return ShardAnswer(Components(names[tree[:num_own]]), owners.supersteps + 1)
+
+
+@njit(cache=True, nogil=True)
+def _unite(offsets: Array, indices: Array, num_own: int, parent: Array) -> None:
+    """Unite own rows with the heads of their arcs. No row is left out, because a ghost does not have its arcs to own rows."""
+    for row in range(num_own):
+        for arc in range(offsets[row], offsets[row + 1]):
+            unite(parent, row, indices[arc])
 
 
 def _without_repeats(near: Array, far: Array) -> tuple[Array, Array]:

@@ -13,11 +13,12 @@ from distributed import Client
 from distributed.core import clean_exception
 from distributed.protocol.pickle import dumps, loads
 
+from pipeline import progress
 from pipeline.cluster.dask import coordinator, session
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.coordinator import GroupRequest, Outcome, run_group
 from pipeline.cluster.dask.ranks import Ranks
-from pipeline.cluster.worker_memory import out_of_memory
+from pipeline.cluster.worker_memory import ends, out_of_memory
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import BadConfig, ClusterLost
 from pipeline.store.code import Code
@@ -45,14 +46,20 @@ class RankGroups:
         If a worker is lost, all ranks start again on the workers that are there then.
 
         Raises:
-            ClusterLost: More than `lost_workers` times a worker died, or did not answer within the deadline; other runs held the
-                workers for the deadline; or as `poll`.
+            ClusterLost: More than `lost_workers` times a worker died, or did not answer within the deadline; twice one was ended
+                for its memory; other runs held the workers for the deadline; or as `poll`.
             BadConfig: The scheduler or a worker has other code than this run.
             Exception: The first error of a rank.
         """
         version = CodeVersion.of(Code((coordinator.__name__, session.__name__)))
+        before = known = ends(self._client)
+        of_memory = losses = 0
         for left in reversed(range(self._lost_workers + 1)):
             self._await_workers(poll)
+            if (ended := ends(self._client)) > known:
+                known, of_memory = ended, of_memory + 1
+            if of_memory > 1:  # a third time would end as the second, on a fresh worker
+                break
             run = f"process {os.getpid()} on {socket.gethostname()}"
             outcome = self._call(
                 GroupRequest(self._client.id, run, size, ranks.deadline, self._workers, dumps(ranks), version), poll
@@ -66,9 +73,16 @@ class RankGroups:
             self._workers = outcome.workers or self._workers
             if not outcome.lost:
                 return [result for results in outcome.results for result in loads(results)]
+            losses += 1
             log.warning("cluster: %s%s", outcome.lost, "; all ranks start again" if left else "")
-        lost = f"{self._lost_workers + 1}, the limit is {self._lost_workers} ([cluster] lost_workers)"
-        raise ClusterLost(f"cluster: workers lost during a stage over shards: {lost}{out_of_memory(self._client, self._config)}")
+        raise ClusterLost(f"cluster: {self._lost(losses, ends(self._client) > before)}")
+
+    def _lost(self, losses: int, of_memory: bool) -> str:
+        """What ended the ranks: a step that took more memory than its workers may, or other losses of workers."""
+        if of_memory and (why := out_of_memory(self._client, self._config, over_shards=True)):
+            step = current.name if (current := progress.CURRENT.get()) else "a stage"
+            return f"{step} over shards lost a worker {losses} times{why}"
+        return f"workers lost during a stage over shards: {losses}, the limit is {self._lost_workers} ([cluster] lost_workers)"
 
     def _await_workers(self, poll: Poll) -> None:
         """Wait for as many workers as the last group had, or after a while for at least one."""

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -37,36 +37,45 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
     Args:
         graph: The stored graph.
         answer: The answer of stage `mst`, which may be proved at the same time.
-        runtime: The folder is `work / "forest"`. It is computed in this process: on the GPU if that computes here and has memory
-            for it, otherwise on the CPU.
+        runtime: The folder is `work / "forest"`. Ranks compute it if they hold the graph together; otherwise it is computed in
+            this process: on the GPU if that computes here and has memory for it, or else on the CPU.
 
     Returns:
-        The table, or None if it may take more memory than is free here. Facts: `RootedFacts`.
+        The table, or None if it may take more memory than is free in this process. Facts: `RootedFacts`.
 
     Raises:
         ProofFailed: The table is not that of the forest. Nothing is written.
     """
-    vertices = GraphFacts.of(graph).vertices
-    needed = BYTES_PER_VERTEX["cpu"] * vertices
+    vertices, ranks = GraphFacts.of(graph).vertices, runtime.ranks_of(graph)
+    needed = 0 if ranks else BYTES_PER_VERTEX["cpu"] * vertices
     if needed > (free := free_memory()):
         log.warning("%s: left out, because it takes up to %d bytes of memory, and %d are free", STEP, needed, free)
         return None
 
     def write(folder: Path) -> dict[str, Any]:
-        started = time.perf_counter()
-        backend, turn = _where(runtime, vertices)
-        edges = _ForestEdges(graph, answer, backend)
-        with turn:
-            forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
-        facts = GraphFacts.of(graph)
-        _write_files(folder, edges, forest, tables.schema(STEP, facts.weight, measure=facts.measure))
-        trees, deepest = vertices - len(edges.src), int(forest.depth.max()) if vertices else 0
+        started, facts = time.perf_counter(), GraphFacts.of(graph)
+        schema = tables.schema(STEP, facts.weight, measure=facts.measure)
+        wrong_row: Callable[[Path], int | None]
+        if ranks:
+            from pipeline.steps.derived.forest_over_ranks import RankedForest
+
+            ranked = RankedForest(graph, answer, schema, tables.keys(STEP), runtime, ranks)
+            (trees, deepest), wrong_row = ranked.write(folder), ranked.wrong_row
+        else:
+            backend, turn = _where(runtime, vertices)
+            edges = _ForestEdges(graph, answer, backend)
+            with turn:
+                forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
+            _write_files(folder, edges, forest, schema)
+            trees, deepest = vertices - len(edges.src), int(forest.depth.max()) if vertices else 0
+            del forest
+            wrong_row = edges.wrong_row
         computed = time.perf_counter() - started
-        del forest
-        if (wrong := edges.wrong_row(folder)) is not None:
+        if (wrong := wrong_row(folder)) is not None:
             raise ProofFailed(f"forest: the row of vertex {wrong} does not follow from the edges in table mst")
         checked = CheckFacts(rules=list(RULES), seconds=round(time.perf_counter() - started - computed, 6))
-        return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked).stored()
+        over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
+        return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked, **over_ranks).stored()
 
     return make(runtime.work / STEP, STEP, {"graph": graph.digest, "answer": answer.digest}, {}, write)
 

@@ -17,7 +17,8 @@ class CheckedFacts(DerivedFacts):
 
 
 class RootedFacts(CheckedFacts):
-    """Table `forest`: its trees, and the depth of the deepest vertex."""
+    """Table `forest`: its trees, and the depth of the deepest vertex; over ranks, on how many."""
 
     trees: int
     deepest: int
+    shards: int | None = None  # absent

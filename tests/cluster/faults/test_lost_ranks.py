@@ -9,6 +9,7 @@ import pytest
 from pipeline.cluster.start import started
 from pipeline.config.cluster import ClusterConfig
 from pipeline.errors import ClusterLost
+from pipeline.progress.shown import Shown
 from tests.cluster import tasks as worker_tasks
 from tests.cluster.calls import on_ranks
 from tests.cluster.faults.meanwhile import meanwhile
@@ -51,6 +52,18 @@ def test_ranks_of_a_hanging_worker_move_to_the_others(tmp_path):
     with started(config, "cpu") as cluster, meanwhile(stop) as stopping:
         found = on_ranks(cluster, worker_tasks.linger, tmp_path, RANKS, "cpu")
     assert stopping.result() not in found
+
+
+def test_ranks_that_take_too_much_memory_are_one_error_with_the_step_and_the_limit(caplog):
+    config = ClusterConfig(scheduler="local", workers=2, lost_workers=3, memory="1 GiB")
+    said = (
+        r"^cluster: proof-mst over shards lost a worker 2 times, because workers were ended for their memory: they took up to "
+        r"1\.\d GB, and their limit is 1 GiB \(\[cluster\] memory\); raise it, or divide the graph over more `workers` and "
+        r"`shards`$"
+    )
+    with started(config, "cpu") as cluster, Shown().step("proof-mst"), pytest.raises(ClusterLost, match=said):
+        on_ranks(cluster, worker_tasks.take_memory, 2**30, 2, "cpu")
+    assert caplog.text.count("all ranks start again") == 2
 
 
 def test_a_scheduler_that_hangs_is_one_error(tmp_path):
