@@ -37,10 +37,14 @@ class StreetArcs:
     @staticmethod
     def of(edges: Folder) -> "StreetArcs":
         """Those of an edge list."""
-        streets = read_streets(edges)
+        return StreetArcs.of_table(read_streets(edges), EdgeFacts.of(edges).weight is not None)
+
+    @staticmethod
+    def of_table(streets: pa.Table, weighted: bool) -> "StreetArcs":
+        """Those of a table of `pipeline.tables.streets`."""
         both = np.stack([streets[name].fill_null(-1).to_numpy() for name in ("forward", "backward")], axis=1)
         street, against = np.divmod(np.flatnonzero(both.ravel() >= 0), 2)
-        weight = both[street, against] if EdgeFacts.of(edges).weight else np.ones(len(street), np.int64)
+        weight = both[street, against] if weighted else np.ones(len(street), np.int64)
         ends = np.stack([streets[name].to_numpy() for name in ("src", "dst")], axis=1)[street]
         row = np.arange(len(street))
         ids, numbers = np.unique(np.stack([ends[row, against], ends[row, 1 - against]]), return_inverse=True)
