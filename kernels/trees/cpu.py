@@ -12,8 +12,7 @@ from kernels.cpu.spare import Spare
 from kernels.graph import UNREACHED, Array, Csr, Graph
 from kernels.hierarchy import nearness
 from kernels.trees.constants import LANES, RAISED, RAISED_BY
-from kernels.trees.joins import joins
-from kernels.trees.swept import SweptTrees
+from kernels.trees.swept import SweptTrees, joins
 
 _SHARE = 4 * LANES
 _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}

@@ -12,8 +12,7 @@ from kernels.paths.constants import WAITS
 from kernels.paths.lengths import far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
 from kernels.trees.constants import GROUP, PROOF_THREADS, RAISED, RAISED_BY, TREE_THREADS
-from kernels.trees.joins import joins
-from kernels.trees.swept import SweptTrees
+from kernels.trees.swept import SweptTrees, joins
 
 _SWEEP, _OUTWARDS, _PROOF = "trees/sweep.cu", "trees/outwards.cu", "trees/proof.cu"
 

@@ -2,7 +2,7 @@
 
    No arc is loose, so no length is too large. Every reached row but the source has a tight arc from a nearer row, so each is
    the length of a path (kernels/paths/certificate). Rows without such an arc are counted: in a tree that is proved there is one.
-   Joins (kernels/trees/joins.py) may also have an arc of length 0.
+   Joins (kernels/trees/swept.py) may also have an arc of length 0.
 
    A warp takes a tile of ROWS rows and 32 trees. It first reads where all their lengths and in-arcs are, so that every later load
    waits for nothing but itself. Then a thread takes the in-arcs of a row for a part of a line. They ascend by the external ids of

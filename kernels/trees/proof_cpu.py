@@ -26,7 +26,7 @@ def prove(
         lengths ([V * LANES]): In the order of rows.
         numbers (int64 [k]): Of the lanes' trees in `distances` and `predecessors`.
         distances, predecessors ([n, V]): What is not reached gets UNREACHED and NO_ROW.
-        joins (bool [V]): As `kernels.trees.joins`, if there are some.
+        joins (bool [V]): As `kernels.trees.swept.joins`, if there are some.
 
     Returns whether each lane has a loose arc or a value that is no length, and its number of reached rows (int64) whose path to
     the source the proof has not found, which is 0 if the lane is proved; both [LANES].
@@ -45,7 +45,7 @@ def prove(
             join = joins is not None and joins[row]
             for arc in range(offsets[row + 1], offsets[row], -1):  # backwards: the last tight arc has the smallest id
                 tail = tails[arc - 1]
-                examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, tight, join)
+                examine(lengths, (tail * LANES, row * LANES, place), (weights[arc - 1], tail), tight, join)
             entered = offsets[row] < offsets[row + 1] or _any_reached(lengths, row, far)
             if entered and any_unusual(lengths, row * LANES, tight, place, far):
                 waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
