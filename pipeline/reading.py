@@ -10,7 +10,6 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.config.run import RunConfig
 from pipeline.ingest import ingest
 from pipeline.ingest.vertex_names import numbers_of
-from pipeline.inspection.estimate import require_fit
 from pipeline.progress.shown import Steps
 from pipeline.redaction import quoted
 from pipeline.report import prepare_page
@@ -18,7 +17,6 @@ from pipeline.report.wording import read_as
 from pipeline.signals import beside
 from pipeline.steps.layout import lay_out, suited
 from pipeline.steps.parallel import CAPACITIES, LIGHTEST, STEP, Parallels, needs_merging
-from pipeline.steps.parallel.merging import merge_parallel, require_unmirrored, warn_if_mirrored
 from pipeline.steps.products.vertices import given_sources
 from pipeline.steps.publication.expectations import require_columns, require_graph
 from pipeline.steps.publication.facts import input_of
@@ -69,6 +67,8 @@ class FromSource:
         """See `Read`; logs how the source was read."""
 
         def begin() -> None:
+            from pipeline.inspection.estimate import require_fit
+
             require_fit(config, runtime.backend)
             prepare()
 
@@ -126,6 +126,8 @@ def parallels_of(config: RunConfig, edges: Folder, layout: LayoutConfig, runtime
     """What becomes of the parallel rows of an edge list, which are merged, if a rule asks for it."""
     rule, merged = config.graph.parallel or LIGHTEST, None
     if config.graph.parallel and needs_merging(edges, rule):
+        from pipeline.steps.parallel.merging import merge_parallel, warn_if_mirrored
+
         merged = steps(STEP, merge_parallel, edges, rule, layout, runtime, config.graph.columns.order)
         warn_if_mirrored(merged)
     return Parallels(rule, merged)
@@ -146,6 +148,8 @@ def capacities_of(
     """
     if not (stage := stage_that_adds(config)) or not GraphFacts.of(graph).parallel_arcs_dropped:
         return None
+    from pipeline.steps.parallel.merging import merge_parallel, require_unmirrored
+
     merged = steps(STEP, merge_parallel, edges, "sum", layout, runtime)
     require_unmirrored(merged, stage)
     return steps(CAPACITIES, lay_out, edges, layout, runtime, (), Parallels("sum", merged, CAPACITIES))

@@ -12,7 +12,6 @@ from pipeline.cluster.lazy_cluster import cluster_of
 from pipeline.config.run import RunConfig
 from pipeline.errors import Damaged
 from pipeline.ingest.again import steadily
-from pipeline.inspection.estimate import expected_seconds
 from pipeline.progress.shown import Call, Steps, showing
 from pipeline.reading import FromSource, Read
 from pipeline.report import draw
@@ -21,7 +20,6 @@ from pipeline.runtime.early import hide_pandas
 from pipeline.runtime.memory import limited_to
 from pipeline.runtime.memory_watch import watched
 from pipeline.signals import beside, foreseen
-from pipeline.steps.places.files import has_places
 from pipeline.steps.products.configured import custom_of, products_of, require_files, require_products
 from pipeline.steps.products.vertices import with_sources
 from pipeline.steps.publication.facts import files_read
@@ -52,9 +50,15 @@ def run(config: RunConfig, call: Call | None = None, read: Read | None = None, t
     hide_pandas()
     backend, read = choose(config.backend), read or FromSource()
     with showing() as shown:
-        steps = Steps(shown, partial(expected_seconds, config, backend), call)
+        steps = Steps(shown, partial(_expected_seconds, config, backend), call)
         with foreseen(steps.outlook), limited_to(config.limits.bytes), watched(shown.names):
             return steadily((*config.files, *read.files), partial(_run, config, backend, read, target, steps))
+
+
+def _expected_seconds(config: RunConfig, backend: Backend, step: str) -> float | None:
+    from pipeline.inspection.estimate import expected_seconds
+
+    return expected_seconds(config, backend, step)
 
 
 def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None, steps: Steps) -> Folder:
@@ -106,6 +110,10 @@ def _with_seeds(config: RunConfig, given: Input, runtime: Runtime) -> RunConfig:
 
 def _with_places(config: RunConfig, results: Results, runtime: Runtime, steps: Steps) -> Results:
     """The results with table `places`, if there are files of places."""
+    if not config.files_of_vertices:
+        return results
+    from pipeline.steps.places.files import has_places
+
     if not any(has_places(file, config.places) for file in config.files_of_vertices):
         return results
     from pipeline.steps.places.table import STEP, tabulate_places

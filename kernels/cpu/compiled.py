@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from kernels.cpu.numba_internals import COUNTS_REFERENCES, set_first_locator
+from kernels.spans import SHORTEST, span
 
 _LOCK = Lock()
 COMPILED = WeakValueDictionary[Callable[..., Any], "Compiled"]()  # by their functions, by which Numba asks where to keep the code
@@ -30,7 +31,8 @@ class Compiled:
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function. An OSError of keeping its code, such as on a full disk, names the folder."""
         try:
-            return (self._dispatcher or self.dispatcher)(*arguments)
+            with span(self.py_func.__qualname__, "kernel", SHORTEST):
+                return (self._dispatcher or self.dispatcher)(*arguments)
         except OSError as error:
             error.filename = error.filename or self.dispatcher.stats.cache_path
             raise

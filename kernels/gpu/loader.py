@@ -18,6 +18,7 @@ import numpy as np
 from kernels.gpu.cupy_internals import KEEPS_SMALL_FLOATS, prepare_compiler
 from kernels.gpu.devices import block_bytes, require_supported
 from kernels.graph import Array
+from kernels.spans import SHORTEST, span
 
 ROOT = Path(__file__).parent.parent
 OPTIONS = ("--std=c++17", KEEPS_SMALL_FLOATS, f"-I{ROOT}")
@@ -201,7 +202,8 @@ def launch(
         # Where no block fits, the launch of one fails; that of none would succeed.
         blocks = max(1, resident if items is None else min(resident, -(-items // threads)))
     if blocks:
-        kernel((blocks,), (threads,), arguments, shared_mem=shared)
+        with span(name, "launch", SHORTEST):
+            kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
 
 def pointer(array: Array | None) -> Any:

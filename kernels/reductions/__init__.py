@@ -149,13 +149,24 @@ class ArcLoads:
         self._graph = graph
 
     def add(self, predecessors: Array, demand: Array | None = None) -> None:
-        """Add the paths of k trees.
+        """Add the paths of k trees to all vertices.
 
         Args:
             predecessors (index width [k, V]): NO_ROW for the source and where it does not reach.
-            demand (int64 [k, V]): How many paths lead from the source to each vertex; None: one to each that it reaches.
+            demand (int64 [V]): How many paths lead from each source to each vertex; None: one to each that it reaches.
         """
         _backend_of(predecessors).load(self._graph.into, predecessors, demand, self.loads)
+
+    def add_paths(self, predecessors: Array, trees: Array, heads: Array, amounts: Array) -> None:
+        """Add single paths of k trees. It takes time for the vertices on these paths only, however many paths share them.
+
+        Args:
+            predecessors (index width [k, V]): As in `add`.
+            trees (int64 [p], NumPy's): The tree of each path, ascending.
+            heads (index width [p], NumPy's): The row at which it ends.
+            amounts (int64 [p], NumPy's): How much it adds to each of its arcs.
+        """
+        _backend_of(predecessors).load_paths(self._graph.into, predecessors, trees, heads, amounts, self.loads)
 
 
 def _backend_of(array: Array) -> Any:

@@ -1,5 +1,6 @@
 """Reductions of trees on all cores; `kernels.reductions` defines them. Threads write to their own trees or rows only."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -44,14 +45,36 @@ def insert(distances: Array, facilities: Array, distance: Array, facility: Array
 def load(into: Csr, predecessors: Array, demand: Array | None, loads: Array) -> None:
     """See `kernels.reductions.ArcLoads.add`; `loads` is its array. Each thread has an array of loads of its own."""
     trees = np.ascontiguousarray(predecessors)
-    demand = np.zeros((0, 0), np.int64) if demand is None else np.ascontiguousarray(demand)
-    threads = min(cores(), len(trees)) if worth_threads(trees.size) else 1
+    demand = np.zeros(0, np.int64) if demand is None else demand
     arrays = frozen(into.offsets), frozen(into.indices), frozen(trees), frozen(demand)
+
+    def of_thread(own: Array, begin: int, end: int) -> None:
+        _load(*arrays, own, np.empty((2, trees.shape[1]), np.int64), begin, end)
+
+    _by_threads(len(trees), worth_threads(trees.size), of_thread, loads)
+
+
+def load_paths(into: Csr, predecessors: Array, trees: Array, heads: Array, amounts: Array, loads: Array) -> None:
+    """See `kernels.reductions.ArcLoads.add_paths`; as `load`."""
+    before = np.ascontiguousarray(predecessors)
+    first = np.searchsorted(trees, np.arange(len(before) + 1))
+    arrays = tuple(map(frozen, (into.offsets, into.indices, before, first, heads, amounts)))
+
+    def of_thread(own: Array, begin: int, end: int) -> None:
+        size = before.shape[1]
+        scratch = np.zeros(size, np.bool_), np.zeros(size, np.int64), np.empty(size, heads.dtype), np.empty(size, heads.dtype)
+        _load_paths(*arrays, own, *scratch, begin, end)
+
+    _by_threads(len(before), worth_threads(before.size), of_thread, loads)
+
+
+def _by_threads(trees: int, worth: bool, add: Callable[[Array, int, int], None], loads: Array) -> None:
+    """Let `add(loads, begin, end)` add ranges of trees to `loads`, or to other arrays that are added to it."""
+    threads = min(cores(), trees) if worth else 1
 
     def of_thread(number: int) -> Array:
         own = np.zeros_like(loads) if number else loads
-        scratch = np.empty((2, trees.shape[1]), np.int64)
-        _load(*arrays, own, scratch, len(trees) * number // threads, len(trees) * (number + 1) // threads)
+        add(own, trees * number // threads, trees * (number + 1) // threads)
         return own
 
     for own in over_items(range(threads), of_thread)[1:]:
@@ -133,7 +156,7 @@ def _load(
         before = predecessors[tree]
         children[:] = 0
         for row in range(len(before)):
-            paths[row] = demand[tree, row] if len(demand) else 1
+            paths[row] = demand[row] if len(demand) else 1
             if before[row] >= 0:
                 children[before[row]] += 1
         for leaf in range(len(before)):
@@ -149,3 +172,44 @@ def _load(
                 while indices[arc] != before[row]:
                     arc += 1
                 loads[arc] += paths[row]
+
+
+@njit(cache=True, nogil=True)
+def _load_paths(
+    offsets: Array, indices: Array, predecessors: Array, first: Array, heads: Array, amounts: Array, loads: Array, seen: Array,
+    paths: Array, queue: Array, starts: Array, begin: int, end: int,
+) -> None:  # fmt: skip
+    """Walk from each head until a vertex that was seen, and add these parts of the tree, the last one first.
+
+    A part ends at the source or in an earlier part. So nothing is added to a part behind its own turn.
+
+    Args:
+        seen (bool [V]), paths (int64 [V]): Zero, also afterwards.
+        queue, starts ([V]): Of any content.
+    """
+    for tree in range(begin, end):
+        before, count, parts = predecessors[tree], 0, 0
+        for path in range(first[tree], first[tree + 1]):
+            row = heads[path]
+            paths[row] += amounts[path]
+            if not seen[row]:
+                starts[parts] = count
+                parts += 1
+            while row >= 0 and not seen[row]:
+                seen[row] = True
+                queue[count] = row
+                count += 1
+                row = before[row]
+        last = count
+        for part in range(parts - 1, -1, -1):
+            for place in range(starts[part], last):
+                row = queue[place]
+                tail = before[row]
+                if tail >= 0 and paths[row]:
+                    paths[tail] += paths[row]
+                    arc = offsets[row]
+                    while indices[arc] != tail:
+                        arc += 1
+                    loads[arc] += paths[row]
+                seen[row], paths[row] = False, 0
+            last = starts[part]

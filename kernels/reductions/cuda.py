@@ -5,7 +5,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from kernels.gpu.loader import launch
+from kernels.gpu.loader import at_once, launch
 from kernels.graph import Array, Csr
 from kernels.reductions.constants import CHUNK, THREADS
 
@@ -44,11 +44,32 @@ def load(into: Csr, predecessors: Array, demand: Array | None, loads: Array) -> 
     """As `cpu.load`, without arrays of its own for each thread."""
     trees = cupy.ascontiguousarray(predecessors)
     children, arrived = cupy.zeros((2, *trees.shape), np.uint32)
-    paths = cupy.ones(trees.shape, np.int64) if demand is None else cupy.array(demand, np.int64)
+    paths = cupy.ones(trees.shape, np.int64)
+    if demand is not None:
+        paths[:] = demand
     size, types = (np.int64(len(trees)), np.int64(trees.shape[1])), {"ROW": trees.dtype, "WEIGHT": np.dtype(np.int64)}
     launch(_SOURCE, "count_children", THREADS, trees.size, trees, *size, children, **types)
     arguments = into.offsets, into.indices, trees, children, *size, arrived, paths, loads
     launch(_SOURCE, "load_arcs", THREADS, trees.size, *arguments, **types)
+
+
+def load_paths(into: Csr, predecessors: Array, trees: Array, heads: Array, amounts: Array, loads: Array) -> None:
+    """As `cpu.load_paths`, for as many trees at a time as fit in memory."""
+    most = at_once("a tree with loads", 12 * predecessors.shape[1])
+    for begin in range(0, len(predecessors), most):
+        some = slice(*np.searchsorted(trees, [begin, begin + most]))
+        if some.start < some.stop:
+            batch = cupy.ascontiguousarray(predecessors[begin : begin + most])
+            _load_paths(into, batch, trees[some] - begin, heads[some], amounts[some], loads)
+
+
+def _load_paths(into: Csr, predecessors: Array, trees: Array, heads: Array, amounts: Array, loads: Array) -> None:
+    number, rows = np.int64(len(trees)), np.int64(predecessors.shape[1])
+    ends, types = cupy.asarray(trees * rows + heads), {"ROW": predecessors.dtype, "WEIGHT": np.dtype(np.int64)}
+    state, paths = cupy.zeros(predecessors.shape, np.uint32), cupy.zeros(predecessors.shape, np.int64)
+    walked = number, rows, predecessors, state, paths
+    launch(_SOURCE, "walk_paths", THREADS, int(number), ends, cupy.asarray(amounts), *walked, **types)
+    launch(_SOURCE, "load_paths", THREADS, int(number), into.offsets, into.indices, ends, *walked, loads, **types)
 
 
 def _launch(name: str, distances: Array, *after: Any, before: tuple[Any, ...] = (), items: int | None = None) -> None:

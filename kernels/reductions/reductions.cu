@@ -166,3 +166,50 @@ extern "C" __global__ void load_arcs(
         }
     }
 }
+
+/* A vertex on a path: SEEN, DONE when its paths have been added to the arc before it, and below these bits the number of vertices
+   behind it whose paths are still to come. */
+#define SEEN 0x80000000u
+#define DONE 0x40000000u
+
+/* From the end of each path towards the source, to the first vertex that another path has seen. `ends` are entries of the trees;
+   `state` and `paths` are zero. */
+extern "C" __global__ void walk_paths(
+    const int64_t* __restrict__ ends, const int64_t* __restrict__ amounts, int64_t num_paths, int64_t num_rows,
+    const ROW* __restrict__ predecessors, uint32_t* state, int64_t* paths) {
+    for (int64_t path = global_thread(); path < num_paths; path += num_threads()) {
+        const int64_t first = ends[path] / num_rows * num_rows;
+        int64_t row = ends[path] - first;
+        atomicAdd((unsigned long long*)(paths + first + row), (unsigned long long)amounts[path]);
+        while (!(atomicOr(state + first + row, SEEN) & SEEN) && predecessors[first + row] >= 0) {
+            row = predecessors[first + row];
+            atomicAdd(state + first + row, 1u);
+        }
+    }
+}
+
+/* The same way again; the thread that arrives last at a vertex, or starts there if none arrives, takes it. */
+extern "C" __global__ void load_paths(
+    const int64_t* __restrict__ offsets, const ROW* __restrict__ indices, const int64_t* __restrict__ ends, int64_t num_paths,
+    int64_t num_rows, const ROW* __restrict__ predecessors, uint32_t* state, int64_t* paths, int64_t* loads) {
+    for (int64_t path = global_thread(); path < num_paths; path += num_threads()) {
+        const int64_t first = ends[path] / num_rows * num_rows;
+        int64_t row = ends[path] - first;
+        while (predecessors[first + row] >= 0 && atomicCAS(state + first + row, SEEN, SEEN | DONE) == SEEN) {
+            __threadfence();
+            const ROW tail = predecessors[first + row];
+            const unsigned long long ending = atomicAdd((unsigned long long*)(paths + first + row), 0ull);
+            int64_t arc = offsets[row];
+            while (indices[arc] != tail) {
+                ++arc;
+            }
+            if (ending) {
+                atomicAdd((unsigned long long*)(loads + arc), ending);
+                atomicAdd((unsigned long long*)(paths + first + tail), ending);
+            }
+            __threadfence();
+            atomicSub(state + first + tail, 1u);
+            row = tail;
+        }
+    }
+}

@@ -1,5 +1,6 @@
 """The commands of `graphmill`: the pipeline on this machine, without a server."""
 
+from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,7 +58,7 @@ app = App(name="graphmill", help=HELP, help_format="markdown", version=lambda: v
 
 
 @app.command
-def run(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS) -> None:
+def run(graph: str, /, *more: str, trace: Path | None = None, options: RunOptions = NO_OPTIONS) -> None:
     """Compute and publish the tables of a configuration, or of any graph file.
 
     ```
@@ -74,6 +75,7 @@ def run(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS) -> None:
         graph: The `.toml` file of a run or a graph, or a graph: a file, a folder of files or a pattern such as `parts/*.csv`; a
             path, or a URL that fsspec opens.
         more: Further files, folders and patterns of the same graph.
+        trace: A file, .json or .json.gz, for a timeline of what each thread did, which ui.perfetto.dev shows.
     """
     config = options.config(graph, more=more)
     from pipeline.runtime.early import prepare_gpu
@@ -82,9 +84,15 @@ def run(graph: str, /, *more: str, options: RunOptions = NO_OPTIONS) -> None:
     from pipeline.progress.shown import showing
     from pipeline.run import run as run_all
 
-    with showing(live=True):
+    with _traced(trace) if trace else nullcontext(), showing(live=True):
         published = run_all(config)
     summarise(published, config.output)
+
+
+def _traced(file: Path) -> AbstractContextManager[None]:
+    from pipeline.cli.tracing import traced
+
+    return traced(file)
 
 
 @app.command

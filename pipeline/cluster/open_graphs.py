@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from kernels.derived import Derived
 from kernels.distributed.communicator import Communicator
@@ -13,12 +13,13 @@ from kernels.graph import Graph
 from pipeline.errors import BadConfig
 from pipeline.runtime.backend import Backend
 from pipeline.store.counting import counted_graph, decimals_of
-from pipeline.store.graph import open_graph
-from pipeline.store.index.arrays import StoredIndex, place_index
 from pipeline.store.manifest import Folder
-from pipeline.store.shards import DealtShard, dealing_of, load_shard
 
-Opened = TypeVar("Opened", Graph, StoredIndex)
+if TYPE_CHECKING:
+    from pipeline.store.index.arrays import StoredIndex
+    from pipeline.store.shards import DealtShard
+
+Opened = TypeVar("Opened", Graph, "StoredIndex")
 
 
 class OpenGraphs:
@@ -69,12 +70,16 @@ class OpenGraphs:
             opened._whole = {key: replace(graph) for key, graph in self._whole.items() if isinstance(graph, Graph)}
         return opened
 
-    def index(self, folder: Folder, backend: Backend) -> StoredIndex:
+    def index(self, folder: Folder, backend: Backend) -> "StoredIndex":
         """Open a whole index for queries. Raises as `graph`, and TooLarge as `place_index`."""
+        from pipeline.store.index.arrays import place_index
+
         return self._open(folder, backend, place_index)
 
-    def shard(self, graph: Folder, communicator: Communicator, backend: Backend, ranks_here: int) -> DealtShard:
+    def shard(self, graph: Folder, communicator: Communicator, backend: Backend, ranks_here: int) -> "DealtShard":
         """Load a rank's shard; `ranks_here` of the ranks are in this process. Raises as `graph`."""
+        from pipeline.store.shards import DealtShard, dealing_of, load_shard
+
         key = graph.digest, backend, communicator.size, communicator.rank
         with self._lock:
             dealt = self._shards.get(key)
@@ -143,6 +148,8 @@ class ConvertedGraphs:
 
 def open_counted(folder: Folder, backend: Backend) -> Graph:
     """Open a whole graph that is not kept; as `OpenGraphs.graph`."""
+    from pipeline.store.graph import open_graph
+
     require_visible(folder.path)
     return counted_graph(folder, open_graph(folder, backend))
 

@@ -7,18 +7,21 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.algorithm import Algorithm
 from kernels.distributed.communicator import Communicator, SingleRank
-from pipeline.cluster.held_graph import HeldGraph, HeldIndex
 from pipeline.cluster.open_graphs import OpenGraphs
-from pipeline.cluster.whole_graph import WholeGraph
 from pipeline.runtime.backend import Backend
 from pipeline.store.code import Code
-from pipeline.store.index.arrays import StoredIndex
 from pipeline.store.manifest import Folder
-from pipeline.store.shards import DealtShard
+
+if TYPE_CHECKING:
+    from pipeline.cluster.held_graph import HeldGraph, HeldIndex
+    from pipeline.cluster.whole_graph import WholeGraph
+    from pipeline.store.index.arrays import StoredIndex
+    from pipeline.store.shards import DealtShard
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -39,7 +42,7 @@ class TaskContext:
         """A block in which no other task of this process uses its GPU, because plans and device memory are not shared."""
         return self.open_graphs.turn if self.backend == "gpu" and not self.sharded else nullcontext()
 
-    def graph(self, folder: Folder) -> HeldGraph:
+    def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
         if not self.sharded:
             return self.whole_graph(folder)
@@ -47,7 +50,7 @@ class TaskContext:
 
         return ShardOfGraph(folder, self._shard(folder), self.communicator)
 
-    def graph_for(self, algorithm: Algorithm, folder: Folder) -> HeldGraph:
+    def graph_for(self, algorithm: Algorithm, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""
         if not (self.sharded and algorithm.shares_searches):
             return self.graph(folder)
@@ -55,7 +58,7 @@ class TaskContext:
 
         return SharedGraph(folder, self.open_graphs, self.backend, self.communicator)
 
-    def graph_with_index(self, folder: Folder) -> HeldIndex:
+    def graph_with_index(self, folder: Folder) -> "HeldIndex":
         """The same, to build its reachability index or to read it."""
         if not self.sharded:
             from pipeline.cluster.whole_index import WholeIndex
@@ -65,16 +68,30 @@ class TaskContext:
 
         return ShardOfIndex(folder, self._shard(folder), self.communicator)
 
-    def whole_graph(self, folder: Folder, beside: Folder | None = None) -> WholeGraph:
+    def whole_graph(self, folder: Folder, beside: Folder | None = None) -> "WholeGraph":
         """Open all of a stored graph on this rank; the one `beside` stays open, too."""
+        from pipeline.cluster.whole_graph import WholeGraph
+
         return WholeGraph(folder, self.open_graphs, self.backend, self.threads, beside)
 
-    def index(self, folder: Folder) -> StoredIndex:
+    def index(self, folder: Folder) -> "StoredIndex":
         """Open a stored index for queries. Raises as `OpenGraphs.index`."""
         return self.open_graphs.index(folder, self.backend)
 
-    def _shard(self, folder: Folder) -> DealtShard:
+    def _shard(self, folder: Folder) -> "DealtShard":
         return self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
+
+
+def innermost(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a task, without the arguments that are bound to it."""
+    while isinstance(function, partial):
+        function = function.func
+    return function
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a task in messages and traces."""
+    return innermost(function).__name__.strip("_")
 
 
 class Cluster(Protocol):

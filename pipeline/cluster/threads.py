@@ -7,8 +7,9 @@ from kernels.cpu.parallel import cores
 from kernels.distributed import threads
 from kernels.distributed.communicator import Communicator
 from kernels.gpu.devices import device_count
+from kernels.spans import recording, span
 from pipeline.cluster.open_graphs import OpenGraphs
-from pipeline.cluster.protocol import Result, Task, TaskContext
+from pipeline.cluster.protocol import Result, Task, TaskContext, name_of
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.early import load_kernels
 from pipeline.runtime.threads import map_in_order
@@ -57,18 +58,30 @@ class LocalThreads:
         open_graphs = self.open_graphs if backend == "gpu" else self.open_graphs.anew()
         context = TaskContext(backend, open_graphs, at_once // running)
         # each is the only result of its group
-        return zip(map_in_order(partial(function, context), tasks, running), strict=True)
+        return zip(map_in_order(partial(_traced(function), context), tasks, running), strict=True)
 
     def _map_over_ranks(
         self, function: Callable[[TaskContext, Task], Result], tasks: Sequence[Task], backend: Backend, ranks: int
     ) -> Iterator[Sequence[Result]]:
+        call = _traced(function)
+
         def run(communicator: Communicator) -> list[Result]:
             context = TaskContext(backend, self.open_graphs, 1, communicator, sharded=True, ranks_here=ranks)
-            return [function(context, task) for task in tasks]
+            return [call(context, task) for task in tasks]
 
         gpus = min(ranks, device_count()) if backend == "gpu" else 0
         results = threads.run_ranks(ranks, _on_gpus(gpus, run) if gpus > 1 else run, _NEVER)
         yield from zip(*results, strict=True)
+
+
+def _traced(function: Callable[[TaskContext, Task], Result]) -> Callable[[TaskContext, Task], Result]:
+    """A function whose calls the trace shows, if there is one."""
+    return partial(_run, function) if recording() else function
+
+
+def _run(function: Callable[[TaskContext, Task], Result], context: TaskContext, task: Task) -> Result:
+    with span(name_of(function), "task"):
+        return function(context, task)
 
 
 def _on_gpus(gpus: int, run: Callable[[Communicator], list[Result]]) -> Callable[[threads.ThreadRank], list[Result]]:

@@ -14,9 +14,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import fsspec
-from fsspec.implementations.local import LocalFileSystem
-
 from pipeline.config.model import is_utf8
 from pipeline.errors import BadInput, Changed, GraphmillError
 from pipeline.redaction import redacted
@@ -24,6 +21,7 @@ from pipeline.store.digests import Digest, Unwritten, digest_of_file, sha256_of
 from pipeline.store.manifest import digest_of
 
 READ = 2**20  # bytes per read
+HERE = "this machine"  # in the place of fsspec's local file system, because fsspec takes long to import
 NOT_LISTED = "the files of a web site cannot be listed; name each by its URL, in a list"
 _VALIDATORS = ("ETag", "Content-MD5", "Digest", "Last-Modified")
 _RETRIABLE = {408, 425, 429}  # HTTP: timeout, too early, too many requests
@@ -32,10 +30,10 @@ _USER_ERRORS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirec
 
 @dataclass(frozen=True)
 class Source:
-    """A file: the user's path or URL, without secrets, and its fsspec file system and path, which may contain secrets."""
+    """A file: the user's path or URL, without secrets, and its file system and path, which may contain secrets."""
 
     url: str
-    fs: Any
+    fs: Any  # HERE, or of fsspec
     path: str
     below: str = ""  # of one that a pattern names: its path below the folder where the pattern begins
 
@@ -47,7 +45,7 @@ class Source:
     @cached_property
     def local(self) -> Path | None:
         """The path on this machine; None for a remote file."""
-        return Path(self.path) if isinstance(self.fs, LocalFileSystem) else None
+        return Path(self.path) if self.fs == HERE or _is_local(self.fs) else None
 
     @property
     def is_local(self) -> bool:
@@ -85,7 +83,7 @@ def locate(url: str) -> Source:
             "has white space in a URL with a query, a fragment or user information; write it as %20",
         )
     if not is_url(url):
-        source = Source(url, LocalFileSystem(), str(Path(url).absolute()))
+        source = Source(url, HERE, str(Path(url).absolute()))
     else:
         with reading(Source(shown, None, "")):
             source = _open_file_system(url, shown)
@@ -107,7 +105,15 @@ def is_of_web_site(url: str) -> bool:
     return url.lower().startswith(("http://", "https://"))
 
 
+def _is_local(fs: Any) -> bool:
+    from fsspec.implementations.local import LocalFileSystem
+
+    return isinstance(fs, LocalFileSystem)
+
+
 def _open_file_system(url: str, shown: str) -> Source:
+    import fsspec
+
     try:
         return Source(shown, *fsspec.core.url_to_fs(url))
     except OSError:
@@ -235,7 +241,7 @@ class Stored:
 def stored(source: Source) -> Iterator[Stored]:
     """Open a source; close it at the end of the block."""
     with reading(source):
-        file = source.fs.open(source.path, "rb")
+        file = source.local.open("rb") if source.local else source.fs.open(source.path, "rb")
     try:
         yield Stored(source, file)
     finally:

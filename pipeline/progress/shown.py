@@ -12,6 +12,7 @@ from functools import cache, partial
 from threading import Event, Thread
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from kernels.spans import span
 from pipeline.progress import CURRENT, Progress
 from pipeline.signals import cleaned
 from pipeline.units import duration, size
@@ -82,7 +83,8 @@ class Shown:
         running = _Running(progress, expected, copy_context(), now, now)
         self._running.append(running)
         try:
-            yield
+            with span(name, "step"):
+                yield
         finally:
             self._running.remove(running)
             CURRENT.reset(token)

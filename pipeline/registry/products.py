@@ -197,8 +197,8 @@ _ALL = (
         help="number of shortest paths that use each arc",
         configuration="pipeline.config.products.flows:FlowsConfig",
         require="pipeline.steps.products.flows:require_flows",
-        cpu=0.034,
-        tree_memory=17.0,
+        cpu=0.024,
+        tree_memory=9.0,
         tables=(
             ProductTable(
                 name="flows",

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
+from kernels.spans import span
 from pipeline import progress
-from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import BadInput, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import free_memory
@@ -27,7 +26,10 @@ from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, over_ranks
 from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
-from pipeline.tables.forms import form_of
+
+if TYPE_CHECKING:
+    from pipeline.cluster.held_graph import HeldGraph
+    from pipeline.cluster.protocol import TaskContext
 
 
 def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: Runtime, options: Mapping[str, Any]) -> Folder:
@@ -92,8 +94,10 @@ def write_table(folder: Path, request: AnswerRequest, runtime: Runtime, ranks: i
     return TableFiles({}, rows, round(seconds, 6), supersteps)
 
 
-def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context: TaskContext, answers: range) -> TableFiles:
+def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context: "TaskContext", answers: range) -> TableFiles:
     """Write this rank's files of some answers under names that no other attempt has."""
+    from pipeline.tables.forms import form_of
+
     algorithm, facts = request.algorithm, GraphFacts.of(request.graph)
     clock, form = Clock(context.backend), form_of(algorithm)
     if request.index:
@@ -108,7 +112,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
     encoders = held.threads if context.backend == "cpu" else cores()  # a GPU runs one kernel at a time, but files need only cores
 
     def tabulate(number: int) -> tuple[int, Iterator[tuple[int, pa.RecordBatch]]]:
-        with context.turn(), clock.timed():
+        with context.turn(), clock.timed(), span(f"solve {algorithm.name}", "solve"):
             part = answer(*map(held.row, rows[number : number + 1]))
         return part.supersteps, held.batches(form, part.answer, schema, number)
 

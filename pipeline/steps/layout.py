@@ -9,38 +9,36 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import TypeAdapter
 
-from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Csr, Graph
-from kernels.layout.building import build_csr
 from kernels.layout.laid_out import LaidOut
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
+from kernels.spans import span
 from pipeline import progress
-from pipeline.cluster.protocol import TaskContext
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space, return_unused
 from pipeline.steps.layout_files import StoredShard, store_shards
-from pipeline.steps.layout_proof import DifferentWeights, prove_layout
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
-from pipeline.store.counting import counting
 from pipeline.store.edges import Columns, as_edges, unchanged
-from pipeline.store.edges_on_disk import open_edges
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
-from pipeline.store.graph import open_graph
-from pipeline.store.graph_writing import WrittenDirection, write_vertices
 from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
+
+if TYPE_CHECKING:
+    from kernels.distributed.communicator import Communicator
+    from pipeline.cluster.protocol import TaskContext
+    from pipeline.store.graph_writing import WrittenDirection
 
 PLAIN = Parallels()
 _SPARSE = 4  # edges per id up to which a graph is taken for a road network: social networks have more
@@ -141,12 +139,17 @@ class StoredPart:
 
 
 def store_part(
-    edges: Folder, layout: LayoutConfig, parallel: str, held: Columns | None, context: TaskContext, attempts: Path
+    edges: Folder, layout: LayoutConfig, parallel: str, held: Columns | None, context: "TaskContext", attempts: Path
 ) -> StoredPart:  # fmt: skip
     """Lay out a rank's share of a graph, write its shards into a folder that all ranks of this attempt share, and prove them.
 
     A collective. `held` are all edges, if a single rank has them in memory.
     """
+    from pipeline.steps.layout_proof import DifferentWeights, prove_layout
+    from pipeline.store.edges_on_disk import open_edges
+    from pipeline.store.graph import open_graph
+    from pipeline.store.graph_writing import write_vertices
+
     ranks, rules = context.communicator, rules_of(edges, layout, parallel)
     progress.phase("reading the edges")
     return_unused()  # what reading the source has left
@@ -176,7 +179,8 @@ def store_part(
         graph = open_graph(laid_out, context.backend, kept) if ranks.size == 1 else None
         progress.phase("proving")
         try:
-            proof = prove_layout(laid_out, graph, source, dropped, rules, context)
+            with span("prove graph", "proof"):
+                proof = prove_layout(laid_out, graph, source, dropped, rules, context)
         except DifferentWeights as different:
             raise BadInput(EdgeFacts.of(edges).source.path, f'{different} ([graph] parallel = "error")') from None
         digests = {path.relative_to(folder).as_posix(): digest for path, digest in background.finish().items()}
@@ -185,8 +189,12 @@ def store_part(
     return StoredPart(complete, digests, graph if kept else None)
 
 
-def lay_out_part(source: EdgeSource, rules: ArcRules, layout: LayoutConfig, ranks: Communicator, deals: bool = False) -> LaidOut:
+def lay_out_part(
+    source: EdgeSource, rules: ArcRules, layout: LayoutConfig, ranks: "Communicator", deals: bool = False
+) -> LaidOut:
     """Lay out a rank's share of a graph, in memory. A collective; `deals` is that of `kernels.layout.building.build_csr`."""
+    from kernels.layout.building import build_csr
+
     window = {"source": None, "windowed": layout.window, "degree": np.iinfo(OFFSET).max}[layout.order]
     return build_csr(source, rules, window, ranks, layout.shards, deals)
 
@@ -205,6 +213,8 @@ def rules_of(edges: Folder, layout: LayoutConfig, parallel: str = PLAIN.rule) ->
 
 def _facts_of(edges: Folder, rules: ArcRules, stored: list[StoredShard], self_loops: int, backend: Backend) -> GraphFacts:
     """Facts of a graph, from all of its shards in order, and the number of self-loops among its edges."""
+    from pipeline.store.counting import counting
+
     edge_count = EdgeFacts.of(edges).edges
     names = list(stored[0].directions)
     arcs = sum(shard.directions["out"].sizes.arcs for shard in stored)
@@ -245,6 +255,6 @@ def _in_rows(edges: Folder, rules: ArcRules, arcs: int) -> dict[str, Any]:
     return counts | {"parallel_arcs": missing, "parallel_arcs_dropped": missing, "merged": merged}
 
 
-def _summary(stored: list[WrittenDirection]) -> DirectionFacts:
+def _summary(stored: "list[WrittenDirection]") -> DirectionFacts:
     """Facts of one direction of all shards."""
     return DirectionFacts(groups=[sum(group) for group in zip(*(part.groups for part in stored), strict=True)])

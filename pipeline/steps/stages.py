@@ -10,10 +10,7 @@ from pipeline.config.model import Model
 from pipeline.config.run import StageName
 from pipeline.config.stages import PageRankConfig, ReachabilityConfig
 from pipeline.steps.answers import AnswerRequest, solve, write_table
-from pipeline.steps.index import build_index
-from pipeline.steps.pairs.maximum_flows import solve_pairs
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.seeded.rankings import rank
 from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts, IndexFacts, LabelFacts
 from pipeline.store.manifest import Folder, make
@@ -42,13 +39,19 @@ def run_stage(graph: Folder, stage: StageName, sources: Sequence[int], runtime: 
     """
     algorithm = BY_NAME[stage]
     if algorithm.has_pairs:
+        from pipeline.steps.pairs.maximum_flows import solve_pairs
+
         assert options is not None
         (pairs,) = options.pair_files.values()
         return solve_pairs(graph, algorithm, pairs, runtime)
     if algorithm.has_index:
+        from pipeline.steps.index import build_index
+
         config = options if isinstance(options, ReachabilityConfig) else ReachabilityConfig()
         return tabulate_index(graph, algorithm, build_index(graph, config, runtime), runtime)
     if isinstance(options, PageRankConfig) and options.seeds:
+        from pipeline.steps.seeded.rankings import rank
+
         return rank(graph, algorithm, options.model_dump(mode="json"), runtime)
     return solve(graph, algorithm, sources, runtime, options.model_dump(exclude={*options.SEEDS}) if options else {})
 

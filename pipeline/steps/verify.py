@@ -9,23 +9,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernels.answers import Certificate
 from kernels.registry import BY_NAME
+from kernels.spans import span
 from pipeline import progress
-from pipeline.cluster.held_graph import HeldGraph
-from pipeline.cluster.protocol import TaskContext
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.seeded.rankings import certify_rankings, options_of, tasks_of
 from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts
-from pipeline.store.index.folder import index_of
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
-from pipeline.tables.answer_table import AnswerTable, open_table
+
+if TYPE_CHECKING:
+    from pipeline.cluster.held_graph import HeldGraph
+    from pipeline.cluster.protocol import TaskContext
+    from pipeline.tables.answer_table import AnswerTable
 
 log = logging.getLogger(__name__)
 TABLE_RULE = "the table has its schema, every vertex once and in order, and only ids of the graph"
@@ -55,6 +56,9 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
     code = Code.of(__name__, algorithm=algorithm, functions=certificates + oracles)
 
     def write(_: Path) -> dict[str, Any]:
+        from pipeline.store.index.folder import index_of
+        from pipeline.tables.answer_table import open_table
+
         check(answer)
         index = index_of(answer) if algorithm.has_index else None
         if index:
@@ -77,13 +81,15 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
     return make(runtime.work / f"proof-{stage}", f"proof-{stage}", inputs, {"oracle": oracle}, write, code)
 
 
-Prove = Callable[[Folder, AnswerTable, TaskContext, range], tuple[str, ...]]
+Prove = Callable[[Folder, "AnswerTable", "TaskContext", range], tuple[str, ...]]
 
 
 def _require(
-    prove: Prove, graph: Folder, table: AnswerTable, runtime: Runtime, code: Code, ranks: int = 0
+    prove: Prove, graph: Folder, table: "AnswerTable", runtime: Runtime, code: Code, ranks: int = 0
 ) -> CheckFacts:  # fmt: skip
     """The rules that `prove` checked for every answer of a table, and seconds. Raises ProofFailed."""
+    from pipeline.steps.seeded.rankings import tasks_of
+
     started = time.perf_counter()
     answers = table.facts.num_answers
     in_tasks = tasks_of if table.has_seeds else tables.by_file
@@ -95,7 +101,7 @@ def _require(
     return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6))
 
 
-def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code) -> CheckFacts:
+def _ask_oracle(graph: Folder, table: "AnswerTable", runtime: Runtime, code: Code) -> CheckFacts:
     """Compare with the second solver, which the log names, with a warning where it is not cuGraph on a GPU."""
     from kernels.oracle import solver_of, why_not_on_gpu
 
@@ -110,16 +116,19 @@ def _ask_oracle(graph: Folder, table: AnswerTable, runtime: Runtime, code: Code)
     return _require(_compare, graph, table, where, code).model_copy(update={"solver": solver})
 
 
-def _certify(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
+def _certify(graph: Folder, table: "AnswerTable", context: "TaskContext", answers: range) -> tuple[str, ...]:
+    from pipeline.steps.seeded.rankings import certify_rankings
+
     if table.has_seeds:
         return certify_rankings(graph, table, context, answers)
     held = context.graph_with_index(graph) if table.index else context.graph_for(table.algorithm, graph)
     return _check_all(held, table, partial(held.certifier(table.algorithm), **(table.facts.options or {})), context, answers)
 
 
-def _compare(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:
+def _compare(graph: Folder, table: "AnswerTable", context: "TaskContext", answers: range) -> tuple[str, ...]:
     """Solve again with the oracle, on the whole graph."""
     from kernels.oracle import oracle
+    from pipeline.steps.seeded.rankings import options_of
 
     held = context.graph_with_index(graph) if table.index else context.graph(graph)
     solve_again, options = partial(oracle, context.whole_graph(graph).graph, table.algorithm.name), table.facts.options or {}
@@ -133,13 +142,15 @@ def _compare(graph: Folder, table: AnswerTable, context: TaskContext, answers: r
 
 
 def _check_all(
-    held: HeldGraph, table: AnswerTable, certify: Callable[[Any], Certificate], context: TaskContext, answers: range
+    held: "HeldGraph", table: "AnswerTable", certify: Callable[[Any], Certificate], context: "TaskContext", answers: range
 ) -> tuple[str, ...]:  # fmt: skip
     """The rules by which some answers hold; none where there are no answers. Raises ProofFailed."""
+    name = table.algorithm.name
 
     def check_one(number: int) -> Certificate:
-        answer = held.read(table, number)
-        with context.turn():
+        with span(f"read {name}", "read"):
+            answer = held.read(table, number)
+        with context.turn(), span(f"prove {name}", "proof"):
             return certify(answer)
 
     rules: tuple[str, ...] = ()
@@ -147,5 +158,5 @@ def _check_all(
         rules = verdict.rules
         progress.advance()
         if not verdict.holds:
-            raise ProofFailed(f"{table.algorithm.name}: {verdict.reason}")
+            raise ProofFailed(f"{name}: {verdict.reason}")
     return rules

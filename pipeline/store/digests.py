@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 
 from kernels.cpu.parallel import cores, over_items
 from kernels.cpu.spare import Spare
+from kernels.spans import span
 from pipeline.errors import Changed
 from pipeline.runtime.threads import ahead
 from pipeline.signals import beside
@@ -114,9 +115,10 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
     sizes = [path.stat().st_size for path in paths]
     small = [path for path, size in zip(paths, sizes, strict=True) if size < LARGE]
     buffers = Spare(lambda: np.empty(_READ, np.uint8).data)
-    one_core_each = over_items(small, partial(_digest_of_small, buffers), parallel=sum(sizes) > _WORTH_THREADS)
-    of_small = dict(zip(small, one_core_each, strict=True))
-    return [of_small[path] if path in of_small else _digest_of_large(path) for path in paths]
+    with span("digest files", "read"):
+        one_core_each = over_items(small, partial(_digest_of_small, buffers), parallel=sum(sizes) > _WORTH_THREADS)
+        of_small = dict(zip(small, one_core_each, strict=True))
+        return [of_small[path] if path in of_small else _digest_of_large(path) for path in paths]
 
 
 def sha256_of(path: Path) -> str:

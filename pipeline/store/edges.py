@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
 from kernels.layout.rules import Edges
+from kernels.spans import span
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import leave_enough
@@ -114,6 +114,8 @@ def fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool
 
 def largest_of(table: pa.Table) -> dict[str, int]:
     """The largest value of each column of integers; 0 without rows."""
+    import pyarrow.compute as pc
+
     integers = [field.name for field in table.schema if pa.types.is_integer(field.type)]
     return {name: pc.max(table[name]).as_py() or 0 for name in integers}
 
@@ -189,7 +191,7 @@ def read_group(edges: Folder, names: Sequence[str], group: tuple[Path, int]) -> 
     """Columns of a row group of an edge list."""
     facts, (path, number) = EdgeFacts.of(edges), group
     stored = [facts.refers_to.columns[name] if facts.refers_to else name for name in names]
-    with pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
+    with span("read edges", "read"), pq.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
         table = file.read_row_group(number, stored, use_threads=False)
     return [table[name] for name in stored]
 
@@ -243,7 +245,8 @@ def _part(files: dict[Path, Any], start: int, stop: int) -> list[Group]:
 
 def _read(files: dict[Path, Any], names: Mapping[str, str], arrays: EdgeArrays, group: Group) -> None:
     path, number, begin, end = group
-    with pq.ParquetFile(path, metadata=files[path], pre_buffer=False, page_checksum_verification=True) as file:
+    opened = pq.ParquetFile(path, metadata=files[path], pre_buffer=False, page_checksum_verification=True)
+    with span("read edges", "read"), opened as file:
         read = file.read_row_group(number, [*names.values()], use_threads=False)
     if len(read) != end - begin:
         raise ValueError(f"{path}: row group {number} has {len(read)} rows, its footer says {end - begin}")

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kernels.cpu.parallel import over_items
+from kernels.spans import span
 from pipeline.errors import BadConfig, Damaged
 from pipeline.signals import undisturbed
 from pipeline.store.code import Code
@@ -134,8 +135,7 @@ def find(folders: Iterable[Path], digest: str, *, checked: bool = True) -> Folde
 
 def file_of(folder: Path) -> Path:
     """The manifest of a folder, also of one that an earlier version wrote."""
-    hidden = folder / BESIDE_PARQUET
-    return hidden if os.path.lexists(hidden) else folder / FILE
+    return hidden if os.path.lexists(hidden := folder / BESIDE_PARQUET) else folder / FILE
 
 
 def _content(path: Path) -> bytes:
@@ -197,14 +197,13 @@ def make(
     _require_ours(path)
     started = time.perf_counter()
     with scratch(path.parent) as unfinished:
-        fresh = unfinished / "new"
-        fresh.mkdir(0o700)
-        written = write(fresh)
-        facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
-        files = entries(fresh, checked)
-        for name, digest in digests.items():
-            if files[name].blake3 != digest:
-                raise Damaged(f"{path / name}: differs from the array in memory")
+        (fresh := unfinished / "new").mkdir(0o700)
+        with span(f"make {step}", "make"):
+            written = write(fresh)
+            facts, digests, checked = written if isinstance(written, WrittenStep) else WrittenStep(written, {})
+            files = entries(fresh, checked)
+        if wrong := next((name for name, digest in digests.items() if files[name].blake3 != digest), None):
+            raise Damaged(f"{path / wrong}: differs from the array in memory")
         manifest = Manifest(
             step, key, dict(inputs), dict(parameters), facts, files, version,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
@@ -254,7 +253,8 @@ def _valid(path: Path, key: str) -> Folder | None:
     try:
         folder = read(path)
         if folder.manifest.key == key:
-            check(folder)
+            with span(f"check {folder.manifest.step}", "read"):
+                check(folder)
             return Folder(path, folder.manifest, reused=True)
     except Damaged as damage:
         log.warning("%s; the step runs again", damage)

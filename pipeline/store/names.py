@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.compiled import njit
@@ -116,6 +115,8 @@ def names_in(files: Sequence[Path]) -> VertexNames | None:
 
 def names_of(values: pa.Array) -> VertexNames:
     """The different strings of an array."""
+    import pyarrow.compute as pc
+
     return _sorted(pc.unique(values.cast(pa.large_string())))[0]
 
 
@@ -141,6 +142,8 @@ def _merged(left: VertexNames, right: VertexNames) -> VertexNames:
 
 def _sorted(values: pa.Array) -> tuple[VertexNames, Array]:
     """Different strings without nulls in the order of their bytes, and the places that they had."""
+    import pyarrow.compute as pc
+
     order = pc.sort_indices(values)
     return _as_names(values.take(order)), order.to_numpy()
 
@@ -251,6 +254,8 @@ class NameNumbering:
 
     def require_right(self) -> None:
         """Raise ProofFailed unless the names ascend, and every former name is at its new number."""
+        import pyarrow.compute as pc
+
         names, former = self.names.array(), self.former.array()
         moved = names.take(pa.array(self.numbers(np.arange(len(former), dtype=ID))))
         ascend = pc.all(pc.less(names[:-1], names[1:])).as_py() is not False

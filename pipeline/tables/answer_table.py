@@ -16,6 +16,7 @@ from kernels.decimals import units_of
 from kernels.distributed.communicator import Communicator
 from kernels.graph import Array
 from kernels.registry import BY_NAME
+from kernels.spans import span
 from pipeline.errors import ProofFailed
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
@@ -100,7 +101,7 @@ class AnswerTable:
         """A row group of answer `number`, and its rows' places in the answer."""
         file, within = tables.position_of(number, self.rows, group)
         due = range(group * tables.ROWS_PER_GROUP, min((group + 1) * tables.ROWS_PER_GROUP, self.rows))
-        with pq.ParquetFile(self.paths[file], page_checksum_verification=True) as opened:
+        with span("read rows", "read"), pq.ParquetFile(self.paths[file], page_checksum_verification=True) as opened:
             if within >= opened.num_row_groups or opened.metadata.row_group(within).num_rows != len(due):
                 raise ProofFailed(f"{self.paths[file]}: row group {within} does not have the {len(due)} rows that are due")
             return due, opened.read_row_group(within)

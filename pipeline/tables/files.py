@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from kernels.algorithm import Column
 from kernels.cpu.parallel import over_items
 from kernels.registry import BY_NAME
+from kernels.spans import span
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store import edges
 from pipeline.store.manifest import Folder
@@ -136,16 +137,12 @@ def write_rows(path: Path | pa.NativeFile, arrow: pa.Schema, keys: Sequence[str]
     """
     words = [field.name for field in arrow if pa.types.is_string(field.type) and field.name != "id"]  # ids differ
     rows = 0
-    with pq.ParquetWriter(
-        path,
-        arrow,
-        compression="zstd",
-        use_dictionary=words,
+    written = pq.ParquetWriter(
+        path, arrow, compression="zstd", use_dictionary=words, write_page_index=True, write_page_checksum=True,
         column_encoding=dict(_encoding(field) for field in arrow if field.name not in words),
         sorting_columns=[pq.SortingColumn(arrow.get_field_index(name)) for name in keys] or None,
-        write_page_index=True,
-        write_page_checksum=True,
-    ) as file:
+    )  # fmt: skip
+    with span("write rows", "write"), written as file:
         for batch in batches:
             file.write_batch(batch, ROWS_PER_GROUP)
             rows += batch.num_rows
@@ -263,7 +260,7 @@ def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence
 
 def _read_groups(groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, Any]) -> pa.Table:
     def one(at: tuple[Path, int]) -> pa.Table:
-        with pq.ParquetFile(at[0], metadata=footers[at[0]], page_checksum_verification=True) as file:
+        with span("read rows", "read"), pq.ParquetFile(at[0], metadata=footers[at[0]], page_checksum_verification=True) as file:
             return file.read_row_groups([at[1]] if file.num_row_groups else [], columns, use_threads=False)
 
     return pa.concat_tables(over_items(groups, one, parallel=len(groups) > 1))

@@ -5,7 +5,6 @@ from itertools import chain, pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kernels.graph import Array
 
@@ -25,6 +24,8 @@ def lines(ends: Array, known: Array) -> pa.Array:
         ends: float64 [n, 4]: longitude and latitude of both ends.
         known: bool [n]: Whether a line has both; null otherwise.
     """
+    import pyarrow.compute as pc
+
     ends = ends.copy()
     for end, other in ((0, 2), (2, 0)):
         across = (np.abs(ends[:, end]) == _HALF) & (np.abs(ends[:, end] - ends[:, other]) > _HALF)
@@ -35,6 +36,8 @@ def lines(ends: Array, known: Array) -> pa.Array:
 
 def ends_of(geometries: pa.Array) -> tuple[Array, Array]:
     """The ends of lines, float64 [n, 4], and whether they are known; NaN for one that `lines` would encode in another way."""
+    import pyarrow.compute as pc
+
     known = geometries.is_valid().to_numpy(zero_copy_only=False)
     ends, lengths = np.full((len(geometries), 4), np.nan), pc.fill_null(pc.binary_length(geometries), 0).to_numpy()
     for kind, encode in ((_LINE, _straight), (_CUT, _cut)):
@@ -87,6 +90,8 @@ def polylines(points: Array, counts: Array) -> pa.Array:
         points: float64 [sum of counts, 2]: longitudes and latitudes, those of each line together.
         counts: int64 [n]: How many points each line has, at least two.
     """
+    import pyarrow.compute as pc
+
     firsts = np.cumsum(counts) - counts
     lengths = _HEAD.itemsize + 16 * counts
     offsets = np.concatenate([[0], np.cumsum(lengths)])

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.errors import ProofFailed
 from pipeline.store.names import VertexNames
@@ -12,6 +11,8 @@ from pipeline.store.names import VertexNames
 
 def with_names(rows: pa.Table, ids: Sequence[str], names: VertexNames) -> pa.Table:
     """The rows with a column `X_name` after each column `X` of `ids`."""
+    import pyarrow.compute as pc
+
     of_all = names.array()
     for column in ids:
         field, position = rows.schema.field(column), rows.schema.get_field_index(column)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import pipeline.ingest
+import pipeline.ingest.edges
 from pipeline.changes import change
 from pipeline.changes.arrivals import apply_arrivals, arrived
 from pipeline.cli.command import app
@@ -67,14 +67,14 @@ WAYS = ("added", "removed", "changed")
 def test_files_that_come_go_or_change_during_ingest_are_named(kind, way, tmp_path, monkeypatch):
     suffix, edge = feed(tmp_path / "feed", kind)
     name, named = "collect" if kind == "strings" else "store", []
-    read = getattr(pipeline.ingest, name)
+    read = getattr(pipeline.ingest.edges, name)
 
     def then(*arguments):
         result = read(*arguments)
         named.append(changed(tmp_path / "feed", way, suffix, edge))
         return result
 
-    monkeypatch.setattr(pipeline.ingest, name, then)
+    monkeypatch.setattr(pipeline.ingest.edges, name, then)
     with pytest.raises(Changed) as caught:
         ingest(GraphConfig(source=str(tmp_path / "feed")), tmp_path / "work")
     assert caught.value.file == str(named[0])
@@ -99,7 +99,7 @@ def test_files_that_come_go_or_change_before_the_layout_are_named(way, tmp_path,
 def test_a_run_starts_again_and_reads_the_new_files(kind, way, tmp_path, monkeypatch):
     suffix, edge = feed(tmp_path / "feed", kind)
     name = "collect" if kind == "strings" else "store"
-    read, calls = getattr(pipeline.ingest, name), []
+    read, calls = getattr(pipeline.ingest.edges, name), []
 
     def then(*arguments):
         result = read(*arguments)
@@ -107,7 +107,7 @@ def test_a_run_starts_again_and_reads_the_new_files(kind, way, tmp_path, monkeyp
             calls.append(changed(tmp_path / "feed", way, suffix, edge))
         return result
 
-    monkeypatch.setattr(pipeline.ingest, name, then)
+    monkeypatch.setattr(pipeline.ingest.edges, name, then)
     config = {"graph": {"source": str(tmp_path / "feed")}, "stages": ["wcc"], "backend": "cpu"}
     published = run(run_config("test", output=tmp_path / "out", **config))
     assert calls

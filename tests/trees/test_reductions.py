@@ -100,18 +100,27 @@ def test_loads_of_arcs(edges):
     graph = graph_of(edges, edges.ids[::-1])
     rows = range(graph.num_vertices)
     predecessors = np.stack([sssp(graph, row).predecessor for row in rows])
-    asked = np.random.default_rng(5).integers(0, 3, predecessors.shape)
-    for wanted in (None, asked):
+    random = np.random.default_rng(5)
+    asked, pairs = random.integers(0, 3, graph.num_vertices), random.integers(0, graph.num_vertices, (3, 40))
+    trees, ends, amounts = pairs[:, pairs[0].argsort()]
+    of_pairs = np.zeros_like(predecessors, np.int64)
+    np.add.at(of_pairs, (trees, ends), amounts)
+    one = np.ones_like(of_pairs)
+    for wanted, demand in ((None, one), (asked, one * asked), ("pairs", of_pairs)):
         loads = ArcLoads(graph)
-        loads.add(predecessors[:3], None if wanted is None else wanted[:3])
-        loads.add(predecessors[3:], None if wanted is None else wanted[3:])
+        for some in (slice(0, 3), slice(3, None)):
+            if isinstance(wanted, str):
+                chosen = slice(*np.searchsorted(trees, [some.start, some.stop or len(rows)]))
+                loads.add_paths(predecessors[some], trees[chosen] - some.start, ends[chosen], amounts[chosen])
+            else:
+                loads.add(predecessors[some], wanted)
         heads = np.repeat(np.arange(graph.num_vertices), np.diff(graph.into.offsets))
         expected = dict.fromkeys(zip(graph.into.indices.tolist(), heads.tolist(), strict=True), 0)
         for tree in rows:
             for row in rows:
-                end, count = row, 1 if wanted is None else wanted[tree, row]
+                end = row
                 while (before := int(predecessors[tree, end])) >= 0:
-                    expected[before, end] += count
+                    expected[before, end] += demand[tree, row]
                     end = before
         assert loads.loads.tolist() == list(expected.values())
 

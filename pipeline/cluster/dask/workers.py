@@ -10,11 +10,12 @@ from typing import Any
 import distributed
 from distributed import Client, KilledWorker
 
+from kernels import spans
 from pipeline.cluster.dask.code_version import CodeVersion
 from pipeline.cluster.dask.groups import RankGroups
 from pipeline.cluster.dask.ranks import Ranks
 from pipeline.cluster.dask.worker_state import STATE
-from pipeline.cluster.protocol import Result, Task, TaskContext
+from pipeline.cluster.protocol import Result, Task, TaskContext, innermost, name_of
 from pipeline.cluster.watch import Watch
 from pipeline.cluster.worker_memory import out_of_memory
 from pipeline.config.cluster import ClusterConfig
@@ -56,18 +57,20 @@ class Workers:
         Raises:
             ClusterLost: A task lost more workers than it may; or for the deadline the scheduler did not answer, or had no worker.
         """
-        version = CodeVersion.of(code or Code((_innermost(function).__module__,)))
+        name = name_of(function)
+        version = CodeVersion.of(code or Code((innermost(function).__module__,)))
+        call: Callable[[TaskContext, Task], Any] = partial(spans.call_recorded, function, name) if spans.recording() else function
         if ranks:
-            work = Ranks(partial(_run_all, function, tasks), backend, self._deadline, version)
+            work = Ranks(partial(_run_all, call, tasks), backend, self._deadline, version)
             results = self._groups.run(work, ranks, self._watch())
-            yield from (list(of_task) for of_task in zip(*results, strict=True))
+            yield from (list(map(_without_spans, of_task)) for of_task in zip(*results, strict=True))
             return
-        run = partial(_run, function, backend, version)
+        run = partial(_run, call, backend, version)
         # An error of a task would occur again. Errors that may pass, such as a full disk, are for the step's caller to retry.
-        futures = deque(self._client.map(run, list(tasks), key=_name(function), pure=False, retries=0))
+        futures = deque(self._client.map(run, list(tasks), key=name, pure=False, retries=0))
         try:
             while futures:
-                yield [self._result(futures[0])]
+                yield [_without_spans(self._result(futures[0]))]
                 futures.popleft()
         finally:
             if self._client.status == "running":
@@ -127,12 +130,9 @@ def _run(function: Callable[[TaskContext, Task], Result], backend: Backend, vers
         return function(TaskContext(backend, STATE.open_graphs), task)
 
 
-def _name(function: Callable[..., Any]) -> str:
-    """The name of a task in messages."""
-    return _innermost(function).__name__.strip("_")
-
-
-def _innermost(function: Callable[..., Any]) -> Callable[..., Any]:
-    while isinstance(function, partial):
-        function = function.func
-    return function
+def _without_spans(result: Any) -> Any:
+    """The result of a task; the trace takes what its process recorded."""
+    if not isinstance(result, spans.WithSpans):
+        return result
+    spans.add(result.spans)
+    return result.result

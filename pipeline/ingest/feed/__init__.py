@@ -16,14 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import fsspec
-from fsspec.implementations.local import LocalFileSystem
-
 from pipeline.config.model import url_of
 from pipeline.errors import BadInput, Changed
 from pipeline.ingest.feed.listing import ListedFile, Listing, list_here, list_there
 from pipeline.ingest.feed.patterns import Pattern, has_magic
-from pipeline.ingest.source import NOT_LISTED, Source, identify, is_of_web_site, is_url, locate, reading
+from pipeline.ingest.source import HERE, NOT_LISTED, Source, identify, is_of_web_site, is_url, locate, reading
 from pipeline.redaction import redacted
 from pipeline.store.digests import Digest, Unwritten, digests_of_files
 
@@ -199,9 +196,9 @@ def expanded(entry: str) -> tuple[Source | None, Expanded]:
     if path is not None:
         if Path(path).is_file() or not (Path(path).is_dir() or has_magic(path)):
             return locate(entry), Expanded([], [])
-        with reading(Source(entry, LocalFileSystem(), path)):
+        with reading(Source(entry, HERE, path)):
             pattern = _pattern_here(path)
-            return None, _parts(list_here(pattern), pattern.root, "", LocalFileSystem())
+            return None, _parts(list_here(pattern), pattern.root, "", HERE)
     source, (head, chain, rest) = locate(entry), entry.partition("::")
     with reading(source):
         magic = has_magic(head.partition("://")[2], url=True)
@@ -218,6 +215,8 @@ def _path_of_url(entry: str) -> str | None:
     """The path on this machine that a URL states; None for another URL."""
     if not (url_of(entry) or "").startswith("file:") or "::" in entry:
         return None
+    import fsspec
+
     path: str = fsspec.core.url_to_fs(entry)[1]
     return path
 

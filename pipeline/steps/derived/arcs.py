@@ -6,32 +6,30 @@ The stored arcs of a vertex ascend by their heads' ids, so the vertices in the o
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kernels.cpu.parallel import cores, running_sums
 from kernels.graph import Array
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
-from pipeline.steps.derived.arcs_proof import ArcsProof, FileRead
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.counting import decimals_of
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.derived import CheckedFacts
-from pipeline.store.graph import OpenedShard, open_shard, shard_rows
 from pipeline.store.manifest import Folder, make
 from pipeline.store.names import open_names
 from pipeline.store.vertices import open_vertices
 from pipeline.tables import files as tables
-from pipeline.tables.lines import lines
-from pipeline.tables.names import with_names
 from pipeline.tables.points import GEOMETRY, sorted_coordinates
-from pipeline.tables.row_lookup import positions_in
 from pipeline.tables.streets import COLUMNS, STREETS, Streets, read_streets
+
+if TYPE_CHECKING:
+    from pipeline.steps.derived.arcs_proof import FileRead
+    from pipeline.store.graph import OpenedShard
 
 STEP = "arcs"  # and the table
 _BYTES_PER_FILE = 1 << 29  # of memory that one takes while it is written and read back, with lines and names
@@ -56,10 +54,12 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
     """
 
     def write(folder: Path) -> dict[str, Any]:
+        from pipeline.steps.derived.arcs_proof import ArcsProof
+
         rows = _ArcRows(edges, graph, _shards(graph, runtime))
         proof = ArcsProof(edges, graph, _stored_shards(graph), rows.schema)  # not from what the table is written from
 
-        def write_file(number: int) -> FileRead:
+        def write_file(number: int) -> "FileRead":
             path, first = folder / tables.file_name(number), number * tables.ROWS_PER_FILE
             last = min(first + tables.ROWS_PER_FILE, rows.number)
             groups = range(first, last, tables.ROWS_PER_GROUP)
@@ -78,11 +78,13 @@ def tabulate_arcs(edges: Folder, graph: Folder, runtime: Runtime) -> Folder:
     return make(runtime.work / STEP, STEP, {"edges": edges.digest, "graph": graph.digest}, {}, write)
 
 
-def _shards(graph: Folder, runtime: Runtime) -> list[OpenedShard]:
+def _shards(graph: Folder, runtime: Runtime) -> "list[OpenedShard]":
     """The rows of the graph: those that stages on this process's CPU have opened, or those of each shard's files.
 
     If stages count the weights in units, those of the files are the weights of the source.
     """
+    from pipeline.store.graph import OpenedShard
+
     opened = runtime.cluster.open_graphs
     if opened is None or runtime.backend != "cpu" or runtime.cluster.shards or decimals_of(graph) is not None:
         return _stored_shards(graph)
@@ -90,7 +92,9 @@ def _shards(graph: Folder, runtime: Runtime) -> list[OpenedShard]:
     return [OpenedShard(range(whole.num_vertices), whole.out, whole.into)]
 
 
-def _stored_shards(graph: Folder) -> list[OpenedShard]:
+def _stored_shards(graph: Folder) -> "list[OpenedShard]":
+    from pipeline.store.graph import open_shard, shard_rows
+
     return [open_shard(graph, number) for number in range(len(shard_rows(graph)))]
 
 
@@ -102,7 +106,9 @@ class _ArcRows:
         schema: Of the table, with a column for parallel arcs, names and lines if the graph has them.
     """
 
-    def __init__(self, edges: Folder, graph: Folder, shards: Sequence[OpenedShard]) -> None:
+    def __init__(self, edges: Folder, graph: Folder, shards: "Sequence[OpenedShard]") -> None:
+        from pipeline.tables.names import with_names
+
         facts = GraphFacts.of(graph)
         self.number = facts.arcs
         self._ids, self._rows_by_id, degrees, _ = open_vertices(graph)
@@ -138,6 +144,9 @@ class _ArcRows:
 
     def _as_batch(self, tails: Array, heads: Array, weights: Array, places: Array) -> pa.RecordBatch:
         """Arcs between stored rows as rows of the table."""
+        from pipeline.tables.lines import lines
+        from pipeline.tables.names import with_names
+
         columns = {"src": pa.array(self._ids[tails]), "dst": pa.array(self._ids[heads]), "weight": pa.array(weights)}
         if self._parallel:
             columns[NUMBER] = pa.array(self._numbers(tails, heads, places))
@@ -166,6 +175,8 @@ class _ArcRows:
 
 def _of_streets(streets: Streets, columns: Mapping[str, pa.Array], weights: Array) -> dict[str, pa.Array]:
     """What is known of the streets of arcs, and their lines in the place of straight ones."""
+    import pyarrow.compute as pc
+
     number = columns[NUMBER].to_numpy() if NUMBER in columns else None
     street, against = streets.find(columns["src"].to_numpy(), columns["dst"].to_numpy(), weights, number)
     on_street = street >= 0
@@ -175,6 +186,8 @@ def _of_streets(streets: Streets, columns: Mapping[str, pa.Array], weights: Arra
 
 def _placed(coordinates: pa.Table, ids: Array) -> tuple[Array, Array, Array]:
     """Longitude and latitude of vertices [V], and whether they are known."""
+    from pipeline.tables.row_lookup import positions_in
+
     if not len(coordinates):
         return np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids), np.bool_)
     at, known = positions_in(coordinates["vertex"].to_numpy(), ids)

@@ -10,14 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.gpu.loader import to_host
-from kernels.graph import Array, Graph, index_dtype
+from kernels.graph import Array, index_dtype
 from kernels.reductions import ArcLoads
 from kernels.trees import Trees
 from pipeline import progress
 from pipeline.cluster.protocol import TaskContext
 from pipeline.config.products.flows import FlowsConfig
 from pipeline.errors import BadConfig
-from pipeline.runtime.backend import bring
+from pipeline.runtime.backend import Backend, bring
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.trips import Trips, read_trips
 from pipeline.steps.runtime import Runtime
@@ -33,8 +33,9 @@ from pipeline.tables.points import COORDINATES, GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
 
 STEP = "flows"  # and the table
-_ENTRIES = 1 << 27  # of trees that are reduced at a time, with about 40 bytes each
-_TASKS = 64  # at most, each of which writes the loads of all arcs
+_ENTRIES = 1 << 27  # of trees whose paths to all vertices are counted at a time, with about 40 bytes each
+_TASKS = 64  # of equal size, at most: each writes the loads of its arcs
+_MOST, _LEAST = 1024, 256  # sources of a task, unless there are more than _TASKS of these: as many as are swept at a time
 
 
 def require_flows(edges: Folder, graph: Folder, config: FlowsConfig, _: Runtime) -> None:
@@ -65,14 +66,16 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
     sweeps = Sweeps(graph, trips.sources if trips else None, counted=True)
 
     def write(folder: Path) -> dict[str, Any]:
-        tasks, total = sweeps.tasks(max(256, -(-sweeps.count // _TASKS))), Swept()
+        most = max(_MOST, -(-sweeps.count // _TASKS))
+        tasks, total = sweeps.tasks(most, max(_LEAST, most // 8)), Swept()
         loads = np.zeros((len(trips.amounts) if trips else 1, GraphFacts.of(graph).arcs), np.int64)
         unconnected = np.zeros(len(loads), np.int64)
         run = partial(_count, sweeps.prepared(runtime), trips, attempts_beside(folder))
         for ((path, swept, lost),) in progress.counted(
             runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True), list(map(len, tasks)), "sources"
         ):
-            loads += np.load(path)
+            arcs, *of_arcs = np.load(path)
+            loads[:, arcs] += of_arcs
             unconnected += lost
             path.unlink()
             total.add(swept)
@@ -89,46 +92,51 @@ def tabulate_flows(edges: Folder, graph: Folder, config: FlowsConfig, runtime: R
 
 
 def _count(sweeps: Sweeps, trips: Trips | None, attempts: Path, context: TaskContext, part: range) -> tuple[Path, Swept, Array]:
-    """Write the loads of all arcs by the paths from some sources; return what has no path, too."""
+    """Write the arcs that paths from some sources use, with their loads, int64 [1 + n, m]; return what has no path, too."""
     sweeps = sweeps.for_task()
     graph, rows = sweeps.searched_at(context), sweeps.turned.rows(context) if sweeps.turned else None
     trips = trips.to(to_host(rows.end)) if trips and rows else trips
     kinds = len(trips.amounts) if trips else 1
     loads, unconnected = [ArcLoads(graph) for _ in range(kinds)], np.zeros(kinds, np.int64)
-    first, at_once = part.start, max(1, _ENTRIES // max(1, kinds * graph.num_vertices))
+    demand, first = _demand(rows, context.backend), part.start
     for ids, trees in sweeps.batches(context, part, predecessors=True, of_crossings=False):
         if trips:
-            unconnected += _without_path(trips, range(first, first + len(ids)), trees)
-        assert trees.predecessors is not None
-        for begin in range(0, len(ids), at_once):
-            some = trees.predecessors[begin : begin + at_once]
-            sources = range(first + begin, first + begin + len(some))
-            for of_kind, count in zip(loads, _counts(trips, sources, rows, graph), strict=True):
-                of_kind.add(some, None if count is None else bring(count, context.backend))
+            unconnected += _add_paths(trips, range(first, first + len(ids)), trees, loads)
+        else:
+            _add_all(trees, demand, loads[0])
         first += len(ids)
         progress.advance(len(ids))
-    attempt = new_attempt(attempts).with_suffix(".npy")
     counted = np.stack([to_host(of_kind.loads) for of_kind in loads])
     if rows:
         counted = of_streets(sweeps.graph_at(context), graph, rows, counted)
-    np.save(attempt, counted)
+    attempt, arcs = new_attempt(attempts).with_suffix(".npy"), np.flatnonzero(counted.any(axis=0))
+    np.save(attempt, np.vstack([arcs, counted[:, arcs]]))
     return attempt, sweeps.swept, unconnected
 
 
-def _counts(trips: Trips | None, sources: range, rows: TurnedRows | None, graph: Graph) -> Sequence[Array | None]:
-    """How much leads from each of some sources to each row, int64 [k, V], of each amount; None: one path to every row."""
-    if trips:
-        return [*trips.counts(sources, graph.num_vertices)]
+def _demand(rows: TurnedRows | None, backend: Backend) -> Array | None:
+    """How many paths lead to each row from each source, int64 [V]; None: one to every row."""
     if rows is None:
-        return [None]
-    paths = np.zeros((len(sources), graph.num_vertices), np.int64)
-    paths[:, to_host(rows.end)] = 1
-    return [paths]
+        return None
+    demand = np.zeros(len(rows.crossing), np.int64)
+    demand[to_host(rows.end)] = 1
+    return bring(demand, backend)
 
 
-def _without_path(trips: Trips, part: range, trees: Trees) -> Array:
-    """The amounts [n] of the pairs of some sources whose other vertex is not reached."""
+def _add_all(trees: Trees, demand: Array | None, loads: ArcLoads) -> None:
+    """Add the paths to all vertices."""
+    assert trees.predecessors is not None
+    at_once = max(1, _ENTRIES // max(1, trees.predecessors.shape[1]))
+    for begin in range(0, len(trees.sources), at_once):
+        loads.add(trees.predecessors[begin : begin + at_once], demand)
+
+
+def _add_paths(trips: Trips, part: range, trees: Trees, loads: Sequence[ArcLoads]) -> Array:
+    """Add the paths of the pairs of some sources; return the amounts [n] of those whose other vertex is not reached."""
     numbers, heads, amounts = trips.of(part)
+    assert trees.predecessors is not None
+    for of_kind, amount in zip(loads, amounts, strict=True):
+        of_kind.add_paths(trees.predecessors, numbers, heads, amount)
     distances = to_host(trees.distances[tuple(np.asarray(ends, like=trees.distances) for ends in (numbers, heads))])
     lost: Array = amounts[:, distances < 0].sum(axis=1)
     return lost

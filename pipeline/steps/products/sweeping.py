@@ -16,6 +16,7 @@ from kernels.gpu.loader import to_host
 from kernels.graph import Array, Graph
 from kernels.hierarchy import nearness
 from kernels.paths.certificate import RULES
+from kernels.spans import span
 from kernels.sssp import sssp
 from kernels.trees import Trees, batch_size, sweep
 from kernels.trees.targets import Targets
@@ -198,7 +199,7 @@ class Sweeps:
             drawn = part.start + np.flatnonzero(np.isin(order + part.start, drawn))
         trees, first = self._trees(graph, hierarchy, rows, predecessors, heads), part.start
         try:
-            while (batch := clock.timed()(next)(trees, None)) is not None:
+            while (batch := _next(trees, clock)) is not None:
                 last = first + len(batch.sources)
                 self._compare(graph, batch, [int(number) - first for number in drawn if first <= number < last], heads)
                 self.swept.seconds = clock.seconds
@@ -280,6 +281,11 @@ class _TurnedSearch:
             one_by_one = zip(stated, sources.tolist(), strict=True)
             stated = np.stack([predecessors_of(self.rows, one, source) for one, source in one_by_one])
         return Trees(sources, batch.distances[:, self._ends], stated)
+
+
+def _next(trees: Iterator[Trees], clock: Clock) -> Trees | None:
+    with clock.timed(), span("sweep and prove trees", "solve"):
+        return next(trees, None)
 
 
 def _reversed(graph: Graph) -> Graph:

@@ -1,6 +1,7 @@
 """The pairs of vertices whose paths are counted by table `flows`, and the weights that a file gives them."""
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +38,9 @@ class Trips:
     @property
     def content(self) -> str:
         """A digest of the pairs and their weights."""
-        unweighted = [array.tolist() for array in (self.sources, self.first, self.heads)]
-        weighted = [self.amounts.tolist(), self.digits.exponent if self.digits else None]
-        return digest_of([*unweighted, *weighted])
+        arrays = (self.sources, self.first, self.heads, self.amounts)
+        exponent = self.digits.exponent if self.digits else None
+        return digest_of([exponent, *(sha256(array.astype(np.int64).tobytes()).hexdigest() for array in arrays)])
 
     def of(self, part: range) -> tuple[Array, Array, Array]:
         """The pairs of some sources: the number of the source among them, the other vertex's row, and the amounts [n, pairs]."""
@@ -50,14 +51,6 @@ class Trips:
     def to(self, ends: Array) -> "Trips":
         """The same pairs, whose other vertices have other rows: `ends` [V] of each row."""
         return replace(self, heads=ends[self.heads])
-
-    def counts(self, part: range, vertices: int) -> Array:
-        """How much leads from each of some sources to each row, int64 [n, k, V]."""
-        sources, heads, amounts = self.of(part)
-        counts = np.zeros((len(amounts), len(part), vertices), np.int64)
-        for given, of_amounts in zip(amounts, counts, strict=True):
-            np.add.at(of_amounts, (sources, heads), given)
-        return counts
 
     def sums_of(self, sums: Array) -> Array:
         """The sums of weights by those of the amounts, int64 [m, n]: int64 [m], or float64 [m], each rounded once."""

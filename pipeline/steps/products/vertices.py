@@ -15,14 +15,9 @@ from pipeline.config.model import Model, Vertices
 from pipeline.config.run import RunConfig
 from pipeline.config.sources import numbered_sources
 from pipeline.errors import BadInput, BadSource
-from pipeline.ingest.formats.parquet import is_parquet, read_columns, reading
-from pipeline.ingest.formats.parquet.footer import open_file
-from pipeline.ingest.formats.parquet.rows import NAME, column_as
-from pipeline.ingest.formats.parquet.types import is_id, is_text
 from pipeline.ingest.source import locate
 from pipeline.ingest.vertex_names import is_place, numbers_of
 from pipeline.steps.places import different, nearest
-from pipeline.steps.places.files import placed_in
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import rows_of_sources
 from pipeline.store.manifest import Folder
@@ -48,6 +43,9 @@ def read_vertices(file: str, edges: Folder, graph: Folder, runtime: Runtime) -> 
             Parquet, from 0.
     Otherwise as `placed_in`.
     """
+    from pipeline.ingest.formats.parquet import is_parquet
+    from pipeline.steps.places.files import placed_in
+
     if (placed := placed_in(file, edges, graph, runtime)) is not None:
         return np.unique(placed.vertices)
     positions = vertices_in(file)
@@ -122,6 +120,8 @@ def vertices_in(file: str) -> dict[int | str, int]:
 
     Raises BadInput.
     """
+    from pipeline.ingest.formats.parquet import is_parquet
+
     path = locate(file).require_local()
     positions = dict[int | str, int]()
     for position, vertex in enumerate(_of_parquet(file, path)) if is_parquet(path, file) else _of_text(path):
@@ -131,6 +131,9 @@ def vertices_in(file: str) -> dict[int | str, int]:
 
 def count_vertices(file: str) -> int:
     """How many rows or lines of a file name a vertex. Raises BadInput."""
+    from pipeline.ingest.formats.parquet import is_parquet, reading
+    from pipeline.ingest.formats.parquet.footer import open_file
+
     path = locate(file).require_local()
     if not is_parquet(path, file):
         return len([*_of_text(path)])
@@ -149,6 +152,11 @@ def _is_header(text: str) -> bool:
 
 
 def _of_parquet(file: str, path: Path) -> list[int | str]:
+    from pipeline.ingest.formats.parquet import read_columns, reading
+    from pipeline.ingest.formats.parquet.footer import open_file
+    from pipeline.ingest.formats.parquet.rows import NAME, column_as
+    from pipeline.ingest.formats.parquet.types import is_id, is_text
+
     with reading(file), open_file(path, file, Limits()) as parquet:
         names, kinds = parquet.schema_arrow.names, parquet.schema_arrow.types
         if len(kinds) != 1:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.config.run import RunConfig
 from pipeline.steps.places import ground_of, snapped, text_of
-from pipeline.steps.places.files import has_places
 from pipeline.steps.products.vertices import vertices_in
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts.run import PlaceFacts, RunFacts
@@ -48,6 +47,10 @@ def _farthest(places: Sequence[PlaceFacts]) -> str:
 
 def _vertices_in(files: Mapping[str, str], runtime: Runtime) -> dict[str, Iterable[int | str]]:
     """What files of vertices name, without files of places, which have a table."""
+    if not files:
+        return {}
+    from pipeline.steps.places.files import has_places
+
     return {key: vertices_in(file) for key, file in files.items() if not has_places(file, runtime.places)}
 
 

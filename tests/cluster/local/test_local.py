@@ -18,6 +18,7 @@ import pytest
 from distributed import LocalCluster
 
 from kernels.registry import BY_NAME
+from kernels.spans import recorded
 from pipeline.cluster import start as start_module
 from pipeline.cluster.dask import client as dask_cluster
 from pipeline.cluster.dask import workers as workers_module
@@ -288,3 +289,18 @@ def test_no_worker_outlives_the_run(end_by, status, wait, tmp_path):
         assert eventually(lambda: remove_dead(tmp_path / "tmp") or not list((tmp_path / "tmp").iterdir()))
     finally:
         end(environment)
+
+
+def test_a_trace_has_what_workers_did(grid, cluster, tmp_path):
+    with recorded() as recorder:
+        run_stage(grid, "sssp", SOURCES, Runtime(tmp_path, cluster=cluster))
+    spans = recorder.taken()
+    tasks = [span for span in spans if span.category == "task"]
+    assert len(tasks) == len(SOURCES) and os.getpid() not in {span.process for span in tasks}
+    solved = [span for span in spans if span.name == "solve sssp"]
+    assert len(solved) == len(SOURCES) and {span.process for span in solved} <= {span.process for span in tasks}
+    for span in solved:
+        begins, ends = span.begin, span.begin + span.duration
+        assert any(task.process == span.process and task.begin <= begins <= ends <= task.begin + task.duration for task in tasks)
+    with recorded() as recorder:  # workers do not go on recording
+        assert not recorder.taken()

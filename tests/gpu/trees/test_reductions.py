@@ -47,12 +47,16 @@ def check(graph: Graph, sources: range, dtype: type) -> None:
                 nearest.add(of[part], np.arange(10, 10 + len(sources))[part])
         np.testing.assert_array_equal(to_host(both[1].distance), both[0].distance)
         np.testing.assert_array_equal(to_host(both[1].facility), both[0].facility)
-    asked = random.integers(0, 4, distances.shape)
+    asked = random.integers(0, 4, graph.num_vertices)
     here, over = ArcLoads(graph), ArcLoads(to_device(graph))
+    trees, ends = np.sort(random.integers(0, len(sources), 200)), random.integers(0, graph.num_vertices // 9, 200)
     for wanted in (None, asked):
         here.add(predecessors, wanted)
         over.add(before, None if wanted is None else cupy.asarray(wanted))
         np.testing.assert_array_equal(to_host(over.loads), here.loads)
+    for of, paths in ((here, predecessors), (over, before)):
+        of.add_paths(paths, trees, ends.astype(predecessors.dtype), trees % 3)
+    np.testing.assert_array_equal(to_host(over.loads), here.loads)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])

@@ -143,7 +143,7 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
 
 
 def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.reading.require_fit", lambda *_: None)
+    monkeypatch.setattr("pipeline.inspection.estimate.require_fit", lambda *_: None)
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
     with pytest.raises(TooLarge, match=r"a graph of 20,000 edges takes at least 106\.7 kB of memory, and 100\.0 kB are free"):

@@ -223,7 +223,7 @@ def test_a_wrong_number_is_not_written(tmp_path, monkeypatch):
 
     graph = GraphConfig(**people(tmp_path))
     collect = numbering.collect
-    monkeypatch.setattr("pipeline.ingest.collect", lambda read: Wrong(**vars(collect(read))))
+    monkeypatch.setattr("pipeline.ingest.edges.collect", lambda read: Wrong(**vars(collect(read))))
     with pytest.raises(ProofFailed, match="a vertex has another number than its id"):
         ingest(graph, tmp_path / "work")
 

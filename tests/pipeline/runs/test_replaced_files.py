@@ -49,9 +49,9 @@ SOURCES = {
 READING = [
     ("pipeline.ingest", "identify", "after"),
     ("pipeline.ingest.opening", "chunks", "after"),
-    ("pipeline.ingest", "store", "after"),
-    ("pipeline.ingest", "collect", "after"),
-    ("pipeline.ingest", "numbered", "after"),
+    ("pipeline.ingest.edges", "store", "after"),
+    ("pipeline.ingest.edges", "collect", "after"),
+    ("pipeline.ingest.edges", "numbered", "after"),
     ("pipeline.reading", "lay_out", "before"),
     ("pipeline.store.edges_on_disk", "read_edges", "before"),
     ("pipeline.store.edges_on_disk", "read_edges", "after"),
@@ -138,7 +138,7 @@ BESIDE = {  # a file that a run reads beside its source: its configuration, its 
         {"graph": {"coordinates": "c.csv"}}, "c.csv", COORDINATES,
         ("pipeline.ingest.coordinates", "is_table", "after"),
     ),
-    "nodes": ({"graph": {"nodes": "c.csv"}}, "c.csv", NODES, ("pipeline.ingest", "read_nodes", "before")),
+    "nodes": ({"graph": {"nodes": "c.csv"}}, "c.csv", NODES, ("pipeline.ingest.edges", "read_nodes", "before")),
     "queries": (
         {"queries": {"pairs": "p.parquet"}, "stages": ["wcc", "reachability"]}, "p.parquet", PAIRS,
         ("pipeline.steps.reach", "blocks", "after"),
@@ -153,7 +153,7 @@ BESIDE = {  # a file that a run reads beside its source: its configuration, its 
     ),
     "facilities": (
         {"nearest": {"facilities": "f.csv"}, "stages": ["wcc"]}, "f.csv", ("1\n", "2\n3\n"),
-        ("pipeline.steps.products.vertices", "is_parquet", "after"),
+        ("pipeline.ingest.formats.parquet", "is_parquet", "after"),
     ),
 }  # fmt: skip
 

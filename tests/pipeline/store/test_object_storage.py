@@ -11,7 +11,7 @@ import pandas
 import polars
 import pytest
 
-import pipeline.ingest
+import pipeline.ingest.edges
 from pipeline.changes.arrivals import arrived
 from pipeline.cli.command import app
 from pipeline.config.graph import GraphConfig
@@ -77,12 +77,12 @@ def test_objects_that_come_go_or_change_are_named(way, bucket, tmp_path, monkeyp
     for number in (0, 1):
         storage.pipe_file(f"{bucket}/feed/{number}.csv", EDGES)
 
-    def then(*arguments, store=pipeline.ingest.store):
+    def then(*arguments, store=pipeline.ingest.edges.store):
         result = store(*arguments)
         storage.rm_file(name) if way == "removed" else storage.pipe_file(name, EDGES + b"7,8,9\n")
         return result
 
-    monkeypatch.setattr(pipeline.ingest, "store", then)
+    monkeypatch.setattr(pipeline.ingest.edges, "store", then)
     with pytest.raises(Changed) as caught:
         ingest(GraphConfig(source=f"{bucket}/feed"), tmp_path)
     assert caught.value.file == name
