@@ -26,6 +26,7 @@ from pipeline.ingest import ingest
 from pipeline.steps.turns.arcs import StreetArcs, read_restrictions
 from pipeline.steps.turns.prefixes import Arcs, forbidden_sequences
 from pipeline.steps.turns.splitting import split
+from pipeline.tables.streets import PIECE_SCHEMA
 
 COSTS = {"left": 10_000, "right": 5_000, "u_turn": 20_000}  # milliseconds
 SEED, DROPPED, ONE_WAY, RESTRICTED, TREES, BATCH = 38, 0.25, 0.1, 0.03, 1024, 256
@@ -49,7 +50,7 @@ def town(side: int) -> tuple[StreetArcs, set[Arcs]]:
         "backward": pa.array(weight, mask=(closed < ONE_WAY) & (backwards >= 0.5)),
         "points": pa.ListArray.from_arrays(pa.array(np.arange(0, 4 * len(src) + 1, 4), pa.int32()), points),
     }  # fmt: skip
-    arcs = StreetArcs.of_table(pa.table(columns), weighted=True)
+    arcs = StreetArcs.of_table(pa.table(columns), True, PIECE_SCHEMA.empty_table())
     place, second = arcs.after(np.arange(len(arcs.head)))
     kept = np.flatnonzero((random.random(len(place)) < RESTRICTED) & (arcs.street[place] != arcs.street[second]))
     return arcs, set(zip(place[kept].tolist(), second[kept].tolist(), strict=True))
