@@ -21,9 +21,10 @@ Sums
 
 Method
     In a round all vertices are contracted at once whose score is less than that of all their neighbours. The score is the number
-    of shortcuts per arc that contraction removes, and more for vertices above others that are contracted already. A shortcut is
-    left out where a search past the vertices of the round, of limited size, finds a witness: another path that is not longer.
-    The limit rises as the rest of the graph, the core, becomes denser. The searches also drop arcs that are no shortest paths.
+    of shortcuts per arc that contraction removes (`scores.py`), and more for vertices above others that are contracted already. A
+    shortcut is left out where a search past the vertices of the round, of limited size, finds a witness: another path that is not
+    longer. The limit rises as the rest of the graph, the core, becomes denser. The searches also drop arcs that are no shortest
+    paths.
 
 References: Geisberger, Sanders, Schultes, Delling: Contraction Hierarchies. WEA 2008. Delling, Goldberg, Nowatzyk, Werneck:
 PHAST: Hardware-Accelerated Shortest Path Trees. JPDC 73(7), 2013. Vetter: Parallel Time-Dependent Contraction Hierarchies.

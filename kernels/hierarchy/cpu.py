@@ -1,4 +1,4 @@
-"""A round of contraction on all cores: scores, the chosen vertices, and the rows that remain, with shortcuts.
+"""A round of contraction on all cores: the chosen vertices, and the rows that remain, with shortcuts.
 
 Every row is a function of the previous round, so the result does not depend on the number of cores.
 """
@@ -8,27 +8,11 @@ from typing import Any
 import numpy as np
 
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_items, ranges, ranges_of_rows
+from kernels.cpu.parallel import over_items, ranges_of_rows
 from kernels.graph import Array
-from kernels.hierarchy.constants import ARCS, ENTRIES
+from kernels.hierarchy.constants import ENTRIES
 from kernels.hierarchy.core import Core, CoreArcs
 from kernels.hierarchy.witnesses import enter, slot, tables, witnesses
-
-
-def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
-    """How many shortcuts the contraction of each vertex needs (int64 [n]), over some of the in-arcs (int64 [a]).
-
-    In a symmetric graph each pair of neighbours is counted once.
-    """
-    counts = np.zeros(core.size, np.int64)
-    per_arc = np.empty(len(arcs), np.int64)
-    owners = core.into_heads[arcs]
-    parts = ranges(len(arcs), 64 * len(arcs))
-    over_items(
-        parts, lambda part: _count(*core.out[:3], core.into[1:3], owners, arcs, core.symmetric, settle, core.far, per_arc, *part)
-    )
-    np.add.at(counts, owners, per_arc)
-    return counts
 
 
 def choose(core: Core, keys: Array) -> tuple[Array, Array, Array]:
@@ -98,48 +82,6 @@ def _most(offsets: Array, heads: Array, chosen: Array, most: Array, begin: int, 
                 head = heads[arc]
                 count += offsets[head + 1] - offsets[head] if chosen[head] else 1
         most[row + 1] = count
-
-
-@njit(cache=True, nogil=True)
-def _count(
-    offsets: Array, heads: Array, weights: Array, into: Any, owners: Array, arcs: Array, symmetric: bool, settle: int, far: Any,
-    per_arc: Array, begin: int, end: int,
-) -> None:  # fmt: skip
-    most = 0
-    for number in range(begin, end):
-        most = max(most, offsets[owners[number] + 1] - offsets[owners[number]])
-    table, used, _, heap = tables(most + ARCS + ENTRIES * settle, weights)
-    keys, lengths, through = table
-    none = np.zeros(len(offsets) - 1, np.bool_)
-    for number in range(begin, end):
-        row, start, weight, count, shortcuts = owners[number], into[0][arcs[number]], into[1][arcs[number]], 0, 0
-        for arc in range(offsets[row], offsets[row + 1]):
-            if heads[arc] > start or (heads[arc] < start and not symmetric):
-                place, count = enter(table, used, count, heads[arc], far)
-                through[place] = weight + weights[arc]
-        if count:
-            most = count + ARCS + ENTRIES * settle
-            count = _enter_arcs(offsets, heads, weights, start, row, most, far, table, used, count)
-            count = witnesses(offsets, heads, weights, none, row, settle, most, far, table, used, count, heap)
-            for entry in range(count):
-                shortcuts += through[used[entry]] < lengths[used[entry]]
-                keys[used[entry]] = -1
-        per_arc[number] = shortcuts
-
-
-@njit(cache=True, nogil=True)
-def _enter_arcs(
-    offsets: Array, heads: Array, weights: Array, start: int, avoid: int, most: int, far: Any, table: Any, used: Array,
-    count: int,
-) -> int:  # fmt: skip
-    """Enter the arcs of `start`, as long as there are less than `most` entries, and return their number."""
-    keys, lengths, _ = table
-    for arc in range(offsets[start], offsets[start + 1]):
-        place = slot(keys, heads[arc])
-        if heads[arc] != avoid and (keys[place] >= 0 or count < most):
-            place, count = enter(table, used, count, heads[arc], far)
-            lengths[place] = weights[arc]
-    return count
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.gpu.loader import launch, minus_ones, pointer
 from kernels.graph import Array
-from kernels.hierarchy.constants import ARCS, ENTRIES, SEARCHES, TEAM, THREADS
+from kernels.hierarchy.constants import ENTRIES, SEARCHES, TEAM, THREADS
 from kernels.hierarchy.core import Core, CoreArcs
 
 _SOURCE = "hierarchy/hierarchy.cu"
@@ -17,14 +17,13 @@ _RESIDENT = 1024  # threads of a multiprocessor that search at a time
 _FEW = 64
 
 
-def count_shortcuts(core: Core, arcs: Array, settle: int) -> Array:
-    """As `cpu.count_shortcuts`."""
+def count_shortcuts(core: Core, rows: Array, settle: int) -> Array:
+    """As `scores.count_shortcuts`."""
     counts: Array = cupy.zeros(core.size, np.int64)
-    owners = core.into_heads[arcs]
-    for part, most in _by_size(cupy.diff(core.out.offsets)[owners]):
-        memory = _WitnessMemory(len(part), most + ARCS + ENTRIES * settle, core)
-        inputs = owners[part], arcs[part], np.int64(len(part)), np.int32(core.symmetric), np.int32(settle)
-        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *core.into[1:3], *inputs, *memory.arguments, counts)
+    for part, most in _by_size(cupy.diff(core.out.offsets)[rows]):
+        memory = _WitnessMemory(len(part), most + ENTRIES * settle, core)
+        inputs = rows[part], np.int64(len(part)), np.int32(settle)
+        _launch(core, "count_shortcuts", memory.threads, *core.out[:3], *inputs, *memory.arguments, counts)
     return counts
 
 

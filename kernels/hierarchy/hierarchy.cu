@@ -54,48 +54,71 @@ extern "C" __global__ void most_arcs(
     }
 }
 
-/* Shortcuts that the contraction of `owners[i]` needs from the tail of its in-arc `arcs[i]`. */
+/* Go on from an entry as `kernels.hierarchy.scores` does. */
+__device__ void relax(Search& search, const Arcs& all, int32_t row, int32_t from, int32_t limit, int64_t* counts) {
+    const Length length = search.lengths[from];
+    const int32_t near = search.keys[from], begun = search.middles[from] <= OWN ? OWN - search.middles[from] : NONE;
+    int32_t missed = 0;
+    __syncwarp(search.team);
+    for (int64_t begin = all.offsets[near]; begin < all.offsets[near + 1]; begin += TEAM) {
+        const int64_t arc = begin + search.lane;
+        const bool there = arc < all.offsets[near + 1];
+        const int32_t head = there ? all.heads[arc] : row;
+        const Length total = there ? length + all.weights[arc] : Kind::far();
+        const bool active = head != row && total < Kind::far();
+        const int32_t entry = search.enter(active, head, limit);
+        if (entry >= 0 && total < search.lengths[entry]) {
+            search.lengths[entry] = search.open[entry] = total;
+            search.middles[entry] = begun;
+        } else if (entry >= 0 && total == search.lengths[entry] && search.middles[entry] >= 0) {
+            search.middles[entry] = NONE;
+        }
+        missed += __popc(search.voted(active && entry < 0));
+    }
+    if (missed && begun >= 0 && search.lane == 0) {
+        atomicAdd((unsigned long long*)(counts + all.heads[all.offsets[row] + begun]), (unsigned long long)missed);
+    }
+    __syncwarp(search.team);
+}
+
+/* Shortcuts from `rows` that the contraction of each vertex needs. */
 extern "C" __global__ void __launch_bounds__(THREADS) count_shortcuts(
     const int64_t* __restrict__ offsets, const int32_t* __restrict__ heads, const Length* __restrict__ weights,
-    const int32_t* __restrict__ tails, const Length* __restrict__ in_weights, const int32_t* __restrict__ owners,
-    const int64_t* __restrict__ arcs, int64_t num_arcs, int32_t symmetric, int32_t settle, Place* places, Length* lengths,
-    int32_t* numbers, int64_t size, int64_t most, int64_t* counts) {
+    const int64_t* __restrict__ rows, int64_t num_rows, int32_t settle, Place* places, Length* lengths, int32_t* numbers,
+    int64_t size, int64_t most, int64_t* counts) {
     const Arcs all = {offsets, heads, weights};
     Search search({places, lengths, numbers, size, most}, global_team());
-    for (int64_t item = global_team(); item < num_arcs; item += num_teams()) {
-        const int32_t row = owners[item], start = tails[arcs[item]];
-        const Length weight = in_weights[arcs[item]];
-        for (int64_t begin = offsets[row]; begin < offsets[row + 1]; begin += TEAM) {
-            const int64_t arc = begin + search.lane;
-            const int32_t head = arc < offsets[row + 1] ? heads[arc] : start;
-            const int32_t entry = search.enter(head > start || (head < start && !symmetric), head, most);
+    for (int64_t item = global_team(); item < num_rows; item += num_teams()) {
+        const int32_t row = (int32_t)rows[item];
+        const int32_t arcs = (int32_t)(offsets[row + 1] - offsets[row]);
+        for (int32_t begin = 0; begin < arcs; begin += TEAM) {
+            const int32_t arc = begin + search.lane;
+            const int32_t entry = search.enter(arc < arcs, arc < arcs ? heads[offsets[row] + arc] : 0, most);
             if (entry >= 0) {
-                search.through[entry] = weight + weights[arc];
-            }
-        }
-        if (search.count == 0) {
-            continue;
-        }
-        const int32_t limit = search.count + ARCS + ENTRIES * settle;
-        for (int64_t begin = offsets[start]; begin < offsets[start + 1]; begin += TEAM) {
-            const int64_t arc = begin + search.lane;
-            const int32_t head = arc < offsets[start + 1] ? heads[arc] : row;
-            const int32_t entry = search.enter(head != row, head, limit);
-            if (entry >= 0) {
-                search.lengths[entry] = weights[arc];
+                search.lengths[entry] = search.open[entry] = weights[offsets[row] + arc];
+                search.middles[entry] = OWN - arc;
             }
         }
         __syncwarp(search.team);
-        search.run(all, nullptr, row, settle, limit);
-        int32_t shortcuts = 0;
+        for (int32_t left = settle, next = 0;;) { /* the nearest entries, then the row's arcs that are still open */
+            Length length;
+            const int32_t near = left ? search.settle_nearest(length) : -1;
+            left = near < 0 ? 0 : left - 1;
+            while (near < 0 && next < arcs && (search.middles[next] > OWN || search.open[next] == Kind::far())) {
+                ++next;
+            }
+            if (near < 0 && next == arcs) {
+                break;
+            }
+            const int32_t entry = near < 0 ? next++ : search.entry_of(near);
+            relax(search, all, row, entry, near < 0 ? 0 : arcs + ENTRIES * settle, counts);
+        }
         for (int32_t entry = search.lane; entry < search.count; entry += TEAM) {
-            shortcuts += search.through[entry] < search.lengths[entry];
+            if (search.middles[entry] >= 0) {
+                atomicAdd((unsigned long long*)(counts + heads[offsets[row] + search.middles[entry]]), 1ull);
+            }
         }
-        shortcuts = __reduce_add_sync(search.team, shortcuts);
         search.clear();
-        if (shortcuts && search.lane == 0) {
-            atomicAdd((unsigned long long*)(counts + row), (unsigned long long)shortcuts);
-        }
     }
 }
 

@@ -10,7 +10,7 @@ from kernels.hierarchy.constants import LEVEL, SHORTCUT
 from kernels.hierarchy.core import SHORTCUTS, Core, core_of, density, remaining, require_road_like
 
 _SPARSE = 4  # arcs per vertex of the core up to which the limits below hold; they rise with the density
-_SETTLED, _SETTLED_FOR_SCORE = 16, 12  # vertices that a search for witnesses settles
+_SETTLED, _SETTLED_FOR_SCORE = 16, 6  # vertices that a search for witnesses settles
 # Density of the core up to which a given order is followed: it does not suit the weights of the rest. Half of it while the core
 # is large, since it would become dense long before its end.
 _FOLLOWED, _LARGE = SHORTCUTS / 4, 1 << 15
@@ -21,7 +21,8 @@ def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
     if on_gpu(graph, "build_hierarchy"):
         from kernels.hierarchy.cuda import choose, contract, count_shortcuts
     else:
-        from kernels.hierarchy.cpu import choose, contract, count_shortcuts
+        from kernels.hierarchy.cpu import choose, contract
+        from kernels.hierarchy.scores import count_shortcuts
     core, places = core_of(graph), _scattered(graph)
     stale, scores = np.ones_like(core.rows, np.bool_), np.zeros_like(core.rows, np.int64)
     contracted, recorded = [Contracted.of(core, ~stale)], 0
@@ -31,8 +32,9 @@ def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
         order = None if dense > (_FOLLOWED / 2 if core.size > _LARGE else _FOLLOWED) else order
         arcs_per_vertex = max(1, len(core.out.heads) / core.size / _SPARSE)
         if order is None:
-            arcs = np.flatnonzero(stale[core.into_heads])
-            counts = count_shortcuts(core, arcs, int(_SETTLED_FOR_SCORE * arcs_per_vertex))
+            before = np.zeros_like(stale)
+            before[core.into.heads[stale[core.into_heads]]] = True
+            counts = count_shortcuts(core, np.flatnonzero(before), int(_SETTLED_FOR_SCORE * arcs_per_vertex))
             scores = np.where(stale, _score(core, counts), scores)
             keys = (scores + LEVEL * core.levels.astype(np.int64) << 32) | places[core.rows]
         else:
@@ -50,7 +52,7 @@ def contract_all(graph: Graph, order: Array | None) -> Hierarchy:
 def _score(core: Core, counts: Array) -> Array:
     """Shortcuts per arc that contraction removes, in units."""
     removed = core.out.offsets[1:] - core.out.offsets[:-1] + core.into.offsets[1:] - core.into.offsets[:-1]
-    scores: Array = SHORTCUT * (counts << int(core.symmetric)) // np.maximum(removed, 1)
+    scores: Array = SHORTCUT * counts // np.maximum(removed, 1)
     return scores
 
 

@@ -125,7 +125,30 @@ struct Search {
         return enters ? made : entry;
     }
 
-    /* See `kernels.hierarchy.witnesses`; `chosen` may be missing. */
+    /* The nearest open vertex, of equally near ones the smallest, with its length; it is settled. -1 if there is none. */
+    __device__ int32_t settle_nearest(Length& length) {
+        length = Kind::far();
+        int32_t settled = -1;
+        for (int32_t entry = lane; entry < count; entry += TEAM) {
+            if (open[entry] < length || (settled >= 0 && open[entry] == length && keys[entry] < keys[settled])) {
+                length = open[entry];
+                settled = entry;
+            }
+        }
+        const uint64_t bits = least(team, Kind::bits(length));
+        if (bits == Kind::bits(Kind::far())) {
+            return -1;
+        }
+        const bool first = Kind::bits(length) == bits;
+        const int32_t near = (int32_t)__reduce_min_sync(team, first ? (uint32_t)keys[settled] : ~0u);
+        if (first && keys[settled] == near) {
+            open[settled] = Kind::far();
+        }
+        length = Kind::of_bits(bits);
+        return near;
+    }
+
+    /* See `kernels.hierarchy.witnesses`. */
     __device__ void run(const Arcs& arcs, const bool* chosen, int32_t avoid, int32_t settle, int32_t limit) {
         uint64_t bits = 0;
         int32_t pending = 0;
@@ -141,30 +164,17 @@ struct Search {
             open[entry] = lengths[entry] <= bound ? lengths[entry] : Kind::far();
         }
         for (; settle && pending; --settle) {
-            Length length = Kind::far();
-            int32_t settled = -1;
-            for (int32_t entry = lane; entry < count; entry += TEAM) {
-                if (open[entry] < length || (settled >= 0 && open[entry] == length && keys[entry] < keys[settled])) {
-                    length = open[entry];
-                    settled = entry;
-                }
-            }
-            bits = least(team, Kind::bits(length));
-            if (bits == Kind::bits(Kind::far())) {
+            Length length;
+            const int32_t near = settle_nearest(length);
+            if (near < 0) {
                 break;
             }
-            const bool first = Kind::bits(length) == bits;
-            const int32_t near = (int32_t)__reduce_min_sync(team, first ? (uint32_t)keys[settled] : ~0u);
-            if (first && keys[settled] == near) {
-                open[settled] = Kind::far();
-            }
-            length = Kind::of_bits(bits);
             const int64_t end = arcs.offsets[near + 1];
             for (int64_t begin = arcs.offsets[near]; begin < end; begin += TEAM) {
                 const int64_t arc = begin + lane;
                 const int32_t head = arc < end ? arcs.heads[arc] : avoid;
                 const Length total = arc < end ? length + arcs.weights[arc] : Kind::far();
-                const int32_t entry = enter(head != avoid && total <= bound && !(chosen && chosen[head]), head, limit);
+                const int32_t entry = enter(head != avoid && total <= bound && !chosen[head], head, limit);
                 const bool nearer = entry >= 0 && total < lengths[entry];
                 pending -= __popc(voted(nearer && total <= through[entry] && through[entry] < lengths[entry]));
                 if (nearer) {

@@ -25,7 +25,7 @@ def slot(keys: Array, key: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _raise(table: Any, heap: Any, spot: int) -> None:
+def raise_entry(table: Any, heap: Any, spot: int) -> None:
     """Move an entry of a heap up to where it belongs."""
     keys, lengths, _ = table
     places, spots = heap
@@ -40,7 +40,7 @@ def _raise(table: Any, heap: Any, spot: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _pop(table: Any, heap: Any, size: int) -> int:
+def pop(table: Any, heap: Any, size: int) -> int:
     """Remove the first entry, and return its place; `size` is the number of those that stay."""
     keys, lengths, _ = table
     places, spots = heap
@@ -103,11 +103,11 @@ def witnesses(
     for entry in range(count):
         if lengths[used[entry]] <= bound:
             places[size] = used[entry]
-            _raise(table, heap, size)
+            raise_entry(table, heap, size)
             size += 1
     while size and settle and pending:
         size -= 1
-        settled = _pop(table, heap, size)
+        settled = pop(table, heap, size)
         length, near = lengths[settled], keys[settled]
         settle -= 1
         for arc in range(offsets[near], offsets[near + 1]):
@@ -125,7 +125,7 @@ def witnesses(
                     spot = size
                     places[spot] = place
                     size += 1
-                _raise(table, heap, spot)
+                raise_entry(table, heap, spot)
     for spot in range(size):
         spots[places[spot]] = -1
     return count

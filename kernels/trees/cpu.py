@@ -12,7 +12,7 @@ from kernels.cpu.spare import Spare
 from kernels.graph import UNREACHED, Array, Csr, Graph
 from kernels.hierarchy import nearness
 from kernels.trees.constants import LANES, RAISED, RAISED_BY
-from kernels.trees.swept import SweptTrees
+from kernels.trees.swept import SweptTrees, joins
 
 _SHARE = 4 * LANES
 _LENGTHS: dict[str, tuple[Any, Any]] = {"i4": (np.uint32, 2**31 - 1), "i8": (np.uint64, 2**63), "f8": (np.float64, np.inf)}
@@ -27,6 +27,8 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
     stated = np.empty(shape, graph.rows_by_id.dtype) if predecessors else None
     loose, waiting = np.zeros(len(rows), np.bool_), np.zeros(len(rows), np.int64)
     into = graph.derived.get((solve, sums), lambda: _arcs(graph.into, graph.into.indices, sums))
+    joined = graph.derived.get(joins, lambda: joins(graph))
+    joined = None if joined is None else frozen(joined)
     order = np.arange(len(rows)) if hierarchy.exact else nearness(hierarchy)[rows].argsort(kind="stable")
 
     def of_block(begin: int) -> None:
@@ -36,7 +38,7 @@ def solve(graph: Graph, hierarchy: Hierarchy, rows: Array, sums: np.dtype[Any], 
         lengths = sweep.by_row()
         if not hierarchy.exact:
             sweep.add_outwards(graph, rows[numbers], rows[order[begin // _SHARE * _SHARE]])
-        proved = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated)
+        proved = prove(into, frozen(rows[numbers]), sweep.far, lengths, frozen(numbers), distances, stated, joined)
         loose[numbers], waiting[numbers] = (of_lanes[: len(numbers)] for of_lanes in proved)
         sweep.release()
 

@@ -12,7 +12,7 @@ from kernels.paths.constants import WAITS
 from kernels.paths.lengths import far_of, length_type
 from kernels.paths.predecessors_cuda import types_of
 from kernels.trees.constants import GROUP, PROOF_THREADS, RAISED, RAISED_BY, TREE_THREADS
-from kernels.trees.swept import SweptTrees
+from kernels.trees.swept import SweptTrees, joins
 
 _SWEEP, _OUTWARDS, _PROOF = "trees/sweep.cu", "trees/outwards.cu", "trees/proof.cu"
 
@@ -41,7 +41,8 @@ def _prove(
     stated = cupy.empty((count, num_rows), rows.dtype) if predecessors else None
     loose, first = cupy.zeros(groups * GROUP, np.uint32), cupy.zeros(groups * GROUP, np.uint64)
     places = hierarchy.derived.get(solve, lambda: hierarchy.positions[into.indices])
-    arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, np.int64(num_rows)
+    joined = pointer(graph.derived.get(joins, lambda: joins(graph)))
+    arcs = into.offsets, into.indices, places, pointer(into.weights), hierarchy.positions, joined, np.int64(num_rows)
     results = lengths, distances, pointer(stated), loose, first
     launch(_PROOF, "prove", PROOF_THREADS, None, *arcs, cupy.asarray(rows), np.int64(count), np.int64(groups), *results,
            **types_of(into, sums))  # fmt: skip

@@ -2,6 +2,7 @@
 
    No arc is loose, so no length is too large. Every reached row but the source has a tight arc from a nearer row, so each is
    the length of a path (kernels/paths/certificate). Rows without such an arc are counted: in a tree that is proved there is one.
+   Joins (kernels/trees/swept.py) may also have an arc of length 0.
 
    A warp takes a tile of ROWS rows and 32 trees. It first reads where all their lengths and in-arcs are, so that every later load
    waits for nothing but itself. Then a thread takes the in-arcs of a row for a part of a line. They ascend by the external ids of
@@ -36,9 +37,9 @@ struct InArcs {
 };
 
 extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
-    const int64_t* offsets, const ROW* tails, const ROW* places, const WEIGHT* weights, const ROW* positions, int64_t num_rows,
-    const ROW* sources, int64_t count, int64_t groups, const Length* lengths, SUM* distances, ROW* predecessors, uint32_t* loose,
-    uint64_t* first) {
+    const int64_t* offsets, const ROW* tails, const ROW* places, const WEIGHT* weights, const ROW* positions, const bool* joins,
+    int64_t num_rows, const ROW* sources, int64_t count, int64_t groups, const Length* lengths, SUM* distances,
+    ROW* predecessors, uint32_t* loose, uint64_t* first) {
     __shared__ SUM distance_tiles[WARPS][32][ROWS + 1];
     __shared__ ROW nearest_tiles[WARPS][32][ROWS + 1];
     __shared__ ROW held_tails[WARPS][HELD];
@@ -53,6 +54,7 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
         const int64_t of_lane = begin + lane % ROWS < num_rows ? begin + lane % ROWS : num_rows - 1;
         const int64_t line_of_lane = (int64_t)positions[of_lane] * groups + group;
         const int64_t begin_of_lane = offsets[of_lane], end_of_lane = offsets[of_lane + 1];
+        const int join_of_lane = joins != nullptr && joins[of_lane];
         const int64_t base = __shfl_sync(FULL_WARP, begin_of_lane, 0);
         InArcs arcs = {tails + base, places + base, weights == nullptr ? nullptr : weights + base,
                        held_tails[warp], held_places[warp], held_weights[warp]};
@@ -71,6 +73,7 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
             const int from = __shfl_sync(FULL_WARP, (int)(begin_of_lane - base), own_row);
             const int its_end = __shfl_sync(FULL_WARP, (int)(end_of_lane - base), own_row), end = row < num_rows ? its_end : from;
             const Part own = load_part(lengths + line * 32, number);
+            const bool join = __shfl_sync(FULL_WARP, join_of_lane, own_row);
             int decided[PART];
             bool broken[PART];
 #pragma unroll
@@ -95,7 +98,8 @@ extern "C" __global__ void __launch_bounds__(PROOF_THREADS, 5) prove(
                             const Length total = plus(near[k].of[i], weight);
                             const bool nearer = near[k].of[i] < own.of[i];
                             broken[i] |= total < own.of[i] || (nearer && own.of[i] == FAR);
-                            decided[i] = nearer && total == own.of[i] && decided[i] < 0 ? arc + k : decided[i];
+                            const bool tight = total == own.of[i] && (nearer || (join && total != FAR));
+                            decided[i] = tight && decided[i] < 0 ? arc + k : decided[i];
                         }
                     }
                 }

@@ -15,8 +15,9 @@ _ROUNDS = 64  # arcs of length zero in a row: longer paths of them are left to a
 
 @njit(cache=True, nogil=True)
 def prove(
-    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array, predecessors: Array | None
-) -> tuple[Array, Array]:
+    into: Any, sources: Array, far: Any, lengths: Array, numbers: Array, distances: Array, predecessors: Array | None,
+    joins: Array | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
     """Prove lengths by the rules of `kernels.paths.certificate`, and write the trees.
 
     Args:
@@ -25,6 +26,7 @@ def prove(
         lengths ([V * LANES]): In the order of rows.
         numbers (int64 [k]): Of the lanes' trees in `distances` and `predecessors`.
         distances, predecessors ([n, V]): What is not reached gets UNREACHED and NO_ROW.
+        joins (bool [V]): As `kernels.trees.swept.joins`, if there are some.
 
     Returns whether each lane has a loose arc or a value that is no length, and its number of reached rows (int64) whose path to
     the source the proof has not found, which is 0 if the lane is proved; both [LANES].
@@ -40,10 +42,12 @@ def prove(
             place = (row - begin) * 2 * LANES
             fill(tight, place, far)
             fill(tight, place + LANES, far)
+            join = joins is not None and joins[row]
             for arc in range(offsets[row + 1], offsets[row], -1):  # backwards: the last tight arc has the smallest id
                 tail = tails[arc - 1]
-                examine(lengths, (tail * LANES, row * LANES, place), weights[arc - 1], tail, tight)
-            if any_unusual(lengths, row * LANES, tight, place, far):
+                examine(lengths, (tail * LANES, row * LANES, place), (weights[arc - 1], tail), tight, join)
+            entered = offsets[row] < offsets[row + 1] or _any_reached(lengths, row, far)
+            if entered and any_unusual(lengths, row * LANES, tight, place, far):
                 waits = _examine_lanes(into, far, lengths, row, tight[place : place + 2 * LANES], loose, waiting, waits)
         _write(lengths, (begin * LANES, LANES), far, numbers, distances, (begin, end))
         if predecessors is not None:
@@ -58,6 +62,14 @@ def prove(
             stated = None if predecessors is None else predecessors[numbers[lane]]
             open_rows[lane] = _follow_zero_steps(into, lane, rows, lengths, marked, stated)
     return loose, open_rows
+
+
+@njit(cache=True, nogil=True)
+def _any_reached(lengths: Array, row: int, far: Any) -> bool:
+    reached = False
+    for lane in range(LANES):
+        reached |= lengths[row * LANES + lane] != far
+    return reached
 
 
 @njit(cache=True, nogil=True)

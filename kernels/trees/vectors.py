@@ -68,26 +68,28 @@ def fill(context: Any, target: Any, place: Any, value: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def examine(context: Any, lengths: Any, places: Any, weight: Any, tail: Any, given: Any) -> Any:
-    """Take an arc into account, from the lengths at `places[0]` to those at `places[1]`.
+def examine(context: Any, lengths: Any, places: Any, arc: Any, given: Any, join: Any) -> Any:
+    """Take an arc into account, its weight and tail, from the lengths at `places[0]` to those at `places[1]`.
 
-    `given` has at `places[2]` the tails of tight arcs from nearer rows, of which the last one stays, and behind them the least
-    lengths that arcs give. Weight, tail and `given` have the lengths' type.
+    `given` has at `places[2]` the tails of tight arcs from nearer rows, or equally near ones if the row is a `join`, of which the
+    last one stays, and behind them the least lengths that arcs give. `arc` and `given` have the lengths' type.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 4))
+        at, kept = (_Vectors(context, builder, signature.args[side], arguments[side]) for side in (0, 3))
         near, row, place = (builder.extract_value(arguments[1], part) for part in range(3))
         begin, end = at.load(at.pointer(near)), at.load(at.pointer(row))
+        weight, tail = (builder.extract_value(arguments[2], part) for part in range(2))
         nearest, least = kept.pointer(place), kept.pointer(place, LANES)
-        total = at.add(begin, at.splat(arguments[2]))
-        given = builder.and_(at.compare("<", begin, end), at.compare("==", total, end))
+        total = at.add(begin, at.splat(weight))
+        nearer = builder.select(arguments[4], at.compare("<=", begin, end), at.compare("<", begin, end))
+        given = builder.and_(nearer, at.compare("==", total, end))
         at.store(at.least(total, at.load(least)), least)
-        at.store(builder.select(given, at.splat(arguments[3]), at.load(nearest)), nearest)
+        at.store(builder.select(given, at.splat(tail), at.load(nearest)), nearest)
         return context.get_dummy_value()
 
     kind = lengths.dtype
-    return types.void(lengths, types.UniTuple(types.intp, 3), kind, kind, given), generate
+    return types.void(lengths, types.UniTuple(types.intp, 3), types.UniTuple(kind, 2), given, types.boolean), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

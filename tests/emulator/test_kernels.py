@@ -36,6 +36,7 @@ from tests.gpu.sanitized import layers, run_over_shards, run_reachability
 from tests.gpu.trees.test_reductions import check as require_reductions
 from tests.graphs import EdgeList, graph_of
 from tests.reachability import paths_of
+from tests.trees.test_joins import with_ends
 
 
 def roads(side: int = 12) -> Graph:
@@ -106,6 +107,18 @@ def test_reachability(method, graph, on_device):
     src, dst = np.random.default_rng(3).integers(0, graph.num_vertices, (2, 500))
     found, expected = reach(index_there, cupy.asarray(src), cupy.asarray(dst)), reach(index, src, dst)
     np.testing.assert_array_equal(found.reachable.get(), expected.reachable)
+
+
+def test_trees_to_joins(monkeypatch):
+    """Of arcs of length zero that lead to the ends of split crossings, no row waits."""
+    graph = with_ends(40)
+    monkeypatch.setattr(cuda_trees, "_with_zero_steps", lambda *_: pytest.fail("some rows wait"))
+    sources = np.arange(0, graph.num_vertices, 2)
+    hierarchy, there = build_hierarchy(graph), to_device(graph)
+    found = trees(there, sources, to_device(hierarchy), predecessors=True)
+    expected = trees(graph, sources, hierarchy, predecessors=True)
+    np.testing.assert_array_equal(found.distances.get(), expected.distances)
+    np.testing.assert_array_equal(found.predecessors.get(), expected.predecessors)
 
 
 @pytest.mark.parametrize("unit", [1, 40, 10.0], ids=["positive", "many of length zero", "decimals"])

@@ -1,6 +1,6 @@
 """The arcs of a road network with their streets, in the order of the edge list."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -34,20 +34,24 @@ class StreetArcs:
     street: Array
     against: Array
     streets: pa.Table
-    pieces: pa.Table = field(default_factory=PIECE_SCHEMA.empty_table)
+    pieces: pa.Table
 
     @staticmethod
     def of(edges: Folder) -> "StreetArcs":
         """Those of an edge list."""
-        streets = read_streets(edges)
+        return StreetArcs.of_table(read_streets(edges), EdgeFacts.of(edges).weight is not None, _read_pieces(edges))
+
+    @staticmethod
+    def of_table(streets: pa.Table, weighted: bool, pieces: pa.Table) -> "StreetArcs":
+        """Those of tables of `pipeline.tables.streets`."""
         both = np.stack([streets[name].fill_null(-1).to_numpy() for name in ("forward", "backward")], axis=1)
         street, against = np.divmod(np.flatnonzero(both.ravel() >= 0), 2)
-        weight = both[street, against] if EdgeFacts.of(edges).weight else np.ones(len(street), np.int64)
+        weight = both[street, against] if weighted else np.ones(len(street), np.int64)
         ends = np.stack([streets[name].to_numpy() for name in ("src", "dst")], axis=1)[street]
         row = np.arange(len(street))
         ids, numbers = np.unique(np.stack([ends[row, against], ends[row, 1 - against]]), return_inverse=True)
         tail, head = numbers.reshape(2, -1)
-        return StreetArcs(ids, tail, head, weight, street, against.astype(np.bool_), streets, _read_pieces(edges))
+        return StreetArcs(ids, tail, head, weight, street, against.astype(np.bool_), streets, pieces)
 
     @cached_property
     def leaving(self) -> tuple[Array, Array]:
