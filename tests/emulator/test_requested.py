@@ -49,6 +49,10 @@ def test_triangles_over_ranks(name, monkeypatch):
     of_triangles.check_over_ranks(GRAPHS[name](), 3, monkeypatch)
 
 
+def test_proofs_of_triangles_with_few_hubs(monkeypatch):
+    of_triangles.check_with_hubs(GRAPHS["arcs"](), 70, monkeypatch)
+
+
 @pytest.mark.parametrize("name", test_generators.DRAWINGS)
 def test_random_graphs(name):
     test_generators.check(test_generators.DRAWINGS[name]())
