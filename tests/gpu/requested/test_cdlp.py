@@ -70,7 +70,8 @@ def test_named_graphs(edges):
 
 
 @pytest.mark.parametrize("edges", SKEWED, ids=lambda edges: edges.name)
-def test_random_graphs(edges):
+def test_random_graphs(edges, monkeypatch):
+    monkeypatch.setattr("kernels.cdlp.certificate.cuda._ARCS", 500)
     for graph in (graph_of(edges), uncleaned(edges)):
         check(graph)
         check_over_shards(graph, [100, 200])
