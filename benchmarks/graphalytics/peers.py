@@ -100,7 +100,7 @@ def cugraph(graph: BenchmarkGraph) -> Calls:
     pairs = cp.maximum(degrees * (degrees - 1), 1)
 
     def search() -> Any:
-        distance, _, vertices = library.bfs(handle, made, start, True, -1, False, False)
+        distance, _, vertices = library.bfs(handle, made, start, True, -1, True, False)  # predecessors cannot be left out
         return vertices, distance
 
     def coefficients() -> Any:
@@ -139,7 +139,7 @@ def cugraph(graph: BenchmarkGraph) -> Calls:
         weighted = build(False, weights)
 
         def paths() -> Any:
-            vertices, distance, _ = library.sssp(handle, weighted, graph.source, np.inf, False, False)
+            vertices, distance, _ = library.sssp(handle, weighted, graph.source, np.inf, True, False)
             return vertices, distance
 
         calls["sssp"] = (waiting(paths), lambda answer: _sums(by_vertex(answer)))

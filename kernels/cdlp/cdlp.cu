@@ -4,6 +4,7 @@
    SMALL_ROW arcs have lanes of a warp, each with one vote, which compare labels. Other rows may have a majority, for which the
    first 32 votes are a sample, or else have a table of labels and votes (neighbours/votes.cuh), which a warp fills, or a block
    for more than MIDDLE_ROW arcs; a table of more than LARGE_ROW arcs is in global memory if one in shared memory is too small.
+   The first round of a symmetric graph counts only rows with parallel arcs: all labels differ, and arcs ascend by them.
    Source: Sahu, nu-LPA: Fast GPU-based Label Propagation Algorithm for Community Detection, arXiv 2411.11468.
 
    Encoding: labels are integers that compare like external ids. */
@@ -108,6 +109,28 @@ count_by_warps(const int64_t* out_offsets, const ROW* out_indices, const int64_t
         const int64_t mine = base + lane;
         const int64_t its_arcs = mine < num_own && waits[mine] ? Arcs(out, into, mine).number : 0;
         count_small(out, into, labels, mine, its_arcs <= SMALL_ROW ? (int)its_arcs : 0, shared_table + own_slots, decide);
+    }
+}
+
+/* Give each row of a symmetric graph the label of its first neighbour, the smallest, and find rows that have a neighbour twice. */
+extern "C" __global__ void __launch_bounds__(THREADS)
+take_first(const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t num_arcs, const ROW* labels, ROW* after,
+    bool* repeats) {
+    for (int64_t row = global_thread(); row < num_rows; row += num_threads()) {
+        for (int64_t arc = offsets[row]; arc < offsets[row + 1]; arc++) {
+            if (indices[arc] != row) {
+                after[row] = labels[indices[arc]];
+                break;
+            }
+        }
+    }
+    for (int64_t arc = 1 + global_thread(); arc < num_arcs; arc += num_threads()) {
+        if (indices[arc] == indices[arc - 1]) {
+            const int64_t row = first_not(0, num_rows, [=](int64_t i) { return offsets[i + 1] <= arc; });
+            if (offsets[row] < arc && indices[arc] != row) {
+                repeats[row] = true;
+            }
+        }
     }
 }
 

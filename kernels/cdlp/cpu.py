@@ -1,6 +1,7 @@
 """Label propagation on all cores. A label is the position of a row, so that labels compare like external ids.
 
-A row is looked at again only if a neighbour's label has changed in the last round.
+In the first round of a symmetric graph no labels need be counted: all differ, and arcs ascend by them. Afterwards a row is looked
+at again only if a neighbour's label has changed in the last round.
 """
 
 import numpy as np
@@ -19,8 +20,8 @@ def solve(graph: Graph, iterations: int) -> Components:
     """Answer `kernels.cdlp.cdlp` on NumPy arrays."""
     sides = sides_of(graph.out, graph.into)
     labels, waits = graph.positions, np.ones(graph.num_vertices, np.bool_)
-    for _ in range(iterations):
-        after = propagated(sides, labels, waits)
+    for done in range(iterations):
+        after = propagated(sides, labels, waits) if done or not graph.symmetric else _after_first_round(sides, labels)
         waits = _woken(sides, labels, after)
         if not waits.any():
             break  # no label has changed, nor will later rounds change one
@@ -54,6 +55,13 @@ def propagated(sides: tuple[Arcs, Arcs], labels: Array, waits: Array) -> Array:
     return after
 
 
+def _after_first_round(sides: tuple[Arcs, Arcs], labels: Array) -> Array:
+    """The labels of a symmetric graph's rows after its first round; those of rows with parallel arcs are counted."""
+    after, repeats = labels.copy(), np.zeros(len(labels), np.bool_)
+    over_items(ranges_of_rows(sides[0][0]), lambda part: _take_first(sides[0], labels, after, repeats, part))
+    return np.where(repeats, propagated(sides, labels, repeats), after) if repeats.any() else after
+
+
 def _woken(sides: tuple[Arcs, Arcs], labels: Array, after: Array) -> Array:
     """Whether a neighbour of each row got another label: bool [V]."""
     waits = np.zeros(len(labels), np.bool_)
@@ -80,6 +88,23 @@ def _count(out: Arcs, into: Arcs, labels: Array, waits: Array, after: Array, cou
             for arc in range(offsets[row], offsets[row + 1]):
                 counts[labels[indices[arc]]] = 0
         after[row] = best
+
+
+@njit(cache=True, nogil=True)
+def _take_first(arcs: Arcs, labels: Array, after: Array, repeats: Array, part: tuple[int, int]) -> None:
+    """Give the rows of a range the label of their first neighbour, the smallest, and find those that have a neighbour twice."""
+    offsets, indices = arcs
+    for row in range(*part):
+        before, takes = row, True
+        for arc in range(offsets[row], offsets[row + 1]):
+            other = indices[arc]
+            if other != row:
+                if takes:
+                    after[row], takes = labels[other], False
+                elif other == before:
+                    repeats[row] = True
+                    break
+            before = other
 
 
 @njit(cache=True, nogil=True)

@@ -27,8 +27,8 @@ def solve(graph: Graph, iterations: int) -> Components:
     """Answer `kernels.cdlp.cdlp` on CuPy arrays."""
     sides, labels = sides_of(graph.out, graph.into), graph.positions
     waits = cupy.ones(graph.num_vertices, np.bool_)
-    for _ in range(iterations):
-        after = propagated(sides, labels, waits)
+    for done in range(iterations):
+        after = propagated(sides, labels, waits) if done or not graph.symmetric else _after_first_round(sides, labels)
         changed = after != labels
         number = int(changed.sum())
         if not number:
@@ -62,6 +62,14 @@ def propagated(sides: CountedArcs, labels: Array, waits: Array) -> Array:
     counted = *arcs, tabled, by_blocks, all_tabled, np.int64(len(waits)), *state
     launch(_SOURCE, "count_by_warps", THREADS, max(len(waits), 32 * int(all_tabled - by_blocks)), *counted, ROW=row)
     return after
+
+
+def _after_first_round(sides: CountedArcs, labels: Array) -> Array:
+    """As `kernels.cdlp.cpu._after_first_round`."""
+    (offsets, indices, *_), after, repeats = sides.arcs, labels.copy(), cupy.zeros(len(labels), np.bool_)
+    state = np.int64(len(labels)), np.int64(len(indices)), labels, after, repeats
+    launch(_SOURCE, "take_first", THREADS, len(indices), offsets, indices, *state, ROW=labels.dtype)
+    return cupy.where(repeats, propagated(sides, labels, repeats), after) if repeats.any() else after
 
 
 def _woken(sides: CountedArcs, changed: Array, number: int) -> Array:

@@ -19,11 +19,12 @@ from pipeline.store.manifest import Folder, digest_of, make
 
 
 def prepare_page(backend: Backend) -> None:
-    """Import what the page needs, compile its templates, and describe the machine; a run does this while it computes."""
+    """Import what the page needs, compile its templates, and read the code and the machine; a run does this while it computes."""
     from pipeline.report.page import compiled_templates
 
     compiled_templates()
     described_machine(backend)
+    _code().version()
 
 
 def draw(results: Results, runtime: Runtime) -> Folder:
@@ -52,6 +53,10 @@ def draw(results: Results, runtime: Runtime) -> Folder:
         return {"bytes": len(files["report.html"].encode()), **facts}
 
     parameters = {"name": results.name, "machine": where, **listing(results.places)}
+    return make(runtime.work / "report", "report", inputs, parameters, write, _code())
+
+
+def _code() -> Code:
+    """Of the page and of what tables show on it."""
     reported = [table.report for table in TABLES.values()] + [table.report for table in GRAPH_TABLES.values()]
-    parts = {report.partition(":")[0] for report in reported if report}
-    return make(runtime.work / "report", "report", inputs, parameters, write, Code((__name__, *sorted(parts))))
+    return Code((__name__, *sorted({report.partition(":")[0] for report in reported if report})))

@@ -67,6 +67,7 @@ def load_kernels(backend: Backend) -> None:
     if backend == "gpu":
         begin_to_compile()
         import_module("cupy")
+        import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called
         prepare_compiler()
     else:
         load_compiler()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kernels.arrays import frozen
+from kernels.arrays import frozen, is_cupy_array
 from kernels.cpu.parallel import cores
 from kernels.graph import ID, Array
 from kernels.layout.rules import Edges
@@ -39,15 +39,27 @@ class EdgeArrays:
     def __init__(self, rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> None:
         self._columns, self._copy = _new_arrays(rows, types, backend)
 
-    def put(self, first: int, table: pa.Table, largest: Mapping[str, int]) -> bool:
-        """Copy rows, the first of them to row `first`; -0.0 becomes 0.0. Returns whether all values fit, of `largest_of`."""
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the columns are CuPy arrays."""
+        return is_cupy_array(self._columns["src"])
+
+    def put(self, first: int, rows: pa.Table | Mapping[str, Array], largest: Mapping[str, int]) -> bool:
+        """Copy rows, the first of them to row `first`; -0.0 becomes 0.0. Returns whether all values fit, of `largest_of`.
+
+        Rows that are arrays are where the columns are.
+        """
         for name, column in self._columns.items():
-            values = table.column(name).to_numpy()
+            values = rows[name].to_numpy() if isinstance(rows, pa.Table) else rows[name]
             if values.dtype.kind == "f":
                 values = values + 0
             elif largest[name] > np.iinfo(column.dtype).max:
                 return False
-            self._copy(values, column[first : first + len(values)])
+            target = column[first : first + len(values)]
+            if is_cupy_array(values):
+                target[...] = values
+            else:
+                self._copy(values, target)
         return True
 
     def cast(self, types: Mapping[str, np.dtype[Any]]) -> None:

@@ -89,7 +89,7 @@ class ClaimedVertices:
     def first_unnamed(self, declared: range, loops: Array) -> int:
         """The first vertex that is not declared and has neither an arc nor one of the self-loops `loops` (ids); -1 if none."""
         named = self.has_arcs | ((self.ids >= declared.start) & (self.ids < declared.stop))
-        for part in self._exchanged(loops)[1]:
+        for part in [loops] if self._ranks.size == 1 else self._exchanged(loops)[1]:
             if len(part):
                 places = self._directory.places(part)
                 named[places[places >= 0]] = True

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from pipeline.ingest.formats.text import Text
 from pipeline.ingest.values.oneway import Directions, arcs_of
 from pipeline.ingest.values.rejects import Rejects
 from pipeline.ingest.values.travel_times import SpeedCounts, times_of
+from pipeline.store.edges import EdgeArrays
 from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.names import VertexNames
 from pipeline.suggestions import did_you_mean
@@ -53,6 +54,17 @@ class ReadColumns:
         return not {*self.names, *self.constants}.isdisjoint(("oneway", "reverse_weight"))
 
 
+class ForGpu(Protocol):
+    """Columns of a file that a GPU decodes."""
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether that is possible here, and fast."""
+
+    def put(self, arrays: EdgeArrays) -> dict[str, int] | None:
+        """Fill arrays on the GPU; the largest values of columns of integers, or None if `tables` have to be read instead."""
+
+
 @dataclass(frozen=True)
 class EdgeList:
     """An edge list that is read while its tables are iterated."""
@@ -81,6 +93,7 @@ class EdgeList:
     # The ids of all vertices that the file lists, if they are strings: also of those without edges. Called after `tables`.
     vertices: Callable[[], Iterable[str]] | None = None
     rereadable: bool = False  # whether the file can be read again in the place of a copy
+    for_gpu: ForGpu | None = None  # decodes all rows of a `rereadable` file in the place of `tables`
     # Of vertices, each at most once, if the file has some and ids are integers: `vertex` int64, and `x`, `y` float64, degrees of
     # longitude and latitude. Iterated after `tables`. Raises BadInput.
     coordinates: Iterator[pa.Table] | None = None

@@ -17,6 +17,7 @@ from pipeline.config.graph import RATIO_FROM, GraphConfig, Limits
 from pipeline.errors import BadInput
 from pipeline.ingest.formats.format import HEAD, EdgeList, FileFormat, as_arcs, check_count, choose, with_times
 from pipeline.ingest.formats.parquet.footer import ENCRYPTED_MAGIC, Footer, check_rows, open_file
+from pipeline.ingest.formats.parquet.on_gpu import ColumnsForGpu
 from pipeline.ingest.formats.parquet.pages import MAGIC
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.ingest.formats.parquet.rows import NAME, EdgeColumns, edge_columns
@@ -49,7 +50,7 @@ def read(path: Path, file: str, graph: GraphConfig) -> EdgeList:
         _tables(path, parquet, file, chosen, footer, rejects), chosen.weight, rows=metadata.num_rows,
         largest={role: footer.largest[name] for role, name in chosen.names.items() if name in footer.largest},
         columns=columns, rejects=rejects, named=chosen.ids == NAME, rereadable=small and as_used and chosen.ids != NAME,
-        order=chosen.order,
+        order=chosen.order, for_gpu=_for_gpu(path, parquet, chosen, footer),
     )  # fmt: skip
     return as_arcs(with_times(edges, graph))
 
@@ -125,6 +126,15 @@ def _tables(
                 rejects.add(file, rejected, len(batch))
                 yield table
         check_rows(count, metadata.num_rows, footer.nulls, nulls)
+
+
+def _for_gpu(path: Path, parquet: pq.ParquetFile, columns: EdgeColumns, footer: Footer) -> ColumnsForGpu | None:
+    """The columns as a GPU decodes them, unless they are to be converted or have nulls."""
+    metadata, types = parquet.metadata, {role: parquet.schema_arrow.field(name).type for role, name in columns.names.items()}
+    if columns.names.keys() - {"src", "dst", "weight"} or {"src", "dst"} - columns.names.keys() or footer.nulls:
+        return None
+    rows = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    return ColumnsForGpu(path, footer, columns.names, types, rows)
 
 
 def _nulls(rows: pa.Table | pa.RecordBatch) -> int:

@@ -74,6 +74,7 @@ class Footer:
         if len(columns) != len(names) or any(leaf.max_repetition_level for leaf in columns.values()):
             raise Unreadable(f"columns {', '.join(map(repr, names))[:200]} are nested or ambiguous; rename them")
         self._path, self._limits, self._pages, self._lock = path, limits, 0, Lock()
+        self._counted = set[tuple[int, str]]()  # row groups and columns whose pages are among these
         try:
             footer = _footer_of(path)
             self._read(footer, columns)
@@ -112,16 +113,21 @@ class Footer:
             if start < end:
                 raise Contradiction(f"column {other!r} begins at byte {start}, before column {name!r} ends")
 
-    def check_pages(self, number: int) -> None:
-        """Raise Contradiction unless rows, values and pages of the columns agree in a row group, Unreadable if pages are tiny."""
+    def check_pages(self, number: int, checksums: bool = False) -> None:
+        """Raise Contradiction unless rows, values and pages of the columns agree in a row group, Unreadable if pages are tiny.
+
+        `checksums`: also unless pages have the checksums that they state, which Arrow checks when it decodes them.
+        """
         with self._path.open("rb") as content:
             for name, chunk in self._chunks[number].items():
                 where = f"row group {number}, column {name!r}"
-                pages = count_pages(content.fileno(), where, chunk, self._rows[number])
+                pages = count_pages(content.fileno(), where, chunk, self._rows[number], checksums)
                 if self._rows[number] and not any(self._rows[:number]):
                     check_bare(content.fileno(), where, chunk)
                 with self._lock:
-                    self._pages += pages
+                    if (number, name) not in self._counted:
+                        self._counted.add((number, name))
+                        self._pages += pages
                     if self._pages > self._limits.frames and self._pages * _ROWS_PER_PAGE > self._total:
                         many = f"{self._limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
                         raise Unreadable(f"has more than {many}, the limit (graph.limits.frames)")

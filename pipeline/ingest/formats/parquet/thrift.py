@@ -28,7 +28,7 @@ def read_struct(data: Sequence[int], at: int = 0, depth: int = 0) -> tuple[dict[
         if head >> 4:
             number += head >> 4
         else:
-            number, at = _integer(data, at, _BITS[4])
+            number, at = read_integer(data, at, _BITS[4])
         if number in fields:
             raise ValueError
         kind = head & 15
@@ -41,7 +41,7 @@ def read_struct(data: Sequence[int], at: int = 0, depth: int = 0) -> tuple[dict[
 
 def _value(data: Sequence[int], at: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind in _BITS:
-        return _integer(data, at, _BITS[kind])
+        return read_integer(data, at, _BITS[kind])
     if kind == _STRUCT:
         return read_struct(data, at, depth + 1)
     if kind == _LIST:
@@ -75,7 +75,8 @@ def _varint(data: Sequence[int], at: int) -> tuple[int, int]:
     raise ValueError
 
 
-def _integer(data: Sequence[int], at: int, bits: int) -> tuple[int, int]:
+def read_integer(data: Sequence[int], at: int, bits: int) -> tuple[int, int]:
+    """Return a signed integer of this many bits, and where it ends. Raises one of MALFORMED."""
     value = data[at]
     at += 1
     if value > 127:

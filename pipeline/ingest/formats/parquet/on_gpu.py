@@ -1,0 +1,173 @@
+"""Decode the columns of a Parquet file on the GPU with libcudf, while cores check the headers and checksums of its pages.
+
+Decompressing and decoding take most of the CPU time of a large file. What is decoded is used only if all checks pass, and if some
+row groups that Arrow decodes, too, are equal. Otherwise, and where libcudf is not installed, the file's tables are read, and what
+is wrong is refused there.
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kernels.cpu.parallel import cores
+from kernels.graph import Array
+from pipeline import progress
+from pipeline.ingest.formats.parquet.footer import Footer
+from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
+from pipeline.runtime.backend import fetch
+from pipeline.store.edges import EdgeArrays
+
+log = logging.getLogger(__name__)
+FROM_BYTES = 2**28  # of values; fewer are decoded by cores before libcudf is imported and called for the first time
+_BATCH = 2**30  # bytes of values that are decoded at a time, at most, unless a row group has more
+_COMPARED = 64  # of so many row groups, one is decoded by Arrow, too
+_TYPES = {pa.int32(): np.int32, pa.int64(): np.int64, pa.float32(): np.float32, pa.float64(): np.float64}
+# Of pylibcudf, for a file that it does not read, without memory, and if a version has other names; of Arrow; and of checks.
+_PROBLEMS = (
+    RuntimeError,
+    MemoryError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ImportError,
+    OSError,
+    pa.ArrowException,
+    Contradiction,
+    Unreadable,
+)
+
+
+@dataclass(frozen=True)
+class ColumnsForGpu:
+    """The columns of an edge list in a Parquet file, as a GPU decodes them."""
+
+    path: Path
+    footer: Footer
+    names: Mapping[str, str]  # of `src`, `dst` and perhaps `weight` in the file
+    types: Mapping[str, pa.DataType]  # of these in the file
+    rows: Sequence[int]  # of each row group
+
+    @property
+    def worthwhile(self) -> bool:
+        """Whether libcudf is installed, and sooner done than the cores."""
+        if not all(kind in _TYPES for kind in self.types.values()):
+            return False
+        values = sum(self.rows) * sum(np.dtype(_TYPES[kind]).itemsize for kind in self.types.values())
+        return values >= FROM_BYTES and all(map(find_spec, ("pylibcudf", "rmm")))
+
+    def put(self, arrays: EdgeArrays) -> dict[str, int] | None:
+        """Fill arrays on the GPU.
+
+        Returns the largest value of each column of integers; None if the file's tables have to be read.
+        """
+        with ThreadPoolExecutor(cores()) as pool:
+            checks = [pool.submit(self.footer.check_pages, number, checksums=True) for number in range(len(self.rows))]
+            try:
+                largest = self._decode(arrays)
+                for check in checks:
+                    check.result()
+                for _ in pool.map(lambda number: self._compare(number, arrays), range(0, len(self.rows), _COMPARED)):
+                    pass
+            except _PROBLEMS as problem:
+                log.info("%s: decoded on the CPU; on the GPU: %s: %s", self.path, type(problem).__name__, problem)
+                return None
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return largest
+
+    def _decode(self, arrays: EdgeArrays) -> dict[str, int]:
+        """Fill the arrays. Raises one of _PROBLEMS."""
+        largest = {role: 0 for role, kind in self.types.items() if pa.types.is_integer(kind)}
+        first = 0
+        with _pool_of_memory():
+            for numbers in self._batches():
+                rows = sum(self.rows[number] for number in numbers)
+                columns = self._columns(numbers, rows)
+                for role, values in columns.items():
+                    if rows and not _may_be_used(values):
+                        raise ValueError(f"column {self.names[role]!r} has a value that is refused")
+                    if role in largest and rows:
+                        largest[role] = max(largest[role], int(values.max()))
+                if not arrays.put(first, columns, largest):
+                    raise ValueError("a value is larger than the footer says")
+                first += rows
+                progress.reached(first, sum(self.rows), "edges")
+        return largest
+
+    def _batches(self) -> Iterator[list[int]]:
+        """The numbers of row groups that are decoded together."""
+        width = sum(np.dtype(_TYPES[kind]).itemsize for kind in self.types.values())
+        batch, size = list[int](), 0
+        for number, rows in enumerate(self.rows):
+            if batch and size + rows * width > _BATCH:
+                yield batch
+                batch, size = [], 0
+            batch.append(number)
+            size += rows * width
+        yield batch
+
+    def _columns(self, numbers: list[int], rows: int) -> dict[str, Array]:
+        """The values of row groups as CuPy arrays, by role."""
+        import cupy
+        import pylibcudf
+
+        parquet = pylibcudf.io.parquet
+        options = parquet.ParquetReaderOptions.builder(pylibcudf.io.SourceInfo([str(self.path)])).build()
+        set_names = getattr(options, "set_column_names", None) or options.set_columns  # its name before 26.10
+        set_names([*self.names.values()])
+        options.set_row_groups([numbers])
+        read = parquet.read_parquet(options)
+        by_name = dict(zip(read.column_names(include_children=False), read.tbl.columns(), strict=True))
+        columns = {}
+        for role, name in self.names.items():
+            column, kind = by_name[name], np.dtype(_TYPES[self.types[role]])
+            if column.size() != rows or column.null_count() or column.type() != _cudf_type(pylibcudf, kind):
+                raise ValueError(f"column {name!r} has {column.size()} values, {column.null_count()} nulls")
+            columns[role] = cupy.asarray(column.data()).view(kind)[column.offset() :][:rows] if rows else cupy.empty(0, kind)
+        return columns
+
+    def _compare(self, number: int, arrays: EdgeArrays) -> None:
+        """Raise ValueError unless Arrow decodes a row group as the GPU has."""
+        with pq.ParquetFile(self.path, pre_buffer=False) as file:
+            table = file.read_row_group(number, [*self.names.values()], use_threads=False)
+        first = [*accumulate(self.rows, initial=0)][number]
+        for role, held in zip(("src", "dst", "weight"), arrays.columns(), strict=True):
+            if held is not None:
+                values = table[self.names[role]].to_numpy() + 0
+                if not np.array_equal(fetch(held[first : first + len(values)]), values):
+                    raise ValueError(f"row group {number} of column {self.names[role]!r} is another one for Arrow")
+
+
+def _cudf_type(pylibcudf: Any, kind: np.dtype[Any]) -> Any:
+    return pylibcudf.DataType(getattr(pylibcudf.TypeId, kind.name.upper()))
+
+
+def _may_be_used(values: Array) -> bool:
+    """Whether all values can be ids or weights."""
+    least, most = values.min(), values.max()  # NaN if there is one
+    return bool((least >= 0) & (most < np.inf))
+
+
+@contextmanager
+def _pool_of_memory() -> Iterator[None]:
+    """Let libcudf allocate from a pool, which is gone afterwards, and read with all cores."""
+    os.environ.setdefault("KVIKIO_NTHREADS", str(cores()))  # before it is imported
+    import rmm
+
+    before = rmm.mr.get_current_device_resource()
+    rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
+    try:
+        yield
+    finally:
+        rmm.mr.set_current_device_resource(before)
