@@ -162,6 +162,10 @@ def test_labels_of_cdlp(make):
     test_cdlp.check_over_shards(graph, [graph.num_vertices // 3], 3)
 
 
+def test_labels_of_cdlp_with_parallel_arcs():
+    test_cdlp.test_parallel_arcs_in_the_first_round()
+
+
 def test_labels_of_cdlp_in_rows_that_blocks_count():
     test_cdlp.check(hubs(), 3)
 

@@ -2,11 +2,10 @@
 
 No pass over the arcs tells the labels of ten rounds from those of nine. The certificate therefore repeats the rounds, by other
 means than the solver. A row keeps its label if no neighbour's label has changed, or if more than half of the votes are for it:
-in late rounds of most graphs this decides all rows, without counts of other labels. Of other rows all votes are counted, by
-hashing (`cpu.py`) or sorting (`cuda.py`).
+in late rounds of most graphs this decides all rows, without counts of other labels. In the first round all labels differ, and a
+row of a symmetric graph takes the smallest one unless arcs are parallel. Of other rows all votes are counted, by hashing
+(`cpu.py`) or sorting (`cuda.py`).
 """
-
-import numpy as np
 
 from kernels.answers import Certificate, Components
 from kernels.arrays import is_cupy, is_cupy_array
@@ -69,10 +68,9 @@ def recounted(sides: tuple[Csr, ...], labels: Array, before: Array | None, num_o
         labels (index width): Of all rows that arcs lead to, as positions.
         before: The same before the last round, which gave the rows of unchanged neighbours their labels; None: there was none.
     """
-    changed = np.ones_like(labels, np.bool_) if before is None else labels != before
     if is_cupy_array(labels):
         from kernels.cdlp.certificate.cuda import recount
     else:
         from kernels.cdlp.certificate.cpu import recount
-    after: Array = recount(sides, labels, changed, num_own)
+    after: Array = recount(sides, labels, before, num_own)
     return after

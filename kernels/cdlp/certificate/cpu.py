@@ -11,28 +11,29 @@ Arcs = tuple[Array, Array]  # offsets and indices
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads labels that follow each other (Knuth)
 
 
-def recount(sides: tuple[Csr, ...], labels: Array, changed: Array, num_own: int) -> Array:
-    """The labels of the first `num_own` rows after a round.
-
-    Args:
-        sides: The arcs that count.
-        labels (index width): Of all rows.
-        changed (bool): Whether the label of each row is another one than before the last round.
-    """
+def recount(sides: tuple[Csr, ...], labels: Array, before: Array | None, num_own: int) -> Array:
+    """As `kernels.cdlp.certificate.recounted`."""
     after = labels[:num_own].copy()
     each = tuple((frozen(side.offsets), frozen(side.indices)) for side in sides)
-    read = each[0], each[-1], len(each) > 1, frozen(labels), frozen(changed)
+    changed = np.ones_like(labels, np.bool_) if before is None else labels != before
+    differ = before is None and len(each) == 1
+    read = each[0], each[-1], len(each) > 1, frozen(labels), frozen(changed), differ
     over_items(ranges_of_rows(sides[0].offsets[: num_own + 1]), lambda part: _recount(*read, after, part))
     return after
 
 
 @njit(cache=True, nogil=True)
 def _recount(
-    out: Arcs, into: Arcs, two_sides: bool, labels: Array, changed: Array, after: Array, part: tuple[int, int]
+    out: Arcs, into: Arcs, two_sides: bool, labels: Array, changed: Array, differ: bool, after: Array, part: tuple[int, int]
 ) -> None:  # fmt: skip
-    """Set the labels of a range of rows."""
+    """Set the labels of a range of rows; `differ` says that all labels do, and that one side has all arcs."""
     keys, counts = np.empty(64, labels.dtype), np.zeros(64, np.int64)
     for row in range(part[0], part[1]):
+        if differ:
+            smallest = _smallest(out, row, labels)
+            if smallest >= 0:
+                after[row] = smallest
+                continue
         if not (_sees_change(out, row, changed) or (two_sides and _sees_change(into, row, changed))):
             continue
         votes, own = _own_votes(out, row, labels)
@@ -50,6 +51,21 @@ def _recount(
         if two_sides:
             _count(into, row, labels, keys, counts, bits)
         after[row] = _most(keys, counts, bits)
+
+
+@njit(cache=True, **UNCOUNTED)
+def _smallest(side: Arcs, row: int, labels: Array) -> int:
+    """The smallest label of the neighbours; -1 if there are none, or if arcs, which then follow each other, are parallel."""
+    smallest = -1
+    last = row
+    for arc in range(side[0][row], side[0][row + 1]):
+        other = side[1][arc]
+        if other != row:
+            if other == last:
+                return -1
+            label, last = labels[other], other
+            smallest = label if smallest < 0 else min(smallest, label)
+    return smallest
 
 
 @njit(cache=True, **UNCOUNTED)

@@ -13,12 +13,13 @@ from kernels.graph import OFFSET, Array, Csr
 _ARCS = 1 << 26  # that are sorted at a time
 
 
-def recount(sides: tuple[Csr, ...], labels: Array, changed: Array, num_own: int) -> Array:
-    """As `kernels.cdlp.certificate.cpu.recount`."""
+def recount(sides: tuple[Csr, ...], labels: Array, before: Array | None, num_own: int) -> Array:
+    """As `kernels.cdlp.certificate.recounted`."""
     after, undecided = labels[:num_own].copy(), cupy.empty(num_own, np.bool_)
     into = (sides[1].offsets, sides[1].indices) if len(sides) > 1 else (pointer(None), pointer(None))
     arcs = sides[0].offsets, sides[0].indices, *into
-    state = np.int64(num_own), labels, changed, undecided
+    changed = pointer(None if before is None else labels != before)
+    state = np.int64(num_own), labels, changed, after, undecided
     launch("cdlp/certificate/votes.cu", "find_undecided", THREADS, 32 * num_own, *arcs, *state, ROW=labels.dtype)
     rows = cupy.flatnonzero(undecided)
     if not len(rows):

@@ -77,6 +77,12 @@ def test_random_graphs(edges, monkeypatch):
         check_over_shards(graph, [100, 200])
 
 
+def test_parallel_arcs_in_the_first_round():
+    edges = [(5, 1), (5, 9), (5, 9), (9, 9), (1, 3), *((20, 30 + i // 2) for i in range(1, 80))]
+    for rounds in (1, 2, 5):
+        check(uncleaned(EdgeList("parallel", tuple(edges), directed=False)), rounds)
+
+
 def test_rows_that_blocks_count():
     """Hubs, whose neighbours have many labels, more than a table in shared memory has slots."""
     random = np.random.default_rng(0)
