@@ -76,6 +76,10 @@ class FromSource:
             from pipeline.steps.attaching.requests import require_attachable, with_places
 
             require_attachable(config)
+        if runtime.backend == "gpu" and not (runtime.work / "edges").exists():
+            from pipeline.ingest.formats.parquet.on_gpu import import_decoder
+
+            import_decoder(config.graph.source)
         how = runtime.held_edges, config.cluster.elsewhere, begin, config.reject.limit
         edges = steps("edges", ingest, self.source(config, steps), runtime.work, *how)
         require_columns(edges, config.expect, target)

@@ -112,7 +112,7 @@ count_by_warps(const int64_t* out_offsets, const ROW* out_indices, const int64_t
     }
 }
 
-/* Give each row of a symmetric graph the label of its first neighbour, the smallest, and find rows that have a neighbour twice. */
+/* Give each row of a symmetric graph the label of its first neighbour, the smallest; find rows with a neighbour twice. */
 extern "C" __global__ void __launch_bounds__(THREADS)
 take_first(const int64_t* offsets, const ROW* indices, int64_t num_rows, int64_t num_arcs, const ROW* labels, ROW* after,
     bool* repeats) {

@@ -30,7 +30,7 @@ from pipeline.ingest.opening import Opened, check_declared, opened, watched
 from pipeline.ingest.source import Source, Stored, identify, locate, stored
 from pipeline.ingest.values.oneway import warn_of_one_way
 from pipeline.ingest.values.travel_times import facts_of_times
-from pipeline.ingest.writer import StoredEdges, edges_schema, store
+from pipeline.ingest.writer import StoredEdges, decoded, edges_schema, store
 from pipeline.redaction import quoted
 from pipeline.store.digests import Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
@@ -244,19 +244,10 @@ class _EdgeReader:
         self.arrays, edges = None, read.edges  # arrays of a first attempt are free before others are reserved
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
-        written = self._decoded(edges, folder)
+        written = None if folder or isinstance(self.source, Feed) else decoded(edges, self.arrays)
         written = written or store(self._watched(read), edges_schema(edges.weight, edges.order), folder, self.arrays)
         self.arrays = self.arrays if written.held else None
         return written
-
-    def _decoded(self, edges: EdgeList, folder: Path | None) -> StoredEdges | None:
-        """All edges in the arrays, if these are on a GPU, which can decode them, and nothing else needs the tables."""
-        if folder or not self.arrays or not self.arrays.on_gpu or isinstance(self.source, Feed):
-            return None
-        if not (edges.rereadable and edges.for_gpu and edges.for_gpu.worthwhile):
-            return None
-        largest = edges.for_gpu.put(self.arrays)
-        return None if largest is None or edges.rows is None else StoredEdges(edges.rows, largest, held=True)
 
     def _watched(self, read: Opened) -> Iterator[pa.Table]:
         return watched(read.edges.tables, read.content, self.graph.limits, read.edges.rows)

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
+from pipeline.ingest.formats.format import EdgeList
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.edges import EdgeArrays, largest_of
 from pipeline.tables.batches import in_groups
@@ -55,6 +56,14 @@ class StoredEdges:
     edges: int
     largest: dict[str, int]
     held: bool
+
+
+def decoded(edges: EdgeList, arrays: EdgeArrays | None) -> StoredEdges | None:
+    """The edges of a file that need no copy, which a GPU has decoded to the arrays; None if their tables have to be read."""
+    if not (arrays and arrays.on_gpu and edges.rereadable and edges.for_gpu and edges.for_gpu.worthwhile):
+        return None
+    largest = edges.for_gpu.put(arrays)
+    return None if largest is None or edges.rows is None else StoredEdges(edges.rows, largest, held=True)
 
 
 def store(tables: Iterator[pa.Table], schema: pa.Schema, folder: Path | None, arrays: EdgeArrays | None) -> StoredEdges:

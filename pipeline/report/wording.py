@@ -101,6 +101,8 @@ def read_as(facts: InputFacts) -> dict[str, str]:
     if on := facts.attached:
         streets, far = counted(on.streets, "street"), length(on.farthest)
         said["Places"] = f"{on.places:,} on {streets}, {on.at_crossings:,} of them at crossings; the farthest is {far} away"
+        if facts.roads and facts.roads.turns and facts.roads.turns.matter:
+            said["Places"] += "; no path turns round there"
     if facts.stated:
         said["The file states"] = ", ".join(f"{name} {figure:,}" for name, figure in facts.stated.items())
     if facts.rejected:

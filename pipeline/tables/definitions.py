@@ -51,6 +51,7 @@ TABLES: dict[str, tuple[Column, ...]] = {
         Column("lat", "float64", "degrees, north", _NOWHERE),
         Column("metres", "float64", "metres on the sphere to the vertex", "the place or the vertex has no coordinates"),
         Column("on_way", "int64", "OpenStreetMap's id of the way that the place is on", _AT_VERTEX),
+        Column("on_segment", "string", "Overture's id of the segment that it is on", _AT_VERTEX),
         Column("on_name", "string", "the name of the street that the place is on", f"the street has none, or {_AT_VERTEX}"),
         Column("on_src", "int64", "external id: where this street begins", _AT_VERTEX),
         Column("on_dst", "int64", "external id: where it ends", _AT_VERTEX),

@@ -268,9 +268,8 @@ PATHS = TableForm(_path_columns, _paths)
 FOREST = TableForm(_forest_columns, _forest, ("src", "dst", "weights"))
 COMPONENTS = TableForm(_component_columns, _components)
 PAIRS = TableForm(partial(_row_columns, ("vertex", "reached"), ()), partial(_of_pairs, Closure), ("vertex", "reached"))
-EDGES = TableForm(
-    partial(_row_columns, ("src", "dst"), ("betweenness",)), partial(_of_pairs, EdgeBetweenness), ("src", "dst", "betweenness")
-)
+_ENDS, _OF_EDGES = ("src", "dst"), ("betweenness",)
+EDGES = TableForm(partial(_row_columns, _ENDS, _OF_EDGES), partial(_of_pairs, EdgeBetweenness), _ENDS + _OF_EDGES)
 FLOWS = TableForm(_flow_columns, _flows, ("src",), ("asked", "flow_begins", "flow_arcs", "amounts"))
 RANKINGS = TableForm(
     lambda vertices, ranking: [_of_row(vertices, ranking.seed), vertices.ids, ranking.scores],
@@ -290,11 +289,9 @@ _FORMS = {
 
 def form_of(stage: algorithm.Algorithm, seeded: bool = False) -> TableForm:
     """The form of an algorithm's table, which may have an answer for each seed."""
-    if seeded:
-        return RANKINGS
-    if stage.form is algorithm.Form.VALUES:
+    if stage.form is algorithm.Form.VALUES and not seeded:
         return TableForm(_value_columns, partial(_values, stage.resolve("answer")))
-    return _FORMS[stage.form]
+    return RANKINGS if seeded else _FORMS[stage.form]
 
 
 def _all_equal(values: Array, others: Array, positions: Array) -> bool:

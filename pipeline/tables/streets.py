@@ -30,9 +30,16 @@ RESTRICTION_SCHEMA = pa.schema([
     pa.field("ways", pa.list_(pa.int64()), False), pa.field("nodes", pa.list_(pa.int64()), False),
 ])  # fmt: skip
 SIGNALS = "signals.parquet"
-# A row is a street, by its number, with the traffic signals that its arcs pass.
+# A row is a traffic signal on a street, by its number, for who travels along or against it; `offset`: millimetres from `src`.
 SIGNAL_SCHEMA = pa.schema([
-    pa.field("street", pa.int64(), False), pa.field("along", pa.int64(), False), pa.field("against", pa.int64(), False),
+    pa.field("street", pa.int64(), False), pa.field("against", pa.bool_(), False), pa.field("offset", pa.int64(), False),
+])  # fmt: skip
+PIECES = "pieces.parquet"
+# A row is a piece of a street that places divide, by its number in STREETS. Where it begins or ends as the whole street does, the
+# columns have the next point of the whole street, as in `points`; they are null where it begins or ends at a place.
+PIECE_SCHEMA = pa.schema([
+    pa.field("street", pa.int64(), False), pa.field("src_lon", pa.int32()), pa.field("src_lat", pa.int32()),
+    pa.field("dst_lon", pa.int32()), pa.field("dst_lat", pa.int32()),
 ])  # fmt: skip
 WAYS = ("way", "segment")  # the column that says of what a street is a part: of OpenStreetMap, and of Overture
 COLUMNS = (*WAYS, "class", "name", "length")  # of table `arcs` that only a road network has, with one of WAYS

@@ -18,7 +18,7 @@ DTYPES = (np.float32, np.float64)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", CERTIFIED)
 def test_no_certificate_accepts_another_float(name, dtype, directed, zeros):
-    graph = weighted(dtype, zeros=zeros and name != "betweenness", directed=directed)
+    graph = weighted(dtype, zeros=zeros and "betweenness" not in name, directed=directed)
     truth, certify = proved(graph, name)
     verdict = certify(graph, truth)
     assert verdict.holds, verdict.reason

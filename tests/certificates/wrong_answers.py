@@ -14,7 +14,7 @@ from tests.graphs import EdgeList, graph_of
 CERTIFIED = tuple(algorithm.name for algorithm in ALGORITHMS)
 # Those that float32 does not have become 0 or the nearest that it has. An answer that is proved to a tolerance has no neighbours.
 NO_ANSWERS = (np.nan, -np.nan, -0.0, 0.0, np.inf, -np.inf, 5e-324, -5e-324, 1e-310, -1.0, -2.0)
-TOLERANT = ("pagerank", "betweenness")
+TOLERANT = ("pagerank", "betweenness", "edge_betweenness")
 
 
 def weighted(dtype: type, *, zeros: bool = False, directed: bool = True) -> Graph:

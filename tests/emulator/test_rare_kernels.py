@@ -1,4 +1,4 @@
-"""Kernels that only large graphs take, or graphs with certain degrees or numbers of paths; the other tests launch the rest."""
+"""Kernels that only large graphs take, or graphs with certain degrees or numbers of paths; and the decoding of large files."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
 from functools import partial
@@ -26,6 +26,16 @@ from kernels.wcc import wcc
 from tests.emulator import coverage
 from tests.emulator import test_kernels as on_one
 from tests.emulator.test_kernels import crowd, roads, throng
+from tests.gpu.decoding.test_decoding import (  # noqa: F401
+    decoded,
+    test_a_damaged_page,
+    test_a_decoder_that_is_wrong,
+    test_a_file_without_rows,
+    test_a_footer_that_states_too_small_values,
+    test_the_same_edges_as_from_tables,
+    test_values_that_are_refused,
+    test_ways_of_writing,
+)
 from tests.gpu.several.test_sharded_reachability import assert_equals_one_rank
 from tests.gpu.test_published import (  # noqa: F401
     test_any_number_of_queries,

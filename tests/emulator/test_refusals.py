@@ -26,7 +26,7 @@ def test_a_refusal_is_that_of_the_cpu(name, dtype, directed):
     for mutant in [*with_float(name, truth), *list(with_integer(truth))[::EVERY]]:
         found, expected = certify(on_device, to_device(mutant)), certify(graph, mutant)
         assert found.holds == expected.holds, (mutant, found, expected)
-        if name != "betweenness":  # its reason may name numbers that were drawn
+        if "betweenness" not in name:  # its reason may name numbers that were drawn
             assert found.reason == expected.reason, mutant
         refused += not found.holds
     assert refused

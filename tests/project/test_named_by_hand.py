@@ -19,6 +19,7 @@ OTHER_MEANINGS = {
     ("flows", "reachability"): "the name of a deployed flow",
     ("pipeline.cli.init", "nearest"): "the option that names facilities",
     ("pipeline.cli.init", "isochrones"): "the option with times in which these are reached",
+    ("pipeline.tables.forms", "betweenness"): "a column of the table of edges",
     ("pipeline.report.findings", "trees"): "the trees of a spanning forest, in a figure of the report",
     **{
         ("pipeline.graphalytics", name): "an algorithm of the benchmark Graphalytics, or the stage that answers it"

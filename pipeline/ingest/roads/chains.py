@@ -66,7 +66,7 @@ def chains_of(at: Array, ends: Array, passable: Array, units: Array) -> Chains:
     way, first, last = (np.empty(count, np.int64) for _ in range(3))
     _split(nodes, run_way, run_end, passes, way, first, last)
     length = np.empty(count, np.int64)
-    over_items(ranges(count, len(nodes)), lambda part: _measure(nodes, first, last, units, length, *part))
+    over_items(ranges(count, len(nodes)), lambda part: measure(nodes, first, last, units, length, *part))
     return Chains(nodes, way, first, last, length, whole, repeated)
 
 
@@ -126,7 +126,8 @@ def _split(nodes: Array, run_way: Array, run_end: Array, passes: Array, way: Arr
 
 
 @njit(cache=True, nogil=True)
-def _measure(nodes: Array, first: Array, last: Array, units: Array, length: Array, begin: int, end: int) -> None:
+def measure(nodes: Array, first: Array, last: Array, units: Array, length: Array, begin: int, end: int) -> None:
+    """The millimetres along nodes between two places in chains, for the pairs `begin` to `end`."""
     for chain in range(begin, end):
         total = 0
         for place in range(first[chain], last[chain]):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from pipeline.ingest.roads.chains import measure
 from pipeline.ingest.roads.network import RoadNetwork
 from pipeline.ingest.roads.relations import Restriction
 from pipeline.tables.streets import RESTRICTION_SCHEMA, RESTRICTIONS, SIGNAL_SCHEMA, SIGNALS
@@ -118,18 +119,24 @@ def _leaving(way: list[_Piece], node: int | None) -> int:
 
 
 def signals_of(network: RoadNetwork, along: Array, against: Array) -> pa.Table:
-    """The traffic signals of each street that has some, as SIGNAL_SCHEMA: within it, and where an arc ends.
+    """The traffic signals on streets, as SIGNAL_SCHEMA: within them, and where an arc ends.
 
     Args:
         along, against (bool [M]): Of the nodes, whether signals stop traffic in the direction of the way, and against it.
     """
-    chains = network.chains
-    columns = []
-    for stops, first in ((along, 1), (against, 0)):
-        before = np.concatenate([[0], np.cumsum(stops[chains.nodes], dtype=np.int64)])
-        columns.append(before[chains.last + first] - before[chains.first + first])
-    street = np.flatnonzero((columns[0] > 0) | (columns[1] > 0))
-    return pa.table([street, *(column[street] for column in columns)], schema=SIGNAL_SCHEMA)
+    chains, columns = network.chains, []
+    for direction, stops in enumerate((along, against)):
+        place = np.flatnonzero(stops[chains.nodes])
+        street = np.searchsorted(chains.first, place, side="right" if direction else "left") - 1
+        place, street = place[street >= 0], street[street >= 0]
+        passed = place < chains.last[street] + 1 - direction  # not where an arc begins
+        place, street = place[passed], street[passed]
+        offset = np.empty(len(place), np.int64)
+        measure(chains.nodes, chains.first[street], place, network.known.units, offset, 0, len(place))
+        columns.append((street, np.full(len(street), bool(direction)), offset))
+    street, leads_back, offset = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((offset, leads_back, street))
+    return pa.table([street[order], leads_back[order], offset[order]], schema=SIGNAL_SCHEMA)
 
 
 def write_turns(folder: Path, restrictions: pa.Table | None, signals: pa.Table | None) -> None:

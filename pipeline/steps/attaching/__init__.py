@@ -8,6 +8,7 @@ points.py     the places that a configuration or a command names
 lines.py      the streets that may be divided, and their lines
 nearest.py    the nearest point of many lines
 dividing.py   the parts of streets
+turns.py      what turns need to know of them
 storing.py    the files of the new edge list
 proof/        what was stored is right, by other methods
 ground.py     the vertices at the feet of places

@@ -130,9 +130,9 @@ def divided(lines: StreetLines, feet: Feet, vertices: Array) -> Parts:
         weights[alone, direction] = total[alone]
         weights[total < 0, direction] = -1
     first = np.zeros(len(street) + 1, np.int64)
-    _draw(lines.first, lines.positions, lines.points, offsets, until, street, feet.stop_points, first, _NONE)
+    _draw(lines.first, lines.positions, lines.points, until, street, feet.stop_points, first, _NONE)
     points = np.empty((first[-1], 2), np.int32)
-    _draw(lines.first, lines.positions, lines.points, offsets, until, street, feet.stop_points, first, points)
+    _draw(lines.first, lines.positions, lines.points, until, street, feet.stop_points, first, points)
     return Parts(street, src, dst, until - offsets[:-1], weights, first, points, stops[street] > 0)
 
 
@@ -141,29 +141,41 @@ _NONE = np.empty((0, 2), np.int32)
 
 @njit(cache=True, nogil=True)
 def _draw(
-    street_first: Array, positions: Array, line: Array, offsets: Array, until: Array, street: Array,
-    stop_points: Array, first: Array, points: Array,
+    street_first: Array, positions: Array, line: Array, until: Array, street: Array, stop_points: Array,
+    first: Array, points: Array,
 ) -> None:  # fmt: skip
-    """Count the points of all parts into `first`; with an array for them, write them."""
-    filled, stop = 0, 0
+    """Count the points of all parts into `first`; with an array for them, write them.
+
+    A stop stands for the points of the street beside it that have its coordinates, except the street's ends.
+    """
+    filled, stop, at = 0, 0, 0
     for part in range(len(street)):
         one = street[part]
-        begins = part == 0 or street[part - 1] != one
-        ends = part + 1 == len(street) or street[part + 1] != one
-        if len(points) and not begins:
-            points[filled] = stop_points[stop - 1]
-        filled += not begins
-        for point in range(street_first[one], street_first[one + 1]):
-            behind = begins or positions[point] > offsets[part]
-            if behind and (ends or positions[point] <= until[part]):
-                if not ends and line[point, 0] == stop_points[stop, 0] and line[point, 1] == stop_points[stop, 1]:
-                    continue  # the stop is this point
-                if len(points):
-                    points[filled] = line[point]
-                filled += 1
-        if not ends:
+        start, last = street_first[one], street_first[one + 1] - 1
+        if part == 0 or street[part - 1] != one:
+            at = start
+        else:
+            if len(points):
+                points[filled] = stop_points[stop - 1]
+            filled += 1
+        end = last + 1
+        if part + 1 < len(street) and street[part + 1] == one:
+            x, y = stop_points[stop]
+            end = at
+            while positions[end] <= until[part]:
+                end += 1
+            behind = end
+            while end > at and end - 1 > start and line[end - 1, 0] == x and line[end - 1, 1] == y:
+                end -= 1
+            while behind < last and line[behind, 0] == x and line[behind, 1] == y:
+                behind += 1
+        if len(points):
+            points[filled : filled + end - at] = line[at:end]
+        filled += end - at
+        if part + 1 < len(street) and street[part + 1] == one:
             if len(points):
                 points[filled] = stop_points[stop]
             filled += 1
             stop += 1
+            at = behind
         first[part + 1] = filled

@@ -13,10 +13,11 @@ from pipeline.errors import BadSource, Damaged
 from pipeline.steps.attaching import FEET
 from pipeline.store.digests import digest_of_file
 from pipeline.store.manifest import Folder
+from pipeline.tables.streets import way_of
 
 _PER_METRE = 1000
 # The columns of table `places` that say on which street a place is.
-_COLUMNS = {"on_way": "way", "on_name": "name", "on_src": "src", "on_dst": "dst", "on_offset": "offset", "on_length": "length"}
+_COLUMNS = {"on_name": "name", "on_src": "src", "on_dst": "dst", "on_offset": "offset", "on_length": "length"}
 
 
 def read_feet(edges: Folder) -> pa.Table:
@@ -54,10 +55,12 @@ class AttachedPlaces:
         rows = np.zeros(len(places), np.int64)
         rows[free] = self.rows_of(places[free])[0]
         at = pa.array(rows, mask=~free)
-        columns = {name: self._feet[of].take(at).combine_chunks() for name, of in _COLUMNS.items()}
+        way = way_of(self._feet.column_names)
+        on_way = f"on_{way}"
+        columns = {name: self._feet[of].take(at).combine_chunks() for name, of in ({on_way: way} | _COLUMNS).items()}
         metres = {name: pc.divide(columns[name].cast(pa.float64()), float(_PER_METRE)) for name in ("on_offset", "on_length")}
-        roads = self._feet["way"].null_count < len(self._feet)
-        return {name: column for name, column in (columns | metres).items() if roads or name not in ("on_way", "on_name")}
+        roads = self._feet[way].null_count < len(self._feet)
+        return {name: column for name, column in (columns | metres).items() if roads or name not in (on_way, "on_name")}
 
     def forget(self) -> None:
         """Free the memory of the feet."""

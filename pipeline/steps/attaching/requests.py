@@ -16,12 +16,13 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.parallel import LIGHTEST, Parallels
 from pipeline.steps.places import ground_of
 from pipeline.steps.runtime import Runtime
-from pipeline.steps.stored_graph import StoredGraph
+from pipeline.steps.stored_graph import StoredGraph, at_once
 from pipeline.store.deltas import EDGES
 from pipeline.store.facts import EdgeFacts, GraphFacts
 from pipeline.store.manifest import Folder, find
 
-_LAID_OUT = "attached_graph"  # the step folder of a command
+# The step folders of a command: the graph with its places and, if turns matter, its split graph.
+_LAID_OUT, _TURNED = "attached_graph", ("attached_split", "attached_turned")
 _KEY = 'attach = "streets" ([places])'
 
 
@@ -32,15 +33,7 @@ def with_places(config: RunConfig, edges: Folder, runtime: Runtime, steps: Steps
     points = points_of_run(config, edges, runtime)
     if not len(points.places):
         return edges
-    _require_no_turns(edges)
     return steps(STEP, attach_places, edges, points, runtime)
-
-
-def _require_no_turns(edges: Folder) -> None:
-    """A vertex within a street would let a path turn round where it could not before."""
-    if EdgeFacts.of(edges).has_turns:
-        raise BadConfig(f"{_KEY} divides streets, and turn restrictions or costs at the new vertices are not defined yet; "
-                        "set restrictions = false and no turns below [graph.osm], or leave it out")  # fmt: skip
 
 
 def require_attachable(config: RunConfig) -> None:
@@ -65,7 +58,6 @@ def on_streets(stored: StoredGraph, files: Mapping[str, str], runtime: Runtime) 
     edges, graph = stored
     if runtime.places.attach != "streets" or not len((points := points_in(files, edges, runtime)).places):
         return stored
-    _require_no_turns(edges)
     if EdgeFacts.of(edges).attached and _has(points, edges, graph, runtime):
         return stored
     layout = {key: value for key, value in graph.manifest.parameters.items() if key != "parallel"}
@@ -76,7 +68,12 @@ def on_streets(stored: StoredGraph, files: Mapping[str, str], runtime: Runtime) 
     _require_as_they_are(stored_layout)
     largest = max(EdgeFacts.of(edges).largest.get(end, 0) for end in ("src", "dst"))
     attached = attach_places(_without_places(edges), points, runtime, beyond=largest)
-    return StoredGraph(attached, lay_out(attached, stored_layout, runtime, parallel=Parallels(step=_LAID_OUT)))
+    laid_out = lay_out(attached, stored_layout, runtime, parallel=Parallels(step=_LAID_OUT))
+    if EdgeFacts.of(attached).has_turns:
+        from pipeline.steps.turns.graph import turned_of
+
+        turned_of(attached, laid_out, stored_layout, runtime, at_once, _TURNED)
+    return StoredGraph(attached, laid_out)
 
 
 def _has(points: GivenPoints, edges: Folder, graph: Folder, runtime: Runtime) -> bool:

@@ -25,6 +25,7 @@ from pipeline.store.facts.roads import AttachFacts
 from pipeline.store.manifest import Folder, make, unsealed
 from pipeline.store.names import open_names
 from pipeline.tables.points import on_sphere
+from pipeline.tables.streets import way_of
 from pipeline.units import length
 
 log = logging.getLogger(__name__)
@@ -120,7 +121,8 @@ def _street_at(point: int, lines: StreetLines, edges: Folder) -> str:
     street = int(np.searchsorted(lines.first, point, side="right")) - 1
     if lines.table is not None:
         name = lines.table["name"][street].as_py()
-        return f"way {lines.table['way'][street]}{f' ({name})' if name else ''}"
+        way = way_of(lines.table.column_names)
+        return f"{way} {lines.table[way][street]}{f' ({name})' if name else ''}"
     names = open_names(edges)
     ends = [int(end[street]) for end in (lines.src, lines.dst)]
     return f"from {' to '.join(names.text(end) if names else str(end) for end in ends)}"

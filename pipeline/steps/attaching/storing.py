@@ -15,6 +15,7 @@ from pipeline.ingest.writer import edges_schema, store
 from pipeline.steps.attaching import FEET
 from pipeline.steps.attaching.dividing import Feet, Parts, divided
 from pipeline.steps.attaching.lines import StreetLines
+from pipeline.steps.attaching.turns import write_turns
 from pipeline.store.edges import column_blocks
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, link_or_copy
@@ -22,9 +23,10 @@ from pipeline.store.names import NameNumbering, VertexNames, open_names
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
-from pipeline.tables.streets import SCHEMA, STREETS, UNITS
+from pipeline.tables.streets import RESTRICTIONS, STREETS, UNITS, WAYS, schema_of, way_of
 
-# `street` is the row of the street among all of the source; `offset` millimetres along it from `src`.
+# `street` is the row of the street among all of the source; `offset` millimetres along it from `src`. Of Overture's streets `way`
+# is `segment`.
 FEET_SCHEMA = pa.schema([
     pa.field("lon", pa.float64(), False), pa.field("lat", pa.float64(), False), pa.field("vertex", pa.int64(), False),
     pa.field("street", pa.int64(), False), pa.field("src", pa.int64(), False), pa.field("dst", pa.int64(), False),
@@ -78,8 +80,11 @@ def write(folder: Path, edges: Folder, lines: StreetLines, feet: Feet, numbering
     if NODES in edges.manifest.files:
         table = pq.read_table(edges.path / NODES, page_checksum_verification=True)
         _save(_with_vertices(table, numbering.of(table["vertex"].to_numpy())), folder / NODES)
-    if REJECTED in edges.manifest.files:
-        link_or_copy(edges.path / REJECTED, folder / REJECTED)
+    for name in (REJECTED, RESTRICTIONS):  # of a restriction, the pieces that meet at its nodes are those of its ways
+        if name in edges.manifest.files:
+            link_or_copy(edges.path / name, folder / name)
+    if facts.has_turns:
+        write_turns(folder, edges, lines, feet, parts)
     changed: dict[str, Any] = {"edges": written.edges, "largest": written.largest, "refers_to": None}
     count = len(numbering.stops)
     if facts.declared_vertices is not None:
@@ -164,15 +169,16 @@ def _with_vertices(table: pa.Table, vertices: Array) -> pa.Table:
 
 
 def _write_streets(table: pa.Table, parts: Parts, folder: Path) -> None:
-    taken = table.select(["way", "class", "name"]).take(pa.array(parts.street))
+    way = way_of(table.column_names)
+    taken = table.select([way, "class", "name"]).take(pa.array(parts.street))
     forward, backward = (pa.array(weight, mask=weight < 0) for weight in parts.weights.T)
     offsets = pa.array(2 * parts.first, pa.int32())
     columns = {
-        "src": parts.src, "dst": parts.dst, "forward": forward, "backward": backward, "way": taken["way"],
+        "src": parts.src, "dst": parts.dst, "forward": forward, "backward": backward, way: taken[way],
         "class": taken["class"], "name": taken["name"], "length": parts.length,
         "points": pa.ListArray.from_arrays(offsets, pa.array(parts.points.ravel())),
     }  # fmt: skip
-    _save(pa.table(columns).cast(SCHEMA), folder / STREETS)
+    _save(pa.table(columns).cast(schema_of(way)), folder / STREETS)
 
 
 def _write_feet(lines: StreetLines, feet: Feet, numbering: StopIds, places: Array, folder: Path) -> None:
@@ -180,14 +186,17 @@ def _write_feet(lines: StreetLines, feet: Feet, numbering: StopIds, places: Arra
     stop = np.maximum(-1 - feet.vertex, 0)
     at_end = numbering.of(np.maximum(feet.vertex, 0))
     vertex = np.where(feet.vertex < 0, numbering.stops[stop], at_end) if len(numbering.stops) else at_end
-    known = {} if lines.table is None else {name: lines.table[name].take(pa.array(street)) for name in ("way", "name")}
+    way = WAYS[0] if lines.table is None else way_of(lines.table.column_names)
+    known = {} if lines.table is None else {name: lines.table[name].take(pa.array(street)) for name in (way, "name")}
     columns = {
         "lon": places[:, 0], "lat": places[:, 1], "vertex": vertex, "street": street, "src": lines.src[street],
-        "dst": lines.dst[street], "way": known.get("way", pa.nulls(count, pa.int64())),
+        "dst": lines.dst[street], way: known.get(way, pa.nulls(count, pa.int64())),
         "name": known.get("name", pa.nulls(count, pa.string())), "offset": feet.offset, "length": lines.lengths[street],
         "metres": feet.metres,
     }  # fmt: skip
-    _save(pa.table(columns).cast(FEET_SCHEMA), folder / FEET)
+    place = FEET_SCHEMA.get_field_index(WAYS[0])
+    schema = FEET_SCHEMA if way == WAYS[0] else FEET_SCHEMA.set(place, pa.field(way, pa.string()))
+    _save(pa.table(columns).cast(schema), folder / FEET)
 
 
 def _save(table: pa.Table, path: Path) -> None:

@@ -130,11 +130,12 @@ def _laid_out(config: RunConfig, runtime: Runtime, options: GraphOptions) -> Sto
     if EdgeFacts.of(edges).has_turns:
         from pipeline.steps.turns.graph import turned_of
 
-        turned_of(edges, graph, layout, runtime, _at_once)
+        turned_of(edges, graph, layout, runtime, at_once)
     return StoredGraph(edges, graph)
 
 
-def _at_once(_: str, step: Callable[..., Folder], *arguments: Any) -> Folder:
+def at_once(_: str, step: Callable[..., Folder], *arguments: Any) -> Folder:
+    """Call a step that is not shown."""
     return step(*arguments)
 
 

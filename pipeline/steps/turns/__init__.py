@@ -6,6 +6,8 @@ leaving arcs, for paths that begin there or arrive in another way. Arcs without 
 end, which has no leaving arc. So the distance from s to t is that from s to the end of t, or to t if t is not split; and a path
 that returns to a crossing counts as the shortest of all permitted ones.
 
+A place within a street (`pipeline.steps.attaching`) is split like a crossing at which every turn back is forbidden.
+
 arcs.py        the arcs of streets
 prefixes.py    restrictions as sequences of arcs, and their prefixes
 costs.py       what turns cost

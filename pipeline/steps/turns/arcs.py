@@ -1,6 +1,6 @@
 """The arcs of a road network with their streets, in the order of the edge list."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from kernels.graph import Array
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
-from pipeline.tables.streets import RESTRICTIONS, SIGNALS, read_streets
+from pipeline.tables.streets import PIECE_SCHEMA, PIECES, RESTRICTIONS, SIGNALS, read_streets
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class StreetArcs:
         weight (int64 [A]): 1 if the graph has no weights.
         street (int64 [A]), against (bool [A]): The street, by its number, and whether the arc leads against it.
         streets: The table of `pipeline.tables.streets`.
+        pieces: Those of streets that places divide, as PIECE_SCHEMA.
     """
 
     ids: Array
@@ -33,6 +34,7 @@ class StreetArcs:
     street: Array
     against: Array
     streets: pa.Table
+    pieces: pa.Table = field(default_factory=PIECE_SCHEMA.empty_table)
 
     @staticmethod
     def of(edges: Folder) -> "StreetArcs":
@@ -45,13 +47,25 @@ class StreetArcs:
         row = np.arange(len(street))
         ids, numbers = np.unique(np.stack([ends[row, against], ends[row, 1 - against]]), return_inverse=True)
         tail, head = numbers.reshape(2, -1)
-        return StreetArcs(ids, tail, head, weight, street, against.astype(np.bool_), streets)
+        return StreetArcs(ids, tail, head, weight, street, against.astype(np.bool_), streets, _read_pieces(edges))
 
     @cached_property
     def leaving(self) -> tuple[Array, Array]:
         """The arcs by tails: where those of each vertex begin, int64 [V + 1], and the arcs, int64 [A]."""
         order = np.argsort(self.tail, kind="stable")
         return np.concatenate([[0], np.cumsum(np.bincount(self.tail, minlength=len(self.ids)))]), order
+
+    @cached_property
+    def within(self) -> Array:
+        """Whether each vertex is at a place within a street, bool [V]."""
+        numbers = [self.pieces["street"].filter(self.pieces[f"{end}_lon"].is_null()) for end in ("src", "dst")]
+        places = [self.streets[end].take(of).to_numpy() for end, of in zip(("src", "dst"), numbers, strict=True)]
+        return np.isin(self.ids, np.concatenate(places))
+
+    def reverses(self, first: Array, second: Array) -> Array:
+        """Whether movements from one arc to another turn round at a place within a street, bool [n]."""
+        reverses: Array = self.within[self.head[first]] & (self.street[first] == self.street[second])
+        return reverses
 
     def after(self, arcs: Array) -> tuple[Array, Array]:
         """The movements behind arcs, int64 [n]: the place of the first arc in `arcs`, and the second arc, int64 [m] each."""
@@ -73,6 +87,13 @@ def read_restrictions(edges: Folder) -> list[dict[str, Any]]:
         return []
     rows: list[dict[str, Any]] = pq.read_table(edges.path / RESTRICTIONS, page_checksum_verification=True).to_pylist()
     return rows
+
+
+def _read_pieces(edges: Folder) -> pa.Table:
+    """The pieces of streets that places divide, beside an edge list."""
+    if PIECES not in edges.manifest.files:
+        return PIECE_SCHEMA.empty_table()
+    return pq.read_table(edges.path / PIECES, page_checksum_verification=True)
 
 
 def read_signals(edges: Folder) -> pa.Table | None:

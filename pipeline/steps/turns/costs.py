@@ -45,7 +45,7 @@ def costs_of_signals(arcs: StreetArcs, signals: pa.Table | None, cost: int) -> A
     """What the signals cost that each arc passes, int64 [A]."""
     passed = np.zeros((len(arcs.streets), 2), np.int64)
     if signals is not None:
-        passed[signals["street"].to_numpy()] = np.stack([signals[name].to_numpy() for name in ("along", "against")], axis=1)
+        np.add.at(passed, (signals["street"].to_numpy(), signals["against"].to_numpy().astype(np.int64)), 1)
     costs: Array = passed[arcs.street, arcs.against.astype(np.int64)] * cost
     return costs
 
@@ -61,13 +61,21 @@ def _directions(arcs: StreetArcs) -> tuple[Array, Array]:
     """In which directions each arc ends and begins, float64 [A, 2]: to the east and to the north, in any unit."""
     points = arcs.streets["points"].combine_chunks()
     units, ends = points.values.to_numpy().reshape(-1, 2).astype(np.int64), points.offsets.to_numpy().astype(np.int64) // 2
-    first, last = ends[arcs.street], ends[arcs.street + 1] - 1
-    begin, end, step = np.where(arcs.against, last, first), np.where(arcs.against, first, last), np.where(arcs.against, -1, 1)
-    return _vectors(units, end - step, end, end), _vectors(units, begin, begin + step, begin)
+    first, last = ends[:-1], ends[1:] - 1
+    at = np.stack([units[first], units[last]])
+    near = np.stack([units[first + 1], units[last - 1]])
+    pieces = arcs.pieces["street"].to_numpy()
+    for end, name in enumerate(("src", "dst")):  # the point of a place is rounded, and says less of where the whole street leads
+        axes = [arcs.pieces[f"{name}_{axis}"] for axis in ("lon", "lat")]
+        whole = axes[0].is_valid().to_numpy()
+        near[end, pieces[whole]] = np.stack([axis.drop_null().to_numpy() for axis in axes], axis=1)
+    against = arcs.against.astype(np.int64)
+    begins, ends = (against, arcs.street), (1 - against, arcs.street)
+    return _vectors(near[ends], at[ends], at[ends]), _vectors(at[begins], near[begins], at[begins])
 
 
-def _vectors(units: Array, one: Array, other: Array, near: Array) -> Array:
-    """From one point to another, in units of latitude at a point that is near."""
-    across, along = (units[other] - units[one]).T
+def _vectors(one: Array, other: Array, near: Array) -> Array:
+    """From points to others, in units of latitude at points that are near, all int64 [n, 2]."""
+    across, along = (other - one).T
     across = (across + _ROUND // 2) % _ROUND - _ROUND // 2
-    return np.stack([across * cosines(units[near, 1]), along.astype(np.float64)], axis=1)
+    return np.stack([across * cosines(near[:, 1]), along.astype(np.float64)], axis=1)

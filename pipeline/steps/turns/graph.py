@@ -22,11 +22,17 @@ from pipeline.steps.turns.turned import Turned
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, make
 
+_OF_STREETS = "refers_to", "coordinates", "roads", "attached"  # facts that are none of the split graph
+
 
 def turned_of(
-    edges: Folder, graph: Folder, layout: LayoutConfig, runtime: Runtime, steps: Callable[..., Folder]
-) -> Turned | None:
+    edges: Folder, graph: Folder, layout: LayoutConfig, runtime: Runtime, steps: Callable[..., Folder],
+    names: tuple[str, str] = (SPLIT, TURNED),
+) -> Turned | None:  # fmt: skip
     """The split graph of streets, if their turns matter; products find it in the runtime.
+
+    Args:
+        names: Of both steps.
 
     Raises:
         BadConfig: The layout, or parallel rows that are merged, contradict turns.
@@ -40,15 +46,15 @@ def turned_of(
         given = "layout.symmetrise" if layout.symmetrise else f'graph.parallel = "{parallel}"'
         raise BadConfig(f"{given} makes other arcs than those of the streets, whose turn restrictions paths obey; leave it out, "
                         "or set restrictions = false and no turns below [graph.osm]")  # fmt: skip
-    pieces = steps(SPLIT, split_crossings, edges, runtime)
-    stored = steps(TURNED, lay_out, edges, layout, runtime, (), Parallels("lightest", pieces, TURNED))
+    pieces = steps(names[0], split_crossings, edges, runtime, names[0])
+    stored = steps(names[1], lay_out, edges, layout, runtime, (), Parallels("lightest", pieces, names[1]))
     turned = Turned(graph, pieces, stored)
     runtime.turned[graph.digest] = turned
     return turned
 
 
-def split_crossings(edges: Folder, runtime: Runtime) -> Folder:
-    """Write the edge list of the split graph into `work / "split"`, and prove it.
+def split_crossings(edges: Folder, runtime: Runtime, step: str = SPLIT) -> Folder:
+    """Write the edge list of the split graph into `work / step`, and prove it.
 
     Returns:
         As `pipeline.ingest.ingest`, with int64 weights, COPIES and MOVEMENTS beside the edges, and fact `split`.
@@ -73,9 +79,9 @@ def split_crossings(edges: Folder, runtime: Runtime) -> Folder:
         for name, table in ((COPIES, pieces.copies), (MOVEMENTS, pieces.movements)):
             pq.write_table(table, folder / name, compression="zstd", write_page_checksum=True)
         rules, seconds = prove_split(edges, folder)
-        kept = {name: fact for name, fact in facts.stored().items() if name not in ("refers_to", "coordinates", "roads")}
+        kept = {name: fact for name, fact in facts.stored().items() if name not in _OF_STREETS}
         kept |= {"edges": written.edges, "largest": written.largest, "weight": "int64"}
         kept["split"] = {"copies": len(pieces.copies), "rules": rules, "seconds": seconds}
         return EdgeFacts.model_validate(kept).stored()
 
-    return make(runtime.work / SPLIT, SPLIT, {"edges": edges.digest}, {}, write)
+    return make(runtime.work / step, step, {"edges": edges.digest}, {}, write)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kernels.graph import Array
 from pipeline.errors import Damaged
 from pipeline.steps.turns.arcs import StreetArcs
 
@@ -59,28 +60,34 @@ class Prefixes:
     """The states of forbidden sequences: those of one arc first, ascending, and then the longer ones.
 
     Attributes:
-        states: Their arcs.
+        singles (int64 [S]): The arcs of the first.
+        others: The arcs of each longer one.
         forbidden: Movements, a state and an arc, that no path may take.
         longer: The states of longer prefixes, to which movements lead that are not forbidden.
     """
 
-    states: list[Arcs]
+    singles: Array
+    others: list[Arcs]
     forbidden: list[tuple[int, int]]
     longer: list[tuple[int, int, int]]
 
     @staticmethod
-    def of(sequences: Iterable[Arcs], single: Iterable[int]) -> "Prefixes":
-        """Those of forbidden sequences; each arc of `single` is a state, too."""
+    def of(sequences: Iterable[Arcs], single: Array) -> "Prefixes":
+        """Those of forbidden sequences; each arc of `single`, int64 [n], is a state, too."""
         whole = set(sequences)
-        states = {sequence[:length] for sequence in whole for length in range(1, len(sequence))} | {(arc,) for arc in single}
+        prefixes = {sequence[:length] for sequence in whole for length in range(1, len(sequence))}
         children = dict[Arcs, set[int]]()
-        for arcs in {*whole, *(arcs for arcs in states if len(arcs) > 1)}:
+        for arcs in {*whole, *(arcs for arcs in prefixes if len(arcs) > 1)}:
             children.setdefault(arcs[:-1], set()).add(arcs[-1])
+        singles = np.union1d(single, np.array([arc for arc, *more in prefixes if not more], np.int64))
         # A prefix that contains a forbidden sequence is never reached.
-        ordered = [arcs for arcs in sorted(states, key=lambda arcs: (len(arcs), arcs)) if not _contains(arcs, whole)]
-        number = {arcs: place for place, arcs in enumerate(ordered)}
+        longer_ones = sorted((arcs for arcs in prefixes if len(arcs) > 1), key=lambda arcs: (len(arcs), arcs))
+        others = [arcs for arcs in longer_ones if not _contains(arcs, whole)]
+        number = {arcs: place for place, arcs in enumerate(others, len(singles))}
+        begun = sorted(arcs for arcs in children if len(arcs) == 1)
+        numbers = np.searchsorted(singles, np.array(begun, np.int64).ravel()).tolist()
         forbidden, longer = [], []
-        for state, arcs in enumerate(ordered):
+        for state, arcs in (*zip(numbers, begun, strict=True), *enumerate(others, len(singles))):
             never, leads = set[int](), dict[int, int]()
             for suffix in (arcs[first:] for first in range(len(arcs))):  # the longest first
                 for arc in children.get(suffix, ()):
@@ -90,7 +97,12 @@ class Prefixes:
                         leads.setdefault(arc, number[(*suffix, arc)])
             forbidden += [(state, arc) for arc in sorted(never)]
             longer += [(state, arc, leads[arc]) for arc in sorted(leads.keys() - never)]
-        return Prefixes(ordered, forbidden, longer)
+        return Prefixes(singles, others, forbidden, longer)
+
+    @property
+    def last(self) -> Array:
+        """The last arc of each state, int64 [n]."""
+        return np.concatenate([self.singles, np.array([arcs[-1] for arcs in self.others], np.int64)])
 
 
 def _contains(arcs: Arcs, whole: set[Arcs]) -> bool:

@@ -22,7 +22,7 @@ from pipeline.store.edges import read_edges
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
 from pipeline.tables import files as tables
-from pipeline.tables.streets import RESTRICTIONS, SIGNALS, STREETS
+from pipeline.tables.streets import PIECES, RESTRICTIONS, SIGNALS, STREETS
 
 RULES = [
     "each row is an arc of the streets between crossings or copies of them, and each crossing has all its arcs",
@@ -30,6 +30,7 @@ RULES = [
     "each weighs its arc, the signals that it passes and the turn before it",
     "arcs without weight lead from each split crossing and each of its copies to its end, and nothing leaves an end",
 ]
+OF_PLACES = "behind a row that enters a place within a street, no arc leads back along this street"
 _AT_ONCE = 2**20  # movements
 
 
@@ -37,7 +38,8 @@ def prove_split(edges: Folder, folder: Path) -> tuple[list[str], float]:
     """Check what was stored of a split graph; the rules that hold, and the seconds that this took. Raises ProofFailed."""
     started = time.perf_counter()
     SplitClaim(edges, tables.read(folder), pq.read_table(folder / MOVEMENTS), pq.read_table(folder / COPIES)).check()
-    return RULES, round(time.perf_counter() - started, 6)
+    rules = [*RULES, OF_PLACES] if _has(edges, PIECES) else RULES
+    return rules, round(time.perf_counter() - started, 6)
 
 
 def _require(holds: Any, reason: str) -> None:
@@ -51,6 +53,8 @@ class StreetRows:
     Attributes:
         src, dst, weight (int64 [A]): As stored.
         way, street (int64 [A]), against (bool [A]): Of the street of each.
+        pieces: Of streets with places, as `pipeline.tables.streets` says; None without any.
+        places (int64 [k]): The vertices at places within streets.
     """
 
     def __init__(self, edges: Folder) -> None:
@@ -63,6 +67,11 @@ class StreetRows:
         first = np.append(True, self.street[1:] != self.street[:-1])[: len(self.street)]
         self.against = ~(first & open_[0][self.street])
         self.way = self.table["way"].to_numpy()[self.street]
+        self.pieces = pq.read_table(edges.path / PIECES) if _has(edges, PIECES) else None
+        self.places = np.empty(0, np.int64)
+        if self.pieces is not None:
+            at_place = ((end, self.pieces.filter(self.pieces[f"{end}_lon"].is_null())) for end in ("src", "dst"))
+            self.places = np.union1d(*(self.table[end].take(of["street"]).to_numpy() for end, of in at_place))
         self._order = np.argsort(self.src, kind="stable")
         self._sorted = self.src[self._order]
 
@@ -139,14 +148,11 @@ class SplitClaim:
         _require(np.array_equal(self.weight[own], self._plain_weights()[self.arc[own]]), "an arc has another weight")
 
     def _plain_weights(self) -> Array:
-        weights = self.streets.weight
+        weights, streets = self.streets.weight, self.streets
         if self._signals is not None:
-            cost, passed = self._costs.get("signals", 0), np.zeros((2, len(self.streets.table)), np.int64)
-            for column, name in enumerate(("along", "against")):
-                np.add.at(passed[column], self._signals["street"].to_numpy(), self._signals[name].to_numpy())
-            weights = weights + cost * np.where(
-                self.streets.against, passed[1][self.streets.street], passed[0][self.streets.street]
-            )
+            street, against = (self._signals[name].to_numpy() for name in ("street", "against"))
+            passed = np.bincount(2 * street + against, minlength=2 * len(streets.table))
+            weights = weights + self._costs.get("signals", 0) * passed[2 * streets.street + streets.against]
         return weights
 
     def _check_copies(self, moves: Array) -> None:
@@ -162,7 +168,7 @@ class SplitClaim:
             some = rows[first : first + _AT_ONCE]
             for entering, second, forbidden in self._movements(some, walk):
                 place = _find(self.src[left], self.arc[left], self.dst[entering], second)
-                _require(not (forbidden & (place >= 0)).any(), "a movement is there that a restriction forbids")
+                _require(not (forbidden & (place >= 0)).any(), "a movement is there that is forbidden")
                 _require((forbidden | (place >= 0)).all(), "a movement is missing that is permitted")
                 kept = ~forbidden
                 extra = self.weight[left[place[kept]]] - plain[second[kept]]

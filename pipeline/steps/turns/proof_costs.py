@@ -22,8 +22,14 @@ class ExpectedCosts:
             offsets = lists.offsets.to_numpy().astype(np.int64) // 2
             points = np.deg2rad(lists.values.to_numpy().reshape(-1, 2) / 1e7)
             first, last = offsets[:-1], offsets[1:] - 1
-            self._out = [_bearing(points[first], points[first + 1], 0), _bearing(points[last], points[last - 1], 0)]
-            self._in = [_bearing(points[last - 1], points[last], 1), _bearing(points[first + 1], points[first], 1)]
+            second, last_but_one = points[first + 1], points[last - 1]
+            if streets.pieces is not None:
+                for beside, end in ((second, "src"), (last_but_one, "dst")):
+                    known = streets.pieces.filter(streets.pieces[f"{end}_lon"].is_valid())
+                    for axis, name in enumerate(("lon", "lat")):
+                        beside[known["street"].to_numpy(), axis] = np.deg2rad(known[f"{end}_{name}"].to_numpy() / 1e7)
+            self._out = [_bearing(points[first], second, 0), _bearing(points[last], last_but_one, 0)]
+            self._in = [_bearing(last_but_one, points[last], 1), _bearing(second, points[first], 1)]
             self._degree = np.unique(streets.src, return_counts=True)
             ends = [streets.table[name].to_numpy() for name in ("src", "dst")]
             ids, arms = np.unique(np.concatenate(ends), return_counts=True)

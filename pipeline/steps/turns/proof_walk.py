@@ -44,8 +44,11 @@ class Walk:
         return known
 
     def forbids(self, first: Array, second: Array) -> Array:
-        """Whether restrictions of two ways forbid movements from one arc to another, bool [n]."""
-        forbidden: Array = np.isin(self._key(first, second), self._short)
+        """Whether restrictions of two ways forbid movements from one arc to another, or these turn round at a place, bool [n]."""
+        streets = self._streets
+        back = np.isin(streets.dst[first], streets.places)
+        back[back] = streets.street[first[back]] == streets.street[second[back]]
+        forbidden: Array = back | np.isin(self._key(first, second), self._short)
         return forbidden
 
     def movements(self, rows: Array) -> list[tuple[int, int, bool]]:

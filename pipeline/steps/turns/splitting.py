@@ -42,9 +42,8 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
         OverflowError: A weight or an id does not fit 63 bits.
     """
     turn_costs = MovementCosts(arcs, costs)
-    prefixes = Prefixes.of(sequences, _with_costs(arcs, turn_costs))
-    last = np.array([state[-1] for state in prefixes.states], np.int64)
-    singles = int(np.searchsorted([len(state) for state in prefixes.states], 2))
+    prefixes = Prefixes.of(sequences, _remembered(arcs, turn_costs))
+    last, singles = prefixes.last, len(prefixes.singles)
     crossings = np.unique(arcs.head[last])
     first = (int(arcs.ids[-1]) if len(arcs.ids) else 0) + 1
     most = int(arcs.weight.max(initial=0)) + int(signals.max(initial=0)) + max(costs.values(), default=0)
@@ -60,7 +59,7 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     order = np.argsort(key)
     target[order[np.searchsorted(key, keys, sorter=order)]] = copies[np.array([to for *_, to in prefixes.longer], np.int64)]
     never = np.array([of * len(arcs.head) + arc for of, arc in prefixes.forbidden], np.int64)
-    kept = ~np.isin(key, never)
+    kept = ~(np.isin(key, never) | arcs.reverses(last[state], second))
     state, second, target = state[kept], second[kept], target[kept]
 
     weight, ends = arcs.weight + signals, first + np.arange(len(crossings))
@@ -80,10 +79,10 @@ def split(arcs: StreetArcs, sequences: set[Arcs], signals: Array, costs: Mapping
     )
 
 
-def _with_costs(arcs: StreetArcs, costs: MovementCosts) -> list[int]:
-    """The arcs behind which some turn costs something."""
-    if not costs.any:
-        return []
-    place, second = arcs.after(np.arange(len(arcs.head)))
-    costly: list[int] = np.unique(place[costs.of(place, second) > 0]).tolist()
-    return costly
+def _remembered(arcs: StreetArcs, costs: MovementCosts) -> Array:
+    """The arcs behind which some turn costs something, or leads back at a place within a street, int64 [n]."""
+    some = np.arange(len(arcs.head)) if costs.any else np.flatnonzero(arcs.within[arcs.head])
+    place, second = arcs.after(some)
+    first = some[place]
+    remembered: Array = np.unique(first[(costs.of(first, second) > 0) | arcs.reverses(first, second)])
+    return remembered

@@ -15,7 +15,7 @@ from tests.pipeline.typed.keys import KEYS
 FILE = """
 output = "out"
 backend = "cpu"
-stages = ["bfs", "pagerank", "reachability", "max_flow"]
+stages = ["bfs", "pagerank", "reachability", "max_flow", "betweenness", "edge_betweenness"]
 sources = "starts.txt"
 [graph]
 source = "roads.csv"
@@ -27,6 +27,10 @@ pairs = "flow.parquet"
 pairs = "asked.parquet"
 [pagerank]
 seeds = "shops.txt"
+[betweenness]
+sources = "stations.txt"
+[edge_betweenness]
+sources = "stops.txt"
 [nearest]
 facilities = "hospitals.csv"
 [isochrones]
@@ -45,7 +49,7 @@ columns = { number = "int64" }
 ELSEWHERE = {"changes.arrivals", "cluster.tls_ca", "cluster.tls_cert", "cluster.tls_key"}  # files that a run does not read
 PAIRS = {"queries.pairs": "asked.parquet", "max_flow.pairs": "flow.parquet", "flows.pairs": "trips.parquet"}
 VERTICES = {"nearest.facilities": "hospitals.csv", "isochrones.sources": "schools.txt", "sources": "starts.txt"}
-VERTICES |= {"pagerank.seeds": "shops.txt"}
+VERTICES |= {"pagerank.seeds": "shops.txt", "betweenness.sources": "stations.txt", "edge_betweenness.sources": "stops.txt"}
 PARQUET = {"closeness.sources": "crossings.parquet"}
 TABLES = {"graph.source": "roads.csv", "graph.coordinates": "places.csv", "graph.nodes": "nodes.csv"}
 PROGRAMS = {"custom.file": "numbers.py"}

@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 
 from pipeline.config.loading import run_config
+from pipeline.errors import BadSource
 from pipeline.run import run
 from pipeline.steps.attaching.nearest import SegmentTree
 from pipeline.store.facts.run import RunFacts
 from pipeline.tables.points import on_sphere
 from tests.ingest.osm.extracts import Node, Way, write
+from tests.ingest.overture import segments
 from tests.pipeline.products.calls import matrix_into
 
 # A quarter in Berne; node 5 is a shape point, way 12 is one-way, way 13 is a loop from crossing 4, and way 14 an island.
@@ -196,3 +198,37 @@ def test_poles_the_meridian_and_long_segments_are_places_like_others():
     assert found.metres[2] == pytest.approx(RADIUS * math.radians(abs(54 - bulge)), rel=1e-9)
     assert found.along == pytest.approx([0.5, 0.5, 0.5], abs=1e-4)
     assert tree.of(on_sphere(*np.array([(30.0, 20.0)]).T), 1000.0).segment.tolist() == [-1]
+
+
+def test_a_foot_that_is_rounded_to_the_point_of_a_crossing_is_a_vertex_of_its_own(tmp_path):
+    """A millimetre from the start and from the end of a street; coordinates have seven decimals, eleven times as much."""
+    near = {"A": (7.4400 + 2e-8, 46.9400), "B": (7.4430 - 2e-8, 46.9405)}
+    published = run_of(tmp_path, nearest={"facilities": csv_of(tmp_path, near)})
+    places = pd.read_parquet(published.path / "places").set_index("id")
+    assert places.on_offset["A"] > 0 and places.on_offset["B"] < places.on_length["B"]
+    assert RunFacts.of(published).input.attached.vertices == 2
+
+
+def test_places_are_as_dense_as_coordinates_are(tmp_path):
+    """Around a shape point, of which some feet have the rounded coordinates, on both sides of it; each street stays whole."""
+    steps = [step * 7e-9 for step in range(-9, 10)]
+    dense = {f"D{row}": (7.4445 + step, 46.9410 + abs(step) / 3) for row, step in enumerate(steps)}
+    published, plain = run_of(tmp_path, nearest={"facilities": csv_of(tmp_path, dense)}), run_of(tmp_path, "plain", attach=None)
+    places = pd.read_parquet(published.path / "places")
+    assert {*places.on_way} == {11} and places.vertex.nunique() > 5 and places.on_offset.max() - places.on_offset.min() < 0.012
+    whole, parts = (pd.read_parquet(one.path / "arcs").query("way == 11") for one in (plain, published))
+    assert parts.length.sum() == pytest.approx(whole.length.sum()) and parts.weight.sum() == whole.weight.sum()
+
+
+def test_places_are_on_segments_of_overture(tmp_path):
+    parts = [("a", [(7.0, 0.0), (7.01, 0.0)], "xy", "Quay"), ("b", [(7.01, 0.0), (7.02, 0.0)], "yz", "Mole")]
+    lines = [segments.segment(one, line, [*zip(ends, (0.0, 1.0), strict=True)], name=name) for one, line, ends, name in parts]
+    graph = {"source": str(segments.write(tmp_path / "s.parquet", lines)), "osm": {"profile": "car"}}
+    places = {"A": (7.0025, 1e-4), "B": (7.0175, -1e-4), "C": (7.01, 0.0)}
+    published = run_of(tmp_path, graph=graph, nearest={"facilities": csv_of(tmp_path, places)}, arcs=True)
+    rows = pd.read_parquet(published.path / "places").set_index("id")
+    assert rows.on_segment.tolist()[:2] == ["a", "b"] and rows.on_name.tolist()[:2] == ["Quay", "Mole"]
+    assert rows.on_offset["A"] == pytest.approx(rows.on_length["A"] / 4, abs=2e-3) and "on_way" not in rows.columns
+    assert sorted(pd.read_parquet(published.path / "arcs").segment) == ["a"] * 4 + ["b"] * 4
+    with pytest.raises(BadSource, match=r"the nearest street, segment a \(Quay\); the limit is 20 m"):
+        run_of(tmp_path, graph=graph, sources=["7.0025,0.001"], snap_limit=20)

@@ -9,8 +9,8 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
@@ -26,6 +26,7 @@ from pipeline import progress
 from pipeline.ingest.formats.parquet.footer import Footer
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.runtime.backend import fetch
+from pipeline.signals import beside
 from pipeline.store.edges import EdgeArrays
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class ColumnsForGpu:
         if not all(kind in _TYPES for kind in self.types.values()):
             return False
         values = sum(self.rows) * sum(np.dtype(_TYPES[kind]).itemsize for kind in self.types.values())
-        return values >= FROM_BYTES and all(map(find_spec, ("pylibcudf", "rmm")))
+        return values >= FROM_BYTES and find_spec("pylibcudf") is not None
 
     def put(self, arrays: EdgeArrays) -> dict[str, int] | None:
         """Fill arrays on the GPU.
@@ -90,19 +91,18 @@ class ColumnsForGpu:
         """Fill the arrays. Raises one of _PROBLEMS."""
         largest = {role: 0 for role, kind in self.types.items() if pa.types.is_integer(kind)}
         first = 0
-        with _pool_of_memory():
-            for numbers in self._batches():
-                rows = sum(self.rows[number] for number in numbers)
-                columns = self._columns(numbers, rows)
-                for role, values in columns.items():
-                    if rows and not _may_be_used(values):
-                        raise ValueError(f"column {self.names[role]!r} has a value that is refused")
-                    if role in largest and rows:
-                        largest[role] = max(largest[role], int(values.max()))
-                if not arrays.put(first, columns, largest):
-                    raise ValueError("a value is larger than the footer says")
-                first += rows
-                progress.reached(first, sum(self.rows), "edges")
+        for numbers in self._batches():
+            rows = sum(self.rows[number] for number in numbers)
+            columns = self._columns(numbers, rows)
+            for role, values in columns.items():
+                if rows and not _may_be_used(values):
+                    raise ValueError(f"column {self.names[role]!r} has a value that is refused")
+                if role in largest and rows:
+                    largest[role] = max(largest[role], int(values.max()))
+            if not arrays.put(first, columns, largest):
+                raise ValueError("a value is larger than the footer says")
+            first += rows
+            progress.reached(first, sum(self.rows), "edges")
         return largest
 
     def _batches(self) -> Iterator[list[int]]:
@@ -120,8 +120,8 @@ class ColumnsForGpu:
     def _columns(self, numbers: list[int], rows: int) -> dict[str, Array]:
         """The values of row groups as CuPy arrays, by role."""
         import cupy
-        import pylibcudf
 
+        pylibcudf = _load()
         parquet = pylibcudf.io.parquet
         options = parquet.ParquetReaderOptions.builder(pylibcudf.io.SourceInfo([str(self.path)])).build()
         set_names = getattr(options, "set_column_names", None) or options.set_columns  # its name before 26.10
@@ -149,6 +149,18 @@ class ColumnsForGpu:
                     raise ValueError(f"row group {number} of column {self.names[role]!r} is another one for Arrow")
 
 
+def import_decoder(source: object) -> None:
+    """Begin to import libcudf if the source of a graph may be decoded by it: that takes as long as hashing the file."""
+    path = Path(source) if isinstance(source, str) else Path()
+    if path.is_file() and path.suffix == ".parquet" and path.stat().st_size >= FROM_BYTES and find_spec("pylibcudf"):
+        beside(_load)
+
+
+def _load() -> Any:
+    os.environ.setdefault("KVIKIO_NTHREADS", str(cores()))  # threads that read the file; by default one
+    return import_module("pylibcudf")
+
+
 def _cudf_type(pylibcudf: Any, kind: np.dtype[Any]) -> Any:
     return pylibcudf.DataType(getattr(pylibcudf.TypeId, kind.name.upper()))
 
@@ -157,17 +169,3 @@ def _may_be_used(values: Array) -> bool:
     """Whether all values can be ids or weights."""
     least, most = values.min(), values.max()  # NaN if there is one
     return bool((least >= 0) & (most < np.inf))
-
-
-@contextmanager
-def _pool_of_memory() -> Iterator[None]:
-    """Let libcudf allocate from a pool, which is gone afterwards, and read with all cores."""
-    os.environ.setdefault("KVIKIO_NTHREADS", str(cores()))  # before it is imported
-    import rmm
-
-    before = rmm.mr.get_current_device_resource()
-    rmm.mr.set_current_device_resource(rmm.mr.CudaAsyncMemoryResource())
-    try:
-        yield
-    finally:
-        rmm.mr.set_current_device_resource(before)

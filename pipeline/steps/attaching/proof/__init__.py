@@ -3,6 +3,7 @@
 parts.py    the streets of the source, put together again from their parts
 feet.py     each vertex at a foot is on its line, at its offset
 grid.py     no street is nearer, for every place
+turns.py    the same turns as before
 """
 
 import time
@@ -13,6 +14,7 @@ from pipeline.steps.attaching.proof.feet import require_feet
 from pipeline.steps.attaching.proof.grid import require_no_nearer
 from pipeline.steps.attaching.proof.parts import require_arcs, require_parts
 from pipeline.steps.attaching.proof.reading import Attached, Original
+from pipeline.steps.attaching.proof.turns import require_turns
 from pipeline.store.facts import CheckFacts
 from pipeline.store.manifest import Folder
 
@@ -24,6 +26,9 @@ RULES = [
     "right angle or the street has a corner, and as far from the place as stated",
     "each place is within the limit, and no permitted street is nearer to any place, by a grid",
 ]
+OF_TURNS = (
+    "the turn restrictions are the same, each signal is where it was, and pieces lead from crossings where their street does"
+)
 
 
 def prove(edges: Folder, attached: Folder, places: Array, snap: Snap) -> CheckFacts:
@@ -38,4 +43,8 @@ def prove(edges: Folder, attached: Folder, places: Array, snap: Snap) -> CheckFa
     require_arcs(before, after)
     require_feet(before, after, places)
     require_no_nearer(before, after, snap)
-    return CheckFacts(rules=RULES, seconds=round(time.perf_counter() - started, 6))
+    rules = RULES
+    if before.facts.has_turns:
+        require_turns(before, after)
+        rules = [*RULES, OF_TURNS]
+    return CheckFacts(rules=rules, seconds=round(time.perf_counter() - started, 6))

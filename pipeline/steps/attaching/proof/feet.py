@@ -6,6 +6,7 @@ from kernels.graph import Array
 from pipeline.steps.attaching.proof.reading import Attached, Original, require
 from pipeline.steps.places.proof import haversine
 from pipeline.tables.points import on_sphere
+from pipeline.tables.streets import way_of
 
 _HALF = 0.5001  # millimetres
 _NOISE = 1e-5  # metres of computing
@@ -29,7 +30,7 @@ def require_feet(before: Original, after: Attached, places: Array) -> None:
     require(right[at_end].all(), "a foot at a crossing has another vertex")
     require(((offset > 0) & (offset < length))[~at_end].all(), "a foot is not on its street")
     if before.roads:
-        for name in ("way", "name"):
+        for name in (way_of(before.table.column_names), "name"):
             same = feet[name].combine_chunks().equals(before.table[name].take(feet["street"]).combine_chunks())
             require(same, f"a foot has another {name}")
         require(np.array_equal(length, before.table["length"].to_numpy()[street]), "a foot has the length of another street")

@@ -1,4 +1,4 @@
-"""A stand-in for pylibcudf and rmm, which decodes with Arrow: for machines that lack them, such as those with an emulated GPU."""
+"""A stand-in for pylibcudf, which decodes with Arrow: for machines that lack it, such as those with an emulated GPU."""
 
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
@@ -35,20 +35,12 @@ def _read(options: _Options) -> SimpleNamespace:
     return SimpleNamespace(column_names=lambda include_children: table.schema.names, tbl=SimpleNamespace(columns=lambda: columns))
 
 
-def modules() -> dict[str, ModuleType]:
-    """Modules by name, of those functions that the project calls."""
+def module() -> ModuleType:
+    """A module of those functions that the project calls."""
     parquet = SimpleNamespace(ParquetReaderOptions=SimpleNamespace(
         builder=lambda source: SimpleNamespace(build=lambda: _Options(*source))), read_parquet=_read)  # fmt: skip
-    resources = SimpleNamespace(
-        get_current_device_resource=lambda: None, set_current_device_resource=lambda _: None, CudaAsyncMemoryResource=object
-    )
     kinds = SimpleNamespace(**{name: name for name in ("INT32", "INT64", "FLOAT32", "FLOAT64")})
-    made = {}
-    for name, contents in {
-        "pylibcudf": {"io": SimpleNamespace(parquet=parquet, SourceInfo=list), "DataType": str, "TypeId": kinds},
-        "rmm": {"mr": resources},
-    }.items():
-        made[name] = ModuleType(name)
-        made[name].__spec__ = ModuleSpec(name, None)
-        made[name].__dict__.update(contents)
+    made = ModuleType("pylibcudf")
+    made.__spec__ = ModuleSpec("pylibcudf", None)
+    made.__dict__.update({"io": SimpleNamespace(parquet=parquet, SourceInfo=list), "DataType": str, "TypeId": kinds})
     return made

@@ -17,7 +17,7 @@ from pipeline.ingest import ingest
 from pipeline.ingest.formats.parquet import on_gpu
 from pipeline.ingest.formats.parquet.on_gpu import ColumnsForGpu
 from pipeline.store.edges import HeldEdges
-from tests.gpu.one import libcudf
+from tests.gpu.decoding import libcudf
 
 ROWS, GROUP = 3000, 256
 
@@ -26,8 +26,7 @@ ROWS, GROUP = 3000, 256
 def decoded(monkeypatch):
     """Whether each file was decoded by libcudf."""
     if find_spec("pylibcudf") is None:
-        for name, module in libcudf.modules().items():
-            monkeypatch.setitem(sys.modules, name, module)
+        monkeypatch.setitem(sys.modules, "pylibcudf", libcudf.module())
     monkeypatch.setattr(on_gpu, "FROM_BYTES", 0)
     monkeypatch.setattr(on_gpu, "_BATCH", 5 * GROUP * 8 * 3)
     monkeypatch.setattr(on_gpu, "_COMPARED", 5)

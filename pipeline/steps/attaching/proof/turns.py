@@ -1,0 +1,54 @@
+"""What turns need to know of divided streets: the restrictions of the source, its signals, and where the ends of streets lead."""
+
+import numpy as np
+
+from kernels.graph import Array
+from pipeline.steps.attaching.proof.reading import Attached, Original, read, require
+from pipeline.tables.streets import PIECES, RESTRICTIONS, SIGNALS
+
+
+def require_turns(before: Original, after: Attached) -> None:
+    """Raise ProofFailed unless turns at crossings are those of the source, and each signal is passed where it was."""
+    for name in (RESTRICTIONS, SIGNALS):
+        has = name in before.folder.manifest.files
+        require(has == (after.folder.path / name).is_file(), f"{name} is missing, or added")
+    if RESTRICTIONS in before.folder.manifest.files:
+        same = read(before.folder, RESTRICTIONS).equals(read(after.folder, RESTRICTIONS))
+        require(same, "the turn restrictions are others")
+    begins, ends = (~np.isin(after.streets[end].to_numpy(), after.stop_vertex) for end in ("src", "dst"))
+    whole = np.cumsum(begins) - 1
+    if SIGNALS in before.folder.manifest.files:
+        _require_signals(before, after, whole, begins)
+    _require_pieces(before, after, whole, (begins, ends))
+
+
+def _require_signals(before: Original, after: Attached, whole: Array, begins: Array) -> None:
+    """Signals are those of the source, at the same millimetre; each is one of the piece whose arc passes it or ends there."""
+    length = after.streets["length"].to_numpy()
+    starts = np.concatenate([[0], np.cumsum(length)])[:-1]
+    starts -= starts[begins][whole]
+    piece, against, offset = _columns(after)
+    require(((piece >= 0) & (piece < len(length))).all(), "a signal is on a street that is not there")
+    within = np.where(against, (offset >= 0) & (offset < length[piece]), (offset > 0) & (offset <= length[piece]))
+    require(within.all(), "a signal is not on its street")
+    stated, due = (np.stack(columns)[:, np.lexsort(columns)] for columns in (
+        (whole[piece], against.astype(np.int64), starts[piece] + offset), _columns(before)))  # fmt: skip
+    require(np.array_equal(stated, due), "the signals are others")
+
+
+def _columns(edges: Original | Attached) -> tuple[Array, Array, Array]:
+    street, against, offset = (read(edges.folder, SIGNALS)[name].to_numpy() for name in ("street", "against", "offset"))
+    return street, against, offset
+
+
+def _require_pieces(before: Original, after: Attached, whole: Array, is_end: tuple[Array, Array]) -> None:
+    """The pieces are all parts of divided streets, and have the next points of the whole street where they end as it does."""
+    pieces = read(after.folder, PIECES)
+    street = pieces["street"].to_numpy()
+    require(np.array_equal(street, np.flatnonzero(~(is_end[0] & is_end[1]))), "the pieces are not those of divided streets")
+    for end, of, beside in (("src", is_end[0], before.first[whole] + 1), ("dst", is_end[1], before.first[whole + 1] - 2)):
+        for axis, name in enumerate(("lon", "lat")):
+            column = pieces[f"{end}_{name}"]
+            require(np.array_equal(column.is_valid().to_numpy(), of[street]), "a piece ends at another place")
+            points = before.points[beside[street[of[street]]], axis]
+            require(np.array_equal(column.drop_null().to_numpy(), points), "the street of a piece leads to another point")
