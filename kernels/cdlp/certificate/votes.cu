@@ -1,6 +1,6 @@
-/* Rows of which all votes have to be counted: a neighbour's label has changed, at most half of the votes are for the row's own label,
-   and it is not the first round, in which all labels differ, unless arcs are parallel or have two sides. A warp takes a row;
-   `into_offsets` is null if in-arcs are out-arcs, and `changed` in the first round. */
+/* Rows of which all votes have to be counted: a neighbour's label has changed, at most half of the votes are for the row's own
+   label, and it is not the first round, in which all labels differ, unless arcs are parallel or have two sides. A warp takes a
+   row; `into_offsets` is null if in-arcs are out-arcs, and `changed` in the first round. */
 #include "gpu/device.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS)

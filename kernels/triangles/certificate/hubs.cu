@@ -6,8 +6,8 @@
    triangle of two hubs is found once from each of these. */
 #include "gpu/device.cuh"
 
-/* Set the bits for entries of the lists on one side, `words` words for each hub; a warp takes a hub. `mutual`, for entries to which
-   arcs lead both ways, is null here and below if all count alike. */
+/* Set the bits for entries of the lists on one side, `words` words for each hub; a warp takes a hub. `mutual`, for entries to
+   which arcs lead both ways, is null here and below if all count alike. */
 extern "C" __global__ void __launch_bounds__(EDGE_THREADS)
 set_bits(const int64_t* begins, const int64_t* ends, const ROW* places, const uint8_t* arcs, int64_t first_hub, int64_t num_rows,
          int64_t words, uint32_t* joined, uint32_t* mutual) {

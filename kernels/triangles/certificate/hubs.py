@@ -13,7 +13,7 @@ from kernels.cpu.bits import count_bits
 from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import over_items, ranges, ranges_of_rows, running_sums
 from kernels.graph import Array
-from kernels.triangles.certificate.neighbourhoods import Lists
+from kernels.triangles.certificate.order import SideLists
 
 _TEST = 16  # words that are counted in the time in which a bit is tested
 _CALL = 64  # words that are counted in the time in which the count of a row of bits begins
@@ -28,7 +28,7 @@ class HubBits(NamedTuple):
     mutual: Array  # uint64: where arcs lead both ways; empty if all count alike
 
 
-class Found(NamedTuple):
+class PartCounts(NamedTuple):
     """What a part of the rows adds."""
 
     once: Array  # int64 [hubs]: to the sums of hubs
@@ -38,23 +38,23 @@ class Found(NamedTuple):
     total: int
 
 
-def add(earlier: Lists, later: Lists, first_hub: int, sums: Array) -> tuple[int, int]:
+def add(earlier: SideLists, later: SideLists, first_hub: int, sums: Array) -> tuple[int, int]:
     """As `recount.add_triangles_of_hubs`."""
     hubs = len(sums) - first_hub
     words = (hubs + 63) // 64
     size = hubs * words
     bits = HubBits(first_hub, words, np.zeros(size, np.uint64), np.zeros(size if len(later.arcs) else 0, np.uint64))
-    sides = Lists(*map(frozen, earlier)), Lists(*map(frozen, later))
+    sides = SideLists(*map(frozen, earlier)), SideLists(*map(frozen, later))
     over_items(ranges(hubs, size), lambda part: _set_bits(*sides, bits, part))
     parts = ranges_of_rows(running_sums(later.ends - later.begins))
-    found = [Found(*counts) for counts in over_items(parts, lambda part: _add(sides[1], bits, part, sums))]
-    sums[first_hub:] += sum(part.once for part in found) + sum(part.twice for part in found) // 2
-    triangles = sum(part.triangles for part in found) + sum(part.thrice for part in found) // 3
-    return triangles, sum(part.total for part in found)
+    counted = [PartCounts(*counts) for counts in over_items(parts, lambda part: _add(sides[1], bits, part, sums))]
+    sums[first_hub:] += sum(part.once for part in counted) + sum(part.twice for part in counted) // 2
+    triangles = sum(part.triangles for part in counted) + sum(part.thrice for part in counted) // 3
+    return triangles, sum(part.total for part in counted)
 
 
 @njit(cache=True, nogil=True)
-def _set_bits(earlier: Lists, later: Lists, bits: HubBits, part: tuple[int, int]) -> None:
+def _set_bits(earlier: SideLists, later: SideLists, bits: HubBits, part: tuple[int, int]) -> None:
     """Set the bits of some hubs."""
     for hub in range(part[0], part[1]):
         for side in (earlier, later):
@@ -87,7 +87,7 @@ def _common(one: Array, begin: int, other: Array, other_begin: int, words: int) 
 
 
 @njit(cache=True, nogil=True)
-def _add(later: Lists, bits: HubBits, part: tuple[int, int], sums: Array) -> tuple[Array, Array, int, int, int]:
+def _add(later: SideLists, bits: HubBits, part: tuple[int, int], sums: Array) -> tuple[Array, Array, int, int, int]:
     """Find the triangles of some places with later hubs."""
     hubs, weighted = len(later.begins) - bits.first, len(bits.mutual) > 0
     once, twice = np.zeros(hubs, np.int64), np.zeros(hubs, np.int64)
@@ -120,7 +120,7 @@ def _add(later: Lists, bits: HubBits, part: tuple[int, int], sums: Array) -> tup
 
 
 @njit(cache=True, **UNCOUNTED)
-def _first_at_least(later: Lists, place: int, least: int) -> int:
+def _first_at_least(later: SideLists, place: int, least: int) -> int:
     """The first entry of a list that is not less."""
     begin: int = later.begins[place]
     end = later.ends[place]
@@ -135,7 +135,7 @@ def _first_at_least(later: Lists, place: int, least: int) -> int:
 
 @njit(cache=True, nogil=True)
 def _edges_to_hubs(
-    later: Lists, begin: int, end: int, bits: HubBits, joined: Array, mutual: Array, own: int, of_hubs: Array
+    later: SideLists, begin: int, end: int, bits: HubBits, joined: Array, mutual: Array, own: int, of_hubs: Array
 ) -> tuple[int, int, int]:  # fmt: skip
     """Count the triangles with a row, whose bits begin at `own`, and each of some later hubs, to whose sums they are added.
 
@@ -160,7 +160,7 @@ def _edges_to_hubs(
 
 
 @njit(cache=True, nogil=True)
-def _pairs_of_hubs(later: Lists, begin: int, end: int, bits: HubBits, of_hubs: Array) -> tuple[int, int, int]:
+def _pairs_of_hubs(later: SideLists, begin: int, end: int, bits: HubBits, of_hubs: Array) -> tuple[int, int, int]:
     """As `_edges_to_hubs` for a row of few hubs, whose pairs are looked up; the third number is that of all edges."""
     count = of_row = of_edges = 0
     for entry in range(begin + 1, end):

@@ -8,13 +8,13 @@ from kernels.arrays import frozen
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import over_items, ranges_of_rows, running_sums
 from kernels.graph import Array, Csr
-from kernels.triangles.certificate.neighbourhoods import Lists, Order, numbers_of_arcs
+from kernels.triangles.certificate.order import Order, SideLists, numbers_of_arcs
 
 Arcs = tuple[Array, Array]  # offsets and indices
 
 
-def list_neighbours(sides: Sequence[Csr], order: Order, first_hub: int, weighted: bool) -> tuple[Lists, Lists]:
-    """As `neighbourhoods.divided`. In the room of a row its earlier neighbours are first, and its later ones at the end."""
+def list_neighbours(sides: Sequence[Csr], order: Order, first_hub: int, weighted: bool) -> tuple[SideLists, SideLists]:
+    """As `neighbourhoods.divided`. Of the places of a row the first are its earlier neighbours, and the last its later ones."""
     bounds = running_sums(numbers_of_arcs(sides)[order.rows])
     ends, begins = bounds[:-1].copy(), bounds[1:].copy()
     places = np.zeros(int(bounds[-1]), order.places.dtype)
@@ -22,7 +22,7 @@ def list_neighbours(sides: Sequence[Csr], order: Order, first_hub: int, weighted
     each = tuple((frozen(side.offsets), frozen(side.indices)) for side in sides)
     read = each[0], each[-1], len(each) > 1, frozen(order.rows), frozen(order.places), first_hub
     over_items(ranges_of_rows(sides[0].offsets), lambda part: _list(*read, part, ends, begins, places, arcs))
-    return Lists(bounds[:-1], ends, places, arcs), Lists(begins, bounds[1:], places, arcs)
+    return SideLists(bounds[:-1], ends, places, arcs), SideLists(begins, bounds[1:], places, arcs)
 
 
 @njit(cache=True, nogil=True)
@@ -41,7 +41,7 @@ def _list(
         if two_sides:
             count = _paired(keys, _append(into, row, order, 1, keys, count))
         end, begin, kept = ends[place], begins[place], 0
-        for number in range(count):  # without branches, of which half would be guessed wrongly: there is room for each key
+        for number in range(count):  # without branches, of which half would be guessed wrongly: there is space for each key
             key = keys[number]
             head = key >> 1
             places[end], places[begin - 1], keys[kept] = head, head, key

@@ -1,57 +1,19 @@
-"""Lists of distinct neighbours in an order of the rows; the arrays are NumPy's or CuPy's."""
+"""SideLists of distinct neighbours in an order of the rows; the arrays are NumPy's or CuPy's."""
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.distributed.lists import gathered
 from kernels.graph import OFFSET, Array, Csr
+from kernels.triangles.certificate.order import Order, SideLists, numbers_of_arcs
 
 _ARCS = 1 << 27  # that a GPU sorts at a time
 
 
-class Order(NamedTuple):
-    """n rows in an order."""
-
-    rows: Array  # index width [n]
-    places: Array  # index width [n]: the place of each row among them
-
-
-class Lists(NamedTuple):
-    """Neighbours of the rows at n places, as places: of each row the earlier or the later ones, or none if they are not known."""
-
-    begins: Array  # int64 [n]: those of place p are `places[begins[p]:ends[p]]`
-    ends: Array  # int64 [n]
-    places: Array  # index width; of later ones, those that are no hubs ascend within a list, and hubs follow
-    arcs: Array  # uint8: 2 if arcs lead both ways, otherwise 1; empty if all count alike
-
-
-def ordered(arcs: Array, by_id: Array) -> Order:
-    """The rows by their numbers of arcs, int64 [n], those of equally many by external id.
-
-    Args:
-        arcs: Of each row.
-        by_id (index width [n]): The rows by external id.
-    """
-    width = np.int64(max(len(by_id), 1))
-    keys = arcs[by_id] * width + np.arange(len(by_id), dtype=OFFSET, like=arcs)
-    keys.sort()
-    rows: Array = by_id[keys % width]
-    places = np.empty_like(rows)
-    places[rows] = np.arange(len(rows), dtype=rows.dtype, like=rows)
-    return Order(rows, places)
-
-
-def numbers_of_arcs(sides: Sequence[Csr]) -> Array:
-    """The arcs of each row on all sides: int64 [n]."""
-    numbers: Array = sum((np.diff(side.offsets) for side in sides[1:]), np.diff(sides[0].offsets))
-    return numbers
-
-
-def divided(sides: Sequence[Csr], order: Order, first_hub: int, directed: bool) -> tuple[Lists, Lists]:
+def divided(sides: Sequence[Csr], order: Order, first_hub: int, directed: bool) -> tuple[SideLists, SideLists]:
     """The lists of earlier and of later neighbours.
 
     Args:
@@ -67,7 +29,7 @@ def divided(sides: Sequence[Csr], order: Order, first_hub: int, directed: bool) 
     return list_neighbours(sides, order, first_hub, weighted)
 
 
-def _by_sorting(sides: Sequence[Csr], order: Order, weighted: bool) -> tuple[Lists, Lists]:
+def _by_sorting(sides: Sequence[Csr], order: Order, weighted: bool) -> tuple[SideLists, SideLists]:
     """On a GPU: pairs of a row and a neighbour are sorted, in blocks of rows."""
     ends = np.cumsum(numbers_of_arcs(sides)[order.rows])
     marks = np.arange(_ARCS, int(ends[-1]) if len(ends) else 0, _ARCS, dtype=OFFSET, like=ends)
@@ -102,6 +64,6 @@ def _of_block(sides: Sequence[Csr], order: Order, weighted: bool, block: slice) 
     return chosen(~is_later), chosen(is_later)
 
 
-def _consecutive(counts: Array, places: Array, arcs: Array) -> Lists:
+def _consecutive(counts: Array, places: Array, arcs: Array) -> SideLists:
     ends = np.cumsum(counts, dtype=OFFSET)
-    return Lists(ends - counts, ends, places, arcs)
+    return SideLists(ends - counts, ends, places, arcs)

@@ -1,6 +1,5 @@
-/* The second count of triangles, one by one: a warp takes an edge from a row to an earlier one, and looks for later rows that both have.
-
-   The lanes go through the shorter of both lists of later rows, and search the longer one. */
+/* The second count of triangles, one by one: a warp takes an edge from a row to an earlier one, and looks for later rows that
+   both have. The lanes go through the shorter of both lists of later rows, and search the longer one. */
 #include "gpu/device.cuh"
 
 struct Found {

@@ -12,7 +12,8 @@ import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.graph import Array, Graph
-from kernels.triangles.certificate.neighbourhoods import Lists, divided, numbers_of_arcs, ordered
+from kernels.triangles.certificate.neighbourhoods import divided
+from kernels.triangles.certificate.order import SideLists, numbers_of_arcs, ordered
 from kernels.triangles.constants import MOST_HUBS
 
 
@@ -50,7 +51,7 @@ def hubs_of(rows: int, arcs: int) -> int:
     return min(rows, MOST_HUBS, 1 << isqrt(arcs).bit_length())
 
 
-def add_triangles_of_hubs(earlier: Lists, later: Lists, first_hub: int, sums: Array) -> tuple[int, int]:
+def add_triangles_of_hubs(earlier: SideLists, later: SideLists, first_hub: int, sums: Array) -> tuple[int, int]:
     """Add to `sums`, int64 [n], the triangles that have two places from `first_hub` on, or three.
 
     Returns:
@@ -66,7 +67,7 @@ def add_triangles_of_hubs(earlier: Lists, later: Lists, first_hub: int, sums: Ar
     return counted
 
 
-def add_triangles(earlier: Lists, later: Lists, lists: Lists, first_hub: int, sums: Array) -> tuple[int, int]:
+def add_triangles(earlier: SideLists, later: SideLists, lists: SideLists, first_hub: int, sums: Array) -> tuple[int, int]:
     """Add the triangles of a place before `first_hub`, an earlier neighbour whose list is known, and a later neighbour of both.
 
     Args:

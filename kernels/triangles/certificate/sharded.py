@@ -15,7 +15,8 @@ from kernels.distributed.columns import add_at
 from kernels.distributed.lists import fetch_lists, gathered
 from kernels.graph import Array
 from kernels.triangles.certificate import certify_coefficients, certify_counts
-from kernels.triangles.certificate.neighbourhoods import Lists, divided, numbers_of_arcs, ordered
+from kernels.triangles.certificate.neighbourhoods import divided
+from kernels.triangles.certificate.order import SideLists, numbers_of_arcs, ordered
 from kernels.triangles.certificate.recount import Recount, add_triangles, times_of
 
 LEAST_BLOCK = 1 << 22  # entries of lists that a rank may ask for at a time, if its own are fewer
@@ -71,7 +72,7 @@ def _recount(halo: Halo, directed: bool) -> Recount:
     for some in fetch_lists(halo, lists, entries, read[of_ghosts], max(LEAST_BLOCK, len(later.places))):
         begins, ends = np.zeros_like(sums), np.zeros_like(sums)
         begins[of_ghosts[some.ghosts]], ends[of_ghosts[some.ghosts]] = some.begins, some.ends
-        fetched = Lists(begins, ends, order.places[some.rows], some.values if weighted else later.arcs)
+        fetched = SideLists(begins, ends, order.places[some.rows], some.values if weighted else later.arcs)
         counts += add_triangles(earlier, later, fetched, len(by_id), sums)
     elsewhere = sums[of_ghosts]
     triangles, total = halo.communicator.total(counts).tolist()
