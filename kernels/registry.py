@@ -252,7 +252,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         by_default=False,
         part=("label", "labels"),
-        costs=Costs(cpu=(0.05, 1.0, 0.6), memory=(40.0, 50.0), stored=4.0),
+        costs=Costs(cpu=(0.03, 2.7, 0.08), memory=(100.0, 8.0), stored=4.0),
     ),
     Algorithm(
         name="triangles",
@@ -268,7 +268,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         answer="kernels.answers:TriangleCounts",
         columns=(_VERTEX, Column("triangles", "int64", "triangles with a corner at the vertex")),
         by_default=False,
-        costs=Costs(cpu=(0.08, 0.5, 0.65), memory=(40.0, 85.0), stored=2.0),
+        costs=Costs(cpu=(0.15, 0.5, 0.45), memory=(60.0, 25.0), stored=2.0),
     ),
     Algorithm(
         name="lcc",
@@ -288,7 +288,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("lcc", "float64", "numerator over denominator, rounded once; 0 where that is 0"),
         ),
         by_default=False,
-        costs=Costs(cpu=(0.06, 0.2, 0.7), memory=(40.0, 85.0), stored=10.0),
+        costs=Costs(cpu=(0.15, 0.2, 0.6), memory=(60.0, 25.0), stored=10.0),
     ),
 )
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS}

@@ -6,3 +6,4 @@ THREADS = 256  # of a block on a GPU
 WIDE_ROW = 4096  # arcs from which a block reads a row, and not a warp
 DEVICE_BIT_ROWS = 1 << 16  # as BIT_ROWS, on a GPU
 EDGE_THREADS = 256  # of a block of the certificate
+MOST_HUBS = 1 << 14  # rows of bits of the certificate, at most

@@ -49,6 +49,10 @@ def test_triangles_over_ranks(name, monkeypatch):
     of_triangles.check_over_ranks(GRAPHS[name](), 3, monkeypatch)
 
 
+def test_proofs_of_triangles_with_few_hubs(monkeypatch):
+    of_triangles.check_with_hubs(GRAPHS["arcs"](), 70, monkeypatch)
+
+
 @pytest.mark.parametrize("name", test_generators.DRAWINGS)
 def test_random_graphs(name):
     test_generators.check(test_generators.DRAWINGS[name]())
@@ -156,6 +160,10 @@ def test_labels_of_cdlp(make):
     graph = make()
     test_cdlp.check(graph)
     test_cdlp.check_over_shards(graph, [graph.num_vertices // 3], 3)
+
+
+def test_labels_of_cdlp_with_parallel_arcs():
+    test_cdlp.test_parallel_arcs_in_the_first_round()
 
 
 def test_labels_of_cdlp_in_rows_that_blocks_count():

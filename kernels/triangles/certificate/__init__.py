@@ -1,7 +1,8 @@
 """Proof of triangles and clustering coefficients: they are counted again, from another corner and in another order of rows.
 
-A row comes later than another one if it has more neighbours, or as many and a greater external id. A triangle is found at its
-second corner, from an earlier and a later neighbour. Sums over rows, edges and triangles have to agree.
+A row comes later than another one if it has more arcs, or as many and a greater external id. The last rows are hubs: triangles
+with two of them are counted by common bits of rows of bits, without a look at each. Any other triangle is found at its second
+corner, from an earlier and a later neighbour. Sums over rows, edges and triangles have to agree.
 """
 
 from typing import Any, Protocol

@@ -12,11 +12,12 @@ from kernels.certificate.global_view import GlobalView
 from kernels.certificate.rules import Entries, RowNames
 from kernels.distributed import Communicator, Halo, Shard
 from kernels.distributed.columns import add_at
-from kernels.distributed.lists import fetch_lists
+from kernels.distributed.lists import fetch_lists, gathered
 from kernels.graph import Array
 from kernels.triangles.certificate import certify_coefficients, certify_counts
-from kernels.triangles.certificate.neighbourhoods import KnownLists, Numbering, divide, inverse_of, neighbourhoods, order_of
-from kernels.triangles.certificate.recount import Recount, add_triangles, known
+from kernels.triangles.certificate.neighbourhoods import divided
+from kernels.triangles.certificate.order import SideLists, numbers_of_arcs, ordered
+from kernels.triangles.certificate.recount import Recount, add_triangles, times_of
 
 LEAST_BLOCK = 1 << 22  # entries of lists that a rank may ask for at a time, if its own are fewer
 
@@ -53,28 +54,30 @@ class _ShardCounts:
 
 
 def _recount(halo: Halo, directed: bool) -> Recount:
-    """As `recount_graph`, of the own rows."""
+    """As `recount_graph`, of the own rows. There are no hubs, so all triangles are found one by one."""
     shard, num_own = halo.shard, len(halo.shard.ids)
-    positions = np.concatenate([shard.positions, shard.ghost_positions])
-    by_id = np.argsort(positions).astype(positions.dtype)
-    numbering = Numbering(by_id, inverse_of(by_id))
-    around = neighbourhoods((shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into), numbering, directed)
-    own = np.diff(around.offsets)[:num_own]
-    order = order_of(halo.extended(own), numbering)
-    earlier, later = divide(around, order)
-    sums = np.zeros_like(later.offsets[:-1])
-    counts = np.array(add_triangles(earlier, later, known(later), sums))
-    read = np.zeros_like(order.places, np.bool_)
-    read[earlier.rows] = True
+    sides = (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into)
+    by_id = np.argsort(np.concatenate([shard.positions, shard.ghost_positions])).astype(shard.positions.dtype)
+    order = ordered(halo.extended(numbers_of_arcs(sides)[:num_own]), by_id)
     of_own, of_ghosts = np.split(order.places, [num_own])
-    lists = later.offsets[of_own], later.offsets[of_own + 1]
-    entries = order.by_id[later.rows], later.arcs
-    for some in fetch_lists(halo, lists, entries, read[of_ghosts], max(LEAST_BLOCK, len(later.rows))):
+    earlier, later = divided(sides, order, len(by_id), directed)
+    neighbours = earlier.ends - earlier.begins + later.ends - later.begins
+    sums = np.zeros_like(neighbours)
+    counts = np.array(add_triangles(earlier, later, later, len(by_id), sums))
+    read = np.zeros_like(order.places, np.bool_)
+    read[earlier.places[gathered(earlier.begins, earlier.ends, of_own)[0]]] = True
+    weighted = directed and not shard.symmetric
+    values = later.arcs if weighted else np.zeros_like(later.places, np.uint8)
+    lists, entries = (later.begins[of_own], later.ends[of_own]), (order.rows[later.places], values)
+    for some in fetch_lists(halo, lists, entries, read[of_ghosts], max(LEAST_BLOCK, len(later.places))):
         begins, ends = np.zeros_like(sums), np.zeros_like(sums)
         begins[of_ghosts[some.ghosts]], ends[of_ghosts[some.ghosts]] = some.begins, some.ends
-        counts += add_triangles(earlier, later, KnownLists(begins, ends, order.places[some.rows], some.values), sums)
+        fetched = SideLists(begins, ends, order.places[some.rows], some.values if weighted else later.arcs)
+        counts += add_triangles(earlier, later, fetched, len(by_id), sums)
     elsewhere = sums[of_ghosts]
-    totals, mine = halo.communicator.total(counts), sums[of_own]
+    triangles, total = halo.communicator.total(counts).tolist()
+    mine = sums[of_own]
     rows, values = halo.send(np.flatnonzero(elsewhere), elsewhere)
     add_at(mine, rows, values)
-    return Recount(mine, own, *totals.tolist())
+    times = times_of(directed and shard.symmetric)
+    return Recount(times * mine, neighbours[of_own], triangles, times * total)

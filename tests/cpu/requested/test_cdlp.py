@@ -102,7 +102,6 @@ def test_several_threads_find_and_prove_the_same(monkeypatch):
     edges = EdgeList("random", tuple(map(tuple, ends.tolist())), True)
     monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(parallel, "cores", lambda: 3)
-    monkeypatch.setattr("kernels.cdlp.certificate._ARCS", {False: 500, True: 500})
     graph = graph_of(edges)
     answer = cdlp(graph)
     assert labels_of(graph, answer) == by_definition(edges, True, 10)

@@ -16,7 +16,7 @@ from kernels.cpu import parallel
 from kernels.graph import Graph
 from kernels.oracle import oracle, triangles_by_scipy
 from kernels.triangles import cpu, lcc, triangles
-from kernels.triangles.certificate import certify_lcc, certify_triangles, neighbourhoods
+from kernels.triangles.certificate import certify_lcc, certify_triangles, recount
 from kernels.triangles.quotients import rounded_quotients
 from tests.answers import uncleaned
 from tests.certificates.test_certificates_mutants import random_graph
@@ -95,6 +95,13 @@ def test_lists_with_and_without_bits(monkeypatch, name, labels):
     check(GRAPHS[name]())
 
 
+@pytest.mark.parametrize("hubs", [0, 1, 70])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_proofs_with_few_hubs(monkeypatch, name, hubs):
+    monkeypatch.setattr(recount, "MOST_HUBS", hubs)
+    check(GRAPHS[name]())
+
+
 @pytest.mark.parametrize("make", [facebook, wiki_vote])
 def test_real_graphs_in_several_threads_and_blocks(monkeypatch, make):
     graph = make()
@@ -103,7 +110,7 @@ def test_real_graphs_in_several_threads_and_blocks(monkeypatch, make):
     monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
     monkeypatch.setattr(parallel, "cores", lambda: 3)
     monkeypatch.setattr(cpu, "cores", lambda: 3)
-    monkeypatch.setattr(neighbourhoods, "_ITEMS", {False: 5000})
+    monkeypatch.setattr(recount, "MOST_HUBS", 300)
     monkeypatch.setattr(triangles_by_scipy, "_PRODUCTS", 5000)
     for (solve, certify), expected in zip(CERTIFIED.values(), one, strict=True):
         found = solve(graph)

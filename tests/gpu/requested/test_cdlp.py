@@ -70,10 +70,17 @@ def test_named_graphs(edges):
 
 
 @pytest.mark.parametrize("edges", SKEWED, ids=lambda edges: edges.name)
-def test_random_graphs(edges):
+def test_random_graphs(edges, monkeypatch):
+    monkeypatch.setattr("kernels.cdlp.certificate.cuda._ARCS", 500)
     for graph in (graph_of(edges), uncleaned(edges)):
         check(graph)
         check_over_shards(graph, [100, 200])
+
+
+def test_parallel_arcs_in_the_first_round():
+    edges = [(5, 1), (5, 9), (5, 9), (9, 9), (1, 3), *((20, 30 + i // 2) for i in range(1, 80))]
+    for rounds in (1, 2, 5):
+        check(uncleaned(EdgeList("parallel", tuple(edges), directed=False)), rounds)
 
 
 def test_rows_that_blocks_count():

@@ -16,7 +16,7 @@ from kernels.distributed.threads import run_ranks
 from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 from kernels.triangles import cuda, lcc, sharded, triangles
-from kernels.triangles.certificate import certify_lcc, certify_triangles
+from kernels.triangles.certificate import certify_lcc, certify_triangles, recount
 from kernels.triangles.certificate import sharded as sharded_certificate
 from pipeline.tables.batches import with_arrays
 from tests.answers import uncleaned
@@ -50,6 +50,11 @@ def check(graph: Graph) -> None:
 
 def check_without_bits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda, "_bit_rows", lambda *_: 3)
+    check(graph)
+
+
+def check_with_hubs(graph: Graph, hubs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recount, "MOST_HUBS", hubs)
     check(graph)
 
 
@@ -92,6 +97,12 @@ def test_over_ranks(name, monkeypatch):
 
 def test_lists_without_bits(monkeypatch):
     check_without_bits(GRAPHS["crowd"](), monkeypatch)
+
+
+@pytest.mark.parametrize("hubs", [0, 1, 70])
+@pytest.mark.parametrize("name", ["crowd", "arcs"])
+def test_proofs_with_few_hubs(name, hubs, monkeypatch):
+    check_with_hubs(GRAPHS[name](), hubs, monkeypatch)
 
 
 def test_a_row_that_a_block_reads():

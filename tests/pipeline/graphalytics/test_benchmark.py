@@ -10,6 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from kernels.cpu import parallel
 from kernels.registry import BY_NAME
 from pipeline.config.products import GraphOptions
 from pipeline.errors import BadInput
@@ -168,6 +169,22 @@ def test_the_rules_of_validation(algorithm, wanted, own, reason):
     ids = np.array([1, 2])
     assert why_invalid(algorithm, (ids, np.array(wanted)), (ids, np.array(own))).startswith(reason)
     assert bool(reason) == bool(why_invalid(algorithm, (ids, np.array(wanted)), (ids, np.array(own))))
+
+
+@pytest.mark.parametrize("far", [0, 2**62, -(2**62)])
+def test_sets_of_any_labels_are_compared(far, monkeypatch):
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parallel, "cores", lambda: 3)
+    ids, wanted = np.arange(100), np.arange(100) % 7
+    for own, reason in (
+        ((wanted * 3) % 7 + far, ""),
+        (np.where(wanted == 2, far - 5, -3 * wanted), ""),
+        (np.where(ids == 71, far - 9, wanted + far), "vertex 71 is in another set"),
+        (wanted // 6 + far, "vertex 1 is in another set"),
+    ):
+        for some, others in ((wanted, own), (own, wanted)):
+            assert why_invalid("wcc", (ids, some), (ids, others)).startswith(reason)
+            assert bool(reason) == bool(why_invalid("wcc", (ids, some), (ids, others)))
 
 
 @pytest.mark.parametrize(("ids", "own"), [([1, 2], [1]), ([1], [1, 2]), ([1, 2], [1, 3]), ([1, 1], [1, 1])])
