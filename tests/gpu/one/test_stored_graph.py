@@ -104,7 +104,7 @@ def test_an_array_is_hashed_as_it_is_written(length, tmp_path, monkeypatch):
 def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
     runtime = Runtime(tmp_path, "gpu")
     graph = lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), runtime)
-    monkeypatch.setattr("pipeline.cluster.open_graphs.open_graph", None)
+    monkeypatch.setattr("pipeline.store.graph.open_graph", None)
     kept, stored = runtime.cluster.open_graphs.graph(graph, "gpu"), open_graph(graph)
     for name in ("ids", "rows_by_id"):
         assert np.array_equal(cupy.asnumpy(getattr(kept, name)), getattr(stored, name))
