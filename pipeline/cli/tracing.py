@@ -31,7 +31,7 @@ def traced(file: Path) -> Iterator[None]:
 
 def _write(file: Path, spans: list[Span]) -> None:
     """Replace a file by the trace of some spans."""
-    content = json.dumps({"displayTimeUnit": "ms", "traceEvents": [*_names(spans), *_events(spans)]}).encode()
+    content = json.dumps({"displayTimeUnit": "ms", "traceEvents": [*_names(spans), *_events(spans)]}, allow_nan=False).encode()
     part = file.with_name(f"{file.name}.part")
     part.write_bytes(gzip.compress(content) if file.suffix == ".gz" else content)
     part.replace(file)
