@@ -19,7 +19,7 @@ from kernels.graph import ID, Array
 from kernels.layout.rules import Edges
 from kernels.spans import span
 from pipeline.errors import Changed, Damaged
-from pipeline.runtime.backend import Backend
+from pipeline.runtime.backend import Backend, wait_for
 from pipeline.runtime.memory import leave_enough
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.arrays import dtype_of
@@ -43,6 +43,15 @@ class EdgeArrays:
     def on_gpu(self) -> bool:
         """Whether the columns are CuPy arrays."""
         return is_cupy_array(self._columns["src"])
+
+    @property
+    def usable(self) -> bool:
+        """Whether the GPU that has the columns still works: an access beyond its memory ends all of this process's work on it."""
+        try:
+            wait_for("gpu" if self.on_gpu else "cpu")
+        except RuntimeError:
+            return False
+        return True
 
     def put(self, first: int, rows: pa.Table | Mapping[str, Array], largest: Mapping[str, int]) -> bool:
         """Copy rows, the first of them to row `first`; -0.0 becomes 0.0. Returns whether all values fit, of `largest_of`.

@@ -29,6 +29,7 @@ from tests.emulator.test_kernels import crowd, roads, throng
 from tests.gpu.decoding.test_decoding import (  # noqa: F401
     decoded,
     test_a_damaged_page,
+    test_a_damaged_page_that_ends_the_work_on_the_gpu,
     test_a_decoder_that_is_wrong,
     test_a_file_without_rows,
     test_a_footer_that_states_too_small_values,

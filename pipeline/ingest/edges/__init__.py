@@ -153,6 +153,8 @@ class EdgeReader:
         if self.held and edges.rows is not None:
             self.arrays = self.held.reserve(edges.rows, edges.weight, edges.largest)
         written = None if folder or isinstance(self.source, Feed) else decoded(edges, self.arrays)
+        if self.arrays and not self.arrays.usable:
+            self.arrays = None  # the decoder met a damaged page: the tables name it
         written = written or store(self._watched(read), edges_schema(edges.weight, edges.order), folder, self.arrays)
         self.arrays = self.arrays if written.held else None
         return written

@@ -120,6 +120,25 @@ def test_a_damaged_page(decoded, tmp_path):
     assert decoded == [None]
 
 
+def test_a_damaged_page_that_ends_the_work_on_the_gpu(tmp_path, monkeypatch):
+    """The tables are read to name it, although nothing can be copied to the GPU."""
+
+    def fail(*_):
+        raise RuntimeError("cudaErrorIllegalAddress")
+
+    monkeypatch.setattr(ColumnsForGpu, "_columns", fail)
+    monkeypatch.setattr("pipeline.store.edges.wait_for", fail)
+    monkeypatch.setattr("kernels.distributed.gpu.memory.Staging.copy", fail)
+    write(tmp_path / "edges", table_of(), compression="snappy", use_dictionary=False)
+    last = pq.read_metadata(tmp_path / "edges").row_group(ROWS // GROUP).column(0)
+    damaged = bytearray((tmp_path / "edges").read_bytes())
+    end = last.data_page_offset + last.total_compressed_size
+    damaged[end - 40 : end] = b"\xff" * 40
+    (tmp_path / "edges").write_bytes(damaged)
+    with pytest.raises(BadInput, match="is not a complete Parquet file, or is damaged"):
+        held_edges(tmp_path / "edges", tmp_path / "work")
+
+
 @pytest.mark.parametrize("wrong", ["other values", "fails"])
 def test_a_decoder_that_is_wrong(wrong, decoded, tmp_path, monkeypatch):
     """The tables are read instead."""
