@@ -11,8 +11,8 @@ import pytest
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
 from benchmarks.one_gpu.contests import equal
-from kernels.betweenness import betweenness, cuda
-from kernels.betweenness.certificate import certify_betweenness
+from kernels.betweenness import betweenness, cuda, edge_betweenness
+from kernels.betweenness.certificate import certify_betweenness, certify_edge_betweenness
 from kernels.betweenness.certificate import cuda as certificate
 from kernels.communities import communities
 from kernels.communities.certificate import certify_communities
@@ -24,6 +24,7 @@ from pipeline.config.loading import run_config
 from pipeline.run import run
 from tests.cpu.requested.test_triangles import GRAPHS
 from tests.emulator.test_kernels import crowd, roads
+from tests.gpu.requested import test_betweenness as of_betweenness
 from tests.gpu.requested import test_cdlp, test_cores, test_generators
 from tests.gpu.requested import test_seeded_pagerank as of_seeds
 from tests.gpu.requested import test_triangles as of_triangles
@@ -92,6 +93,16 @@ def test_betweenness(name, weights):
     equal(found, expected)
     verdict = certify_betweenness(on_device, found, **asked)
     assert verdict.holds, verdict.reason
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_ends_of_paths_and_edges(weights):
+    of_betweenness.check_ends_and_edges(roads(5), weights=weights)
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_edges_of_long_paths(weights):
+    of_betweenness.check_one(tail(), edge_betweenness, certify_edge_betweenness, {"sources": [0, 1], "weights": weights})
 
 
 @pytest.mark.parametrize("weights", [True, False])
