@@ -138,6 +138,20 @@ extern "C" __global__ void count_children(
     }
 }
 
+/* Add the paths that end at `row`, or came there, to the in-arc from `tail` and to `tail`; `paths` are those of one tree. */
+__device__ __forceinline__ void load_arc(
+    const int64_t* offsets, const ROW* indices, int64_t row, ROW tail, int64_t* paths, int64_t* loads) {
+    const unsigned long long ending = atomicAdd((unsigned long long*)(paths + row), 0ull);
+    int64_t arc = offsets[row];
+    while (indices[arc] != tail) {
+        ++arc;
+    }
+    if (ending) {
+        atomicAdd((unsigned long long*)(loads + arc), ending);
+        atomicAdd((unsigned long long*)(paths + tail), ending);
+    }
+}
+
 /* From each leaf towards the source; the thread that arrives last at a vertex goes on with the paths of all its children. `paths`
    are those that end at each vertex; `arrived`, zero, counts children. */
 extern "C" __global__ void load_arcs(
@@ -150,15 +164,7 @@ extern "C" __global__ void load_arcs(
         bool complete = children[entry] == 0;
         while (complete && predecessors[first + row] >= 0) {
             const ROW tail = predecessors[first + row];
-            const unsigned long long ending = atomicAdd((unsigned long long*)(paths + first + row), 0ull);
-            int64_t arc = offsets[row];
-            while (indices[arc] != tail) {
-                ++arc;
-            }
-            if (ending) {
-                atomicAdd((unsigned long long*)(loads + arc), ending);
-                atomicAdd((unsigned long long*)(paths + first + tail), ending);
-            }
+            load_arc(offsets, indices, row, tail, paths + first, loads);
             __threadfence();
             complete = atomicAdd(arrived + first + tail, 1u) + 1 == children[first + tail];
             __threadfence();
@@ -198,15 +204,7 @@ extern "C" __global__ void load_paths(
         while (predecessors[first + row] >= 0 && atomicCAS(state + first + row, SEEN, SEEN | DONE) == SEEN) {
             __threadfence();
             const ROW tail = predecessors[first + row];
-            const unsigned long long ending = atomicAdd((unsigned long long*)(paths + first + row), 0ull);
-            int64_t arc = offsets[row];
-            while (indices[arc] != tail) {
-                ++arc;
-            }
-            if (ending) {
-                atomicAdd((unsigned long long*)(loads + arc), ending);
-                atomicAdd((unsigned long long*)(paths + first + tail), ending);
-            }
+            load_arc(offsets, indices, row, tail, paths + first, loads);
             __threadfence();
             atomicSub(state + first + tail, 1u);
             row = tail;

@@ -64,8 +64,12 @@ class ColumnsForGpu:
         """Whether libcudf is installed, and sooner done than the cores."""
         if not all(kind in _TYPES for kind in self.types.values()):
             return False
-        values = sum(self.rows) * sum(np.dtype(_TYPES[kind]).itemsize for kind in self.types.values())
-        return values >= FROM_BYTES and find_spec("pylibcudf") is not None
+        return sum(self.rows) * self._width >= FROM_BYTES and find_spec("pylibcudf") is not None
+
+    @property
+    def _width(self) -> int:
+        """Bytes of a row's values."""
+        return sum(np.dtype(_TYPES[kind]).itemsize for kind in self.types.values())
 
     def put(self, arrays: EdgeArrays) -> dict[str, int] | None:
         """Fill arrays on the GPU.
@@ -95,10 +99,11 @@ class ColumnsForGpu:
             rows = sum(self.rows[number] for number in numbers)
             columns = self._columns(numbers, rows)
             for role, values in columns.items():
-                if rows and not _may_be_used(values):
+                least, most = (values.min(), values.max()) if rows else (0, 0)  # NaN if there is one
+                if not bool((least >= 0) & (most < np.inf)):
                     raise ValueError(f"column {self.names[role]!r} has a value that is refused")
-                if role in largest and rows:
-                    largest[role] = max(largest[role], int(values.max()))
+                if role in largest:
+                    largest[role] = max(largest[role], int(most))
             if not arrays.put(first, columns, largest):
                 raise ValueError("a value is larger than the footer says")
             first += rows
@@ -107,14 +112,13 @@ class ColumnsForGpu:
 
     def _batches(self) -> Iterator[list[int]]:
         """The numbers of row groups that are decoded together."""
-        width = sum(np.dtype(_TYPES[kind]).itemsize for kind in self.types.values())
         batch, size = list[int](), 0
         for number, rows in enumerate(self.rows):
-            if batch and size + rows * width > _BATCH:
+            if batch and size + rows * self._width > _BATCH:
                 yield batch
                 batch, size = [], 0
             batch.append(number)
-            size += rows * width
+            size += rows * self._width
         yield batch
 
     def _columns(self, numbers: list[int], rows: int) -> dict[str, Array]:
@@ -163,9 +167,3 @@ def _load() -> Any:
 
 def _cudf_type(pylibcudf: Any, kind: np.dtype[Any]) -> Any:
     return pylibcudf.DataType(getattr(pylibcudf.TypeId, kind.name.upper()))
-
-
-def _may_be_used(values: Array) -> bool:
-    """Whether all values can be ids or weights."""
-    least, most = values.min(), values.max()  # NaN if there is one
-    return bool((least >= 0) & (most < np.inf))
