@@ -152,19 +152,22 @@ def _deal_edges(
     for edge in range(begin, end):
         tail, head = _position(table, first, src[edge]), _position(table, first, dst[edge])
         if self_loops or tail != head:
-            place = free[tail >> shift]
-            if place != ELSEWHERE:
-                free[tail >> shift] += 1
-                tails[place], heads[place] = tail, head
-                if len(weights):
-                    dealt[place] = weights[edge]
+            _deal(tail, head, edge, shift, weights, free, tails, heads, dealt)
         if both and tail != head:
-            place = free[head >> shift]
-            if place != ELSEWHERE:
-                free[head >> shift] += 1
-                tails[place], heads[place] = head, tail
-                if len(weights):
-                    dealt[place] = weights[edge]
+            _deal(head, tail, edge, shift, weights, free, tails, heads, dealt)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _deal(
+    tail: np.uint64, head: np.uint64, edge: int, shift: int, weights: Array, free: Array, tails: Array, heads: Array, dealt: Array
+) -> None:
+    """Write one arc of an edge, if its bucket is one of this pass."""
+    place = free[tail >> shift]
+    if place != ELSEWHERE:
+        free[tail >> shift] += 1
+        tails[place], heads[place] = tail, head
+        if len(weights):
+            dealt[place] = weights[edge]
 
 
 @njit(cache=True, nogil=True, inline="always")
