@@ -1,0 +1,72 @@
+"""Deep graphs, whose searches have millions of rounds of a few rows each: there the CPU takes over from a GPU's kernel.
+
+A round takes one to five microseconds on a GPU however few rows it has, in which a CPU reads dozens of rows. A kernel counts its
+thin rounds, those of fewer than THIN_ROUND rows, and gives up after `most_rounds` of them, which take a small part of the time
+that a CPU needs for the graph. Then the kernel of the CPU computes the same, unique answer.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kernels.gpu.transfer import on_host, to_device
+from kernels.graph import Graph
+
+Answer = TypeVar("Answer")
+LEAST_ROUNDS = 1 << 12
+ROUND_WORK = 1 << 10  # rows and arcs of a graph for each further round
+NO_LIMIT = 1 << 62
+
+
+class Deep(Exception):
+    """A kernel of the GPU has given up."""
+
+
+@dataclass
+class Taken:
+    """How often the CPU took over."""
+
+    times: int = 0
+
+
+_TAKEN = ContextVar[Taken | None]("taken", default=None)
+
+
+def most_rounds(graph: Graph) -> int:
+    """Number of thin rounds after which a kernel gives up."""
+    return LEAST_ROUNDS + (graph.num_vertices + graph.num_arcs) // ROUND_WORK
+
+
+def require_shallow(gave_up: Any) -> None:
+    """Raise Deep if a word that a kernel wrote, on either side, is not 0."""
+    if int(gave_up):
+        raise Deep
+
+
+def unless_deep(find: Callable[..., Answer], solve: Callable[..., Answer], graph: Graph, *arguments: Any) -> Answer:
+    """What `find(graph, *arguments)` answers on the GPU or, if it raises Deep, what `solve` does for a copy of the graph."""
+    try:
+        return find(graph, *arguments)
+    except Deep:
+        return to_device(solve(host_copy(graph), *arguments))
+
+
+def host_copy(graph: Graph) -> Graph:
+    """The graph in host memory, copied once, for which the CPU now answers: that is counted."""
+    if taken := _TAKEN.get():
+        taken.times += 1
+    copy: Graph = graph.derived.get(host_copy, lambda: on_host(graph))
+    return copy
+
+
+@contextmanager
+def counting() -> Iterator[Taken]:
+    """Count how often the CPU takes over from kernels that are called in this context."""
+    taken = Taken()
+    token = _TAKEN.set(taken)
+    try:
+        yield taken
+    finally:
+        _TAKEN.reset(token)
