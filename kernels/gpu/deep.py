@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kernels.cpu.parallel import cores
+from kernels.gpu.constants import THIN_ROUND
 from kernels.gpu.transfer import on_host, to_device
 from kernels.graph import Graph
 
@@ -42,6 +44,13 @@ def most_rounds(graph: Graph) -> int:
 def require_shallow(gave_up: Any) -> None:
     """Raise Deep if a word that a kernel wrote, on either side, is not 0."""
     if int(gave_up):
+        raise Deep
+
+
+def require_work(graph: Graph, levels: int, searches: int) -> None:
+    """Raise Deep if searches of so many levels, all at once, are faster on the CPU, which has a search on each core."""
+    rows = graph.num_vertices * max(1.0, searches / cores())
+    if levels > most_rounds(graph) and rows < THIN_ROUND * levels:
         raise Deep
 
 

@@ -6,10 +6,14 @@ import pytest
 
 cupy = pytest.importorskip("cupy", reason="EMULATED_GPU=1 is not set")
 
-from benchmarks import deep as families
+from benchmarks.deep import families
 from benchmarks.one_gpu.contests import equal
+from kernels.betweenness import betweenness
+from kernels.betweenness.certificate import certify_betweenness
 from kernels.bfs import bfs
 from kernels.bfs.certificate import certify_bfs
+from kernels.cores import cores
+from kernels.cores.certificate import certify_cores
 from kernels.gpu import deep
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
@@ -88,6 +92,25 @@ def test_symmetric_graphs_need_no_search_to_prove_strong_components():
     found.labels[:] = np.arange(SIZE)
     assert certify_scc(on_device, to_device(found)) == certify_scc(graph, found)
     assert not certify_scc(graph, found).holds
+
+
+def test_the_cpu_takes_core_numbers_and_their_proof_over():
+    graph = graph_of(families.path)
+    times, found = taken(cores, to_device(graph))
+    equal(found, cores(graph))
+    assert (times, taken(certify_cores, to_device(graph), found)) == (1, (1, certify_cores(graph, cores(graph))))
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_the_cpu_takes_betweenness_and_its_proof_over(weights):
+    graph = graph_of(families.cycle)
+    options = {"sources": graph.ids[:1].tolist(), "weights": weights}
+    times, found = taken(lambda on_device: betweenness(on_device, **options), to_device(graph))
+    equal(found, betweenness(graph, **options))
+    times_of_proof, verdict = taken(lambda on_device: certify_betweenness(on_device, found, **options), to_device(graph))
+    assert verdict.holds
+    # each search of hops for the levels, and then the rest
+    assert (times, times_of_proof) == (2, 2)
 
 
 @pytest.mark.parametrize(("solve", "certify"), PATHS, ids=["bfs", "sssp"])
