@@ -1,6 +1,8 @@
 """Deep graphs: kernels that give up, and the CPU's answers and proofs in their place."""
 
 # ruff: noqa: E402  (the imports below need the emulator)
+import json
+
 import numpy as np
 import pytest
 
@@ -21,7 +23,10 @@ from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
 from kernels.sssp import sssp
 from kernels.sssp.certificate import certify_sssp
+from pipeline.config.loading import run_config
+from pipeline.run import run
 from tests.emulator.test_kernels import weighted
+from tests.pipeline.changes.histories import differing
 
 SIZE = 90
 PATHS = [(bfs, certify_bfs), (sssp, certify_sssp)]
@@ -124,3 +129,16 @@ def test_few_rounds_and_wide_ones_are_left_to_the_gpu(monkeypatch, solve, certif
     monkeypatch.setattr(deep, "LEAST_ROUNDS", SIZE)
     path = graph_of(families.path)
     assert taken(solve, to_device(path), 0)[0] == 0
+
+
+def test_a_run_states_where_the_cpu_took_over(tmp_path):
+    file = tmp_path / "path.csv"
+    file.write_text("src,dst\n" + "".join(f"{src},{dst}\n" for src, dst in families.path(SIZE)))
+    asked = {"graph": {"source": str(file), "directed": True}, "stages": ["bfs", "scc", "wcc"]}
+    runs = [run(run_config("test", output=tmp_path / on, backend=on, **asked)) for on in ("cpu", "gpu")]
+    manifests = (json.loads((of.path / "manifest.json").read_text()) for of in runs)
+    of_cpu, of_gpu = (
+        {name: step["on_cpu"] for name, step in one["facts"]["steps"].items() if "on_cpu" in step} for one in manifests
+    )
+    assert (of_cpu, of_gpu) == ({}, {"bfs": 1, "proof-scc": 1})
+    assert differing(*(of.path for of in runs)) == []
