@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
-from kernels.betweenness import cpu
 from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, DEEP_THREADS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, BetweennessParameters
 from kernels.bfs import bfs
@@ -54,6 +53,8 @@ def sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Arr
     """Dependencies of some sources, as `kernels.betweenness` asks, in units of 2^-bits, on CuPy arrays."""
 
     def on_cpu(host: Graph) -> Array:
+        from kernels.betweenness import cpu  # imports Numba
+
         return cpu.sum_of_sources(host, parameters, to_host(sources), bits)
 
     return unless_deep(partial(_sum_of_sources, parameters=parameters, sources=sources, bits=bits), on_cpu, graph)

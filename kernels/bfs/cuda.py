@@ -14,7 +14,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.bfs import cpu
+from kernels.bfs import bfs
 from kernels.bfs.constants import CHAINED_ARCS, CONTROL_WORDS, LANE_ARCS, STRIDING_THREADS, THREADS, WARP_ARCS
 from kernels.gpu.deep import NO_LIMIT, most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import cooperative, launch
@@ -44,7 +44,7 @@ def plan_of(graph: Graph) -> SearchPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on CuPy arrays."""
-    return unless_deep(_search, cpu.search, graph, source)
+    return unless_deep(_search, bfs, graph, source)
 
 
 def _search(graph: Graph, source: int) -> Paths:
@@ -53,9 +53,9 @@ def _search(graph: Graph, source: int) -> Paths:
     if plan.quads is None:
         paths, control = _search_both_ways(graph, source, plan)
     else:
-        levels, control = levels_top_down(graph.out, source, plan.quads, most_rounds(graph))
+        levels, control = levels_top_down(graph.out, source, plan.quads, most_rounds(graph.out))
         paths = Paths(source, *of_levels(graph.into, levels, graph.num_vertices))
-    if graph.num_vertices > most_rounds(graph):  # only then; and the GPU need not wait, because the answer has been begun
+    if graph.num_vertices > most_rounds(graph.out):  # only then; and the GPU need not wait, because the answer has been begun
         require_shallow(control.view(np.uint32)[_DEEP])
     return paths
 
@@ -121,7 +121,7 @@ def _search_both_ways(graph: Graph, source: int, plan: SearchPlan) -> tuple[Path
     launch(_TWO_WAYS, "search_both_ways", THREADS, None,
            out.offsets, out.indices, into.offsets, into.indices, graph.positions, graph.rows_by_id, size,
            np.int64(graph.num_arcs), np.int64(source), visited, frontier, next_frontier, distance, predecessor, queue, for_warps,
-           for_blocks, control, np.int64(most_rounds(graph)), ROW=row)  # fmt: skip
+           for_blocks, control, np.int64(most_rounds(graph.out)), ROW=row)  # fmt: skip
     return Paths(source, distance, predecessor), control
 
 

@@ -11,12 +11,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from kernels.answers import Condensation
 from kernels.cpu.parallel import cores
 from kernels.gpu.constants import THIN_ROUND
 from kernels.gpu.transfer import on_host, to_device
-from kernels.graph import Graph
+from kernels.graph import Csr, Graph
 
 Answer = TypeVar("Answer")
+HasDerived = TypeVar("HasDerived", Graph, Condensation)
 LEAST_ROUNDS = 1 << 12
 ROUND_WORK = 1 << 10  # rows and arcs of a graph for each further round
 NO_LIMIT = 1 << 62
@@ -36,9 +38,9 @@ class Taken:
 _TAKEN = ContextVar[Taken | None]("taken", default=None)
 
 
-def most_rounds(graph: Graph) -> int:
+def most_rounds(arcs: Csr) -> int:
     """Number of thin rounds after which a kernel gives up."""
-    return LEAST_ROUNDS + (graph.num_vertices + graph.num_arcs) // ROUND_WORK
+    return LEAST_ROUNDS + (len(arcs.offsets) + len(arcs.indices)) // ROUND_WORK
 
 
 def require_shallow(gave_up: Any) -> None:
@@ -50,11 +52,11 @@ def require_shallow(gave_up: Any) -> None:
 def require_work(graph: Graph, levels: int, searches: int) -> None:
     """Raise Deep if searches of so many levels, all at once, are faster on the CPU, which has a search on each core."""
     rows = graph.num_vertices * max(1.0, searches / cores())
-    if levels > most_rounds(graph) and rows < THIN_ROUND * levels:
+    if levels > most_rounds(graph.out) and rows < THIN_ROUND * levels:
         raise Deep
 
 
-def unless_deep(find: Callable[..., Answer], solve: Callable[..., Answer], graph: Graph, *arguments: Any) -> Answer:
+def unless_deep(find: Callable[..., Answer], solve: Callable[..., Answer], graph: HasDerived, *arguments: Any) -> Answer:
     """What `find(graph, *arguments)` answers on the GPU or, if it raises Deep, what `solve` does for a copy of the graph."""
     try:
         return find(graph, *arguments)
@@ -62,11 +64,11 @@ def unless_deep(find: Callable[..., Answer], solve: Callable[..., Answer], graph
         return to_device(solve(host_copy(graph), *arguments))
 
 
-def host_copy(graph: Graph) -> Graph:
+def host_copy(graph: HasDerived) -> HasDerived:
     """The graph in host memory, copied once, for which the CPU now answers: that is counted."""
     if taken := _TAKEN.get():
         taken.times += 1
-    copy: Graph = graph.derived.get(host_copy, lambda: on_host(graph))
+    copy: HasDerived = graph.derived.get(host_copy, lambda: on_host(graph))
     return copy
 
 

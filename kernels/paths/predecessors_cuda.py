@@ -69,7 +69,7 @@ def paths_of_lengths(graph: Graph, source: int, sums: np.dtype[Any], lengths: Ar
         steps = cupy.zeros(graph.num_vertices, row)
         steps[waiting] = -1
         arcs = into.offsets, into.indices, into.weights, lengths
-        work = waiting, np.int64(len(waiting)), nearest.predecessor, steps, np.int64(most_rounds(graph))
+        work = waiting, np.int64(len(waiting)), nearest.predecessor, steps, np.int64(most_rounds(graph.out))
         launch(_SOURCE, "complete_zero_steps", THREADS, len(waiting), *arcs, *work, nearest.summary, **types_of(into, sums))
         require_shallow(nearest.summary[_DEEP])
     return nearest.distance, nearest.predecessor

@@ -24,7 +24,7 @@ from kernels.paths.degrees import has_long_paths
 from kernels.paths.lengths import as_length, length_type
 from kernels.paths.predecessors_cuda import paths_of_lengths, types_of
 from kernels.paths.team import MOST_ROWS, Team, quads_of
-from kernels.sssp import cpu
+from kernels.sssp import sssp
 from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE_ROW
 
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in lengths below which a row has two arcs if weights are spread evenly
@@ -51,7 +51,7 @@ def plan_of(graph: Graph) -> ShortestPathPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays that have weights."""
-    return unless_deep(partial(search_by, _answer), cpu.search, graph, source)
+    return unless_deep(partial(search_by, _answer), sssp, graph, source)
 
 
 def search_by(find: Callable[[Graph, int, ShortestPathPlan], tuple[Array, Array] | None], graph: Graph, source: int) -> Paths:
@@ -72,7 +72,7 @@ def _answer(graph: Graph, source: int, plan: ShortestPathPlan) -> tuple[Array, A
         return _answer_in_grid(graph, source, plan)
     # The Quads are made for every search: that takes a hundredth of it, and they do not outlive it
     team = Team(graph.out, plan.sums, plan.mean, plan.quads, source)
-    team.shorten(most=MOST_ROWS, most_thin=most_rounds(graph))
+    team.shorten(most=MOST_ROWS, most_thin=most_rounds(graph.out))
     lengths = team.lengths
     # Unless the graph is known to be crowded, the answer is begun before the team's end is known, so that the GPU need not wait
     answer = None if plan.crowded else paths_of_lengths(graph, source, plan.sums, lengths)
@@ -116,7 +116,7 @@ def _answer_in_grid(
     launch(source_file, "prepare", THREADS, num_rows, *begin, **types)
     enough = 1 + (plan.chunks + num_rows // 16) // START_SHARE
     widths = (as_length(plan.sums, factor * 2 * plan.mean / plan.mean_degree) for factor in (CORE, LIGHT_WIDTH, WIDTH))
-    bounds = lengths.dtype.type(start), *widths, np.int64(enough), np.int64(most_rounds(graph))
+    bounds = lengths.dtype.type(start), *widths, np.int64(enough), np.int64(most_rounds(graph.out))
     launch(source_file, "shorten", THREADS, None,
            out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size,
            lengths, rows, chunks, np.int64(plan.chunks), queued, *bounds, control, **types)  # fmt: skip

@@ -19,6 +19,8 @@ from kernels.cores.certificate import certify_cores
 from kernels.gpu import deep
 from kernels.gpu.transfer import to_device
 from kernels.graph import Graph
+from kernels.reachability import METHODS, reachability
+from kernels.reachability.certificate import certify_reachability
 from kernels.scc import scc
 from kernels.scc.certificate import certify_scc
 from kernels.sssp import sssp
@@ -116,6 +118,15 @@ def test_the_cpu_takes_betweenness_and_its_proof_over(weights):
     assert verdict.holds
     # each search of hops for the levels, and then the rest
     assert (times, times_of_proof) == (2, 2)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_cpu_takes_an_index_and_its_proof_over(method):
+    graph = graph_of(families.path, directed=True)
+    times, found = taken(lambda on_device: reachability(on_device, 3, 7, method), to_device(graph))
+    equal(found, reachability(graph, 3, 7, method))
+    verdicts = taken(certify_reachability, to_device(graph), found)
+    assert (times, verdicts[0], verdicts[1].holds) == (2, 1, True)  # the condensation and its labels; the strong components
 
 
 @pytest.mark.parametrize(("solve", "certify"), PATHS, ids=["bfs", "sssp"])

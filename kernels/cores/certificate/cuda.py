@@ -39,7 +39,7 @@ def _holds(graph: Graph, answer: Cores) -> bool:
     if (left < core).any():
         return False
     removed = cupy.zeros(graph.num_vertices, np.bool_)
-    remove(sides, core, left, removed, cupy.empty(0, OFFSET), most_rounds(graph))
+    remove(sides, core, left, removed, cupy.empty(0, OFFSET), most_rounds(graph.out))
     return bool(removed.all())
 
 

@@ -31,7 +31,7 @@ def _holds(graph: Graph, paths: Paths, weighted: bool) -> bool:
     step, queue = (cupy.empty(0 if weights is None else num_rows, row) for _ in range(2))
     out, into = ((csr.offsets, csr.indices, pointer(csr.weights if weighted else None)) for csr in (graph.out, graph.into))
     answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
-    arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, np.int64(most_rounds(graph)), control)
+    arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, np.int64(most_rounds(graph.out)), control)
     launch(_SOURCE, "check_paths", num_rows + graph.num_arcs, arguments, **types_of(graph.out, distance.dtype, weighted))
     words = to_host(control)
     require_shallow(words[_DEEP])

@@ -49,7 +49,7 @@ def _search_classes(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before:
     queue = cupy.empty(2 * (num_rows + graph.num_arcs // CHUNK), np.int64)
     control: Array = cupy.zeros(_CONTROL, np.uint64)
     sides = (csr.offsets, csr.indices, reverse.offsets, reverse.indices)
-    size = np.int64(num_rows), np.int64(most_rounds(graph))
+    size = np.int64(num_rows), np.int64(most_rounds(graph.out))
     state = (labels, reached, large, waiting, queue, pointer(before), control)
     arguments = (*sides, np.bool_(before is None), graph.positions, *size, *state)
     launch("scc/certificate/strong.cu", "peel", num_rows + graph.num_arcs, arguments, ROW=row)
