@@ -9,7 +9,7 @@ import numpy as np
 from kernels.certificate.constants import THREADS
 from kernels.certificate.rules import Broken, require_form
 from kernels.gpu import loader as cuda
-from kernels.gpu.deep import Deep, host_copy
+from kernels.gpu.deep import Deep, aside, host_copy
 from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
 
@@ -37,7 +37,9 @@ def require_held(holds: Callable[..., bool], check: Callable[..., None], graph: 
         if holds(graph, answer, *more):
             return
     except Deep:
-        check(host_copy(graph), on_host(answer), *more)
+        host, there = host_copy(graph), on_host(answer)
+        with aside():
+            check(host, there, *more)
         return
     except Broken as malformed:
         reason = str(malformed)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, TypeVar
 
 from kernels.answers import Condensation
@@ -36,6 +37,7 @@ class Taken:
 
 
 _TAKEN = ContextVar[Taken | None]("taken", default=None)
+_TURN: "ContextVar[Lock | None]" = ContextVar("turn", default=None)
 
 
 def most_rounds(arcs: Csr) -> int:
@@ -56,12 +58,39 @@ def require_work(graph: Graph, levels: int, searches: int) -> None:
         raise Deep
 
 
+@contextmanager
+def holding(turn: Lock) -> Iterator[None]:
+    """Hold the lock of threads that compute on one GPU, except while the CPU computes instead."""
+    with turn:
+        token = _TURN.set(turn)
+        try:
+            yield
+        finally:
+            _TURN.reset(token)
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Leave the GPU to other threads in this context."""
+    if (turn := _TURN.get()) is None:
+        yield
+        return
+    turn.release()
+    try:
+        yield
+    finally:
+        turn.acquire()
+
+
 def unless_deep(find: Callable[..., Answer], solve: Callable[..., Answer], graph: HasDerived, *arguments: Any) -> Answer:
     """What `find(graph, *arguments)` answers on the GPU or, if it raises Deep, what `solve` does for a copy of the graph."""
     try:
         return find(graph, *arguments)
     except Deep:
-        return to_device(solve(host_copy(graph), *arguments))
+        host = host_copy(graph)
+    with aside():
+        answer = solve(host, *arguments)
+    return to_device(answer)
 
 
 def host_copy(graph: HasDerived) -> HasDerived:

@@ -39,8 +39,15 @@ class TaskContext:
     ranks_here: int = 1  # how many of the group's ranks this process has
 
     def turn(self) -> AbstractContextManager[object]:
-        """A block in which no other task of this process uses its GPU, because plans and device memory are not shared."""
-        return self.open_graphs.turn if self.backend == "gpu" and not self.sharded else nullcontext()
+        """A block in which no other task of this process uses its GPU, because plans and device memory are not shared.
+
+        While the CPU takes over, others do.
+        """
+        if self.backend == "cpu" or self.sharded:
+            return nullcontext()
+        from kernels.gpu.deep import holding
+
+        return holding(self.open_graphs.turn)
 
     def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""

@@ -91,6 +91,20 @@ def test_the_cpu_takes_the_proof_of_strong_components_over(make):
     assert certify_scc(on_device, to_device(expected)) == wrong
 
 
+def test_signatures_jump_along_deep_graphs(monkeypatch):
+    ends = families.cycle(3000)
+    random = np.random.default_rng(4)
+    graph = weighted(random.permutation(len(ends))[ends], True, random)
+    monkeypatch.setattr(deep, "LEAST_ROUNDS", 1500)  # without jumps they take four times as many
+    times, found = taken(scc, to_device(graph))
+    assert times == 0
+    equal(found, scc(graph))
+    monkeypatch.setattr(deep, "LEAST_ROUNDS", 1)
+    times, found = taken(scc, to_device(graph))
+    assert times == 1
+    equal(found, scc(graph))
+
+
 def test_symmetric_graphs_need_no_search_to_prove_strong_components():
     graph = graph_of(families.path)
     on_device, found = to_device(graph), scc(graph)
@@ -151,5 +165,5 @@ def test_a_run_states_where_the_cpu_took_over(tmp_path):
     of_cpu, of_gpu = (
         {name: step["on_cpu"] for name, step in one["facts"]["steps"].items() if "on_cpu" in step} for one in manifests
     )
-    assert (of_cpu, of_gpu) == ({}, {"bfs": 1, "proof-scc": 1})
+    assert (of_cpu, of_gpu) == ({}, {"bfs": 1, "scc": 1, "proof-scc": 1})
     assert differing(*(of.path for of in runs)) == []
