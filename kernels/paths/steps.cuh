@@ -114,8 +114,8 @@ __device__ __forceinline__ void write_nearest(const Search<Range>& search, Lengt
     }
 }
 
-/* Take steps until no row of the range is left, more than `most` are active, held or piled, or more than `most_thin` steps had few
-   active rows: then the team gives up. */
+/* Take steps until no row of the range is left, more than `most` are active, held or piled, or more than `most_thin` steps had
+   few active rows: then the team gives up. */
 template <typename Range>
 __device__ __forceinline__ void take_steps(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
