@@ -20,6 +20,7 @@ from pipeline.store.manifest import Folder
 
 if TYPE_CHECKING:
     from pipeline.cluster.held_graph import HeldGraph, HeldIndex
+    from pipeline.cluster.shard_of_graph import ShardOfGraph
     from pipeline.cluster.whole_graph import WholeGraph
     from pipeline.store.index.arrays import StoredIndex
     from pipeline.store.shards import DealtShard
@@ -55,6 +56,13 @@ class TaskContext:
         from pipeline.cluster.shard_of_graph import ShardOfGraph
 
         return ShardOfGraph(folder, self._shard(folder), self.communicator)
+
+    def rows_of_shard(self, folder: Folder) -> "ShardOfGraph":
+        """Open the rows of a rank's shard, in the host's memory; arcs only if these are open already. Raises as `graph`."""
+        from pipeline.cluster.shard_of_graph import ShardOfGraph
+
+        held = self.open_graphs.shard(folder, self.communicator, "cpu", self.ranks_here, arcs=False)
+        return ShardOfGraph(folder, held, self.communicator)
 
     def graph_for(self, algorithm: Algorithm, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""

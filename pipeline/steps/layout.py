@@ -52,7 +52,7 @@ def lay_out(
     Args:
         sources: External ids that the graph must have, which is checked first.
         layout: `shards` is the cluster's where that holds a graph in shards. Each rank makes its own, and none holds more; if all
-            are threads of this process, one makes all shards, unless they are too much for its GPU.
+            are threads of this process, which holds the edges, one makes all shards.
         parallel: What becomes of parallel arcs. Merged edges are laid out in the place of those of the edge list.
 
     Returns:
@@ -81,7 +81,7 @@ def lay_out(
         raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     rows, held = (parallel.merged, None) if parallel.merged else (edges, held)
-    over_ranks = cluster.shards > 0 and not (runtime.in_this_process and (held or backend == "cpu"))
+    over_ranks = cluster.shards > 0 and held is None
     if cluster.shards:
         layout = layout.model_copy(update={"shards": cluster.shards})
     if not over_ranks:

@@ -80,7 +80,7 @@ class Runtime:
         facts = GraphFacts.of(graph)
         of_vertex, of_arc = BYTES[self.backend]
         needed = max(1, of_vertex * facts.vertices + of_arc * facts.arcs)
-        gpus = min(self.cluster.shards or 1, device_count()) if self.backend == "gpu" else 1
+        gpus = max(1, min(self.cluster.shards, device_count())) if self.backend == "gpu" else 1
         fit = min(free_memory(), gpus * free_memory(self.backend)) // needed
         return max(1, min(cores(), fit))
 

@@ -74,14 +74,24 @@ def of_blocks(column: Array, blocks: Sequence[range]) -> Array:
 
 
 def load_shard(
-    graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu", ranks_here: int = 1, *, counted: bool = False
+    graph: Folder,
+    dealing: Dealing,
+    rank: int,
+    backend: Backend = "cpu",
+    ranks_here: int = 1,
+    *,
+    counted: bool = False,
+    arcs: bool = True,
 ) -> Shard:
     """Read the shard of a rank: no more than its own rows, and `rows_by_id` block by block. Raises Damaged as `open_graph`.
 
     `ranks_here` ranks of the graph share this process, and its GPU. `counted`: weights are in the unit in which they are counted.
+    `arcs`: otherwise rows have none, and there are no ghosts.
     """
     blocks = dealing.blocks(rank)
     out, into = open_rows(graph, blocks)
+    if not arcs:
+        out = into = [_without_arcs(rows) for rows in out]
     if counted and decimals_of(graph) is not None:
         symmetric, out = into is out, [counted_rows(graph, rows) for rows in out]
         into = out if symmetric else [counted_rows(graph, rows) for rows in into]
@@ -89,6 +99,10 @@ def load_shard(
     memory = _memory_of(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
     stored = StoredRows(ids, rows_by_id_in_blocks(graph), out, into, GraphFacts.of(graph).directed)
     return assemble(rank, dealing, stored, memory)
+
+
+def _without_arcs(rows: Csr) -> Csr:
+    return Csr(np.zeros_like(rows.offsets), rows.indices[:0], None if rows.weights is None else rows.weights[:0])
 
 
 def _memory_of(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:
