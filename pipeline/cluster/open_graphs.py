@@ -77,13 +77,8 @@ class OpenGraphs:
 
         return self._open(folder, backend, place_index)
 
-    def shard(
-        self, graph: Folder, communicator: Communicator, backend: Backend, ranks_here: int, arcs: bool = True
-    ) -> "DealtShard":  # fmt: skip
-        """Load a rank's shard; `ranks_here` of the ranks are in this process. Raises as `graph`.
-
-        `arcs`: if false, its rows are enough. They are kept only with arcs.
-        """
+    def shard(self, graph: Folder, communicator: Communicator, backend: Backend, ranks_here: int) -> "DealtShard":
+        """Load a rank's shard; `ranks_here` of the ranks are in this process. Raises as `graph`."""
         from pipeline.store.shards import DealtShard, dealing_of, load_shard
 
         key = graph.digest, backend, communicator.size, communicator.rank
@@ -94,18 +89,26 @@ class OpenGraphs:
                 dealt = self._shards.get(key)
                 if dealt is None:
                     require_visible(graph.path)
-                if arcs:
-                    self._keep(backend, ranks_here - (dealt is None))  # before loading: both may not fit into the memory
+                self._keep(backend, ranks_here - (dealt is None))  # before loading: both may not fit into the memory
             if dealt is None:
                 dealing = dealing_of(graph, communicator.size)
-                loaded = load_shard(graph, dealing, communicator.rank, backend, ranks_here, counted=True, arcs=arcs)
-                dealt = DealtShard(loaded, dealing)
-                if not arcs:
-                    return dealt
+                dealt = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here, counted=True), dealing)
             with self._lock:
                 self._shards[key] = dealt
                 self._shards.move_to_end(key)
                 self._keep(backend, ranks_here)
+        return dealt
+
+    def rows_of_shard(self, graph: Folder, communicator: Communicator) -> "DealtShard":
+        """A rank's shard in the host's memory; if it is not open there, without arcs, and not kept. Raises as `graph`."""
+        from pipeline.store.shards import DealtShard, dealing_of, load_rows
+
+        with self._lock:
+            dealt = self._shards.get((graph.digest, "cpu", communicator.size, communicator.rank))
+        if dealt is None:
+            require_visible(graph.path)
+            dealing = dealing_of(graph, communicator.size)
+            dealt = DealtShard(load_rows(graph, dealing, communicator.rank), dealing)
         return dealt
 
     def _open(

@@ -61,8 +61,7 @@ class TaskContext:
         """Open the rows of a rank's shard, in the host's memory; arcs only if these are open already. Raises as `graph`."""
         from pipeline.cluster.shard_of_graph import ShardOfGraph
 
-        held = self.open_graphs.shard(folder, self.communicator, "cpu", self.ranks_here, arcs=False)
-        return ShardOfGraph(folder, held, self.communicator)
+        return ShardOfGraph(folder, self.open_graphs.rows_of_shard(folder, self.communicator), self.communicator)
 
     def graph_for(self, algorithm: Algorithm, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""

@@ -74,29 +74,31 @@ def of_blocks(column: Array, blocks: Sequence[range]) -> Array:
 
 
 def load_shard(
-    graph: Folder,
-    dealing: Dealing,
-    rank: int,
-    backend: Backend = "cpu",
-    ranks_here: int = 1,
-    *,
-    counted: bool = False,
-    arcs: bool = True,
+    graph: Folder, dealing: Dealing, rank: int, backend: Backend = "cpu", ranks_here: int = 1, *, counted: bool = False
 ) -> Shard:
     """Read the shard of a rank: no more than its own rows, and `rows_by_id` block by block. Raises Damaged as `open_graph`.
 
     `ranks_here` ranks of the graph share this process, and its GPU. `counted`: weights are in the unit in which they are counted.
-    `arcs`: otherwise rows have none, and there are no ghosts.
     """
-    blocks = dealing.blocks(rank)
-    out, into = open_rows(graph, blocks)
-    if not arcs:
-        out = into = [_without_arcs(rows) for rows in out]
+    out, into = open_rows(graph, dealing.blocks(rank))
     if counted and decimals_of(graph) is not None:
         symmetric, out = into is out, [counted_rows(graph, rows) for rows in out]
         into = out if symmetric else [counted_rows(graph, rows) for rows in into]
-    ids = of_blocks(open_vertices(graph)[0], blocks)
     memory = _memory_of(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
+    return _assembled(graph, dealing, rank, out, into, memory)
+
+
+def load_rows(graph: Folder, dealing: Dealing, rank: int) -> Shard:
+    """The shard of a rank in the host's memory without arcs, and so without ghosts. Raises Damaged as `open_graph`."""
+    opened, _ = open_rows(graph, dealing.blocks(rank))
+    rows = [counted_rows(graph, _without_arcs(of_block)) for of_block in opened]
+    return _assembled(graph, dealing, rank, rows, rows, None)
+
+
+def _assembled(
+    graph: Folder, dealing: Dealing, rank: int, out: list[Csr], into: list[Csr], memory: ArcMemory | None
+) -> Shard:  # fmt: skip
+    ids = of_blocks(open_vertices(graph)[0], dealing.blocks(rank))
     stored = StoredRows(ids, rows_by_id_in_blocks(graph), out, into, GraphFacts.of(graph).directed)
     return assemble(rank, dealing, stored, memory)
 
