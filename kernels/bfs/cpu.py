@@ -1,8 +1,8 @@
 """Direction-optimising breadth-first search (Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012).
 
 While the frontier has few rows and arcs, it is expanded from a queue (top-down), many levels per call; a row that is found again
-from the same level keeps the predecessor of smaller external id. Otherwise, every unreached row searches its in-arcs for the first
-one from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so that is the unique predecessor.
+from the same level keeps the predecessor of smaller external id. Otherwise every unreached row searches its in-arcs for the first
+one from the frontier (bottom-up), on all cores; arcs ascend by external id, so that is the unique predecessor.
 
 A sparse symmetric graph, such as a road network, is searched top-down only: a row that leaves the queue reads its arcs once, for
 the rows that they find and for its own predecessor. With so few arcs per row a mispredicted branch costs more than the rest, so
@@ -19,8 +19,8 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import filled, over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
-# A frontier of more than 1/20 of all rows, or 1/32 of all arcs, is searched bottom-up. A social network soon has one, behind a hub
-# of few but large rows; a road network never.
+# A frontier of more than 1/20 of all rows, or 1/32 of all arcs, is searched bottom-up. A social network soon has one, behind a
+# hub of few but large rows; a road network never.
 _FEW_ROWS, _FEW_ARCS = 20, 32
 _SPARSE = 3  # arcs per row below which the loop without branches is faster
 

@@ -110,7 +110,7 @@ def _likely_majority(out: Arcs, into: Arcs, labels: Array, row: int) -> int:
         if 2 * _votes(out[1], begin, begin + _SAMPLE, labels, label, row) >= _SAMPLE:
             votes = _votes(out[1], begin, end, labels, label, row) + _votes(into[1], into_begin, into_end, labels, label, row)
             if 2 * votes > end - begin + into_end - into_begin:
-                return np.int64(label)
+                return int(label)
     return -1
 
 
