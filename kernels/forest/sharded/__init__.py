@@ -13,6 +13,8 @@ from kernels.arrays import on_gpu
 from kernels.components.sharded.joining import GATHERED, RankedEdges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
+from kernels.forest.sharded.cpu import OwnEdges, decide
+from kernels.graph import Array
 
 
 def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: int = GATHERED) -> ShardAnswer[Forest]:
@@ -32,8 +34,6 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
         from kernels.forest.sharded import cuda
 
         return cuda.span(shard, communicator, gathered)
-    from kernels.forest.sharded.cpu import decide
-
     rows = shard.local_rows
     safe, left, tree = decide(shard)
     halo, trees = Halo(shard, communicator), int(tree.max(initial=-1)) + 1
@@ -41,15 +41,23 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     is_shared[tree[halo.all_mirrored]] = True
     owners, shared, number = Owners.of_marked(is_shared, communicator)
     number = halo.extended(number.astype(rows.dtype)[tree])
-    positions = np.concatenate([shard.positions, shard.ghost_positions])
-    edges = RankedEdges(number[left.src], number[left.dst], left.weights, positions[left.src], positions[left.dst])
+    root, chosen = join(owners, _ranked(shard, left, number), gathered)
     del number
-    root, chosen = join(owners, edges, gathered)
-    del edges
     src, dst, weights = (np.concatenate([column, more[chosen]]) for column, more in zip(safe, left, strict=True))
     del safe, left
+    positions = _positions(shard)
     order = np.lexsort((positions[dst], positions[src]))
     del positions
     least, names = least_of_groups(tree, trees, shard.positions, rows[: len(shard.ids)])
     names[shared] = smallest_ids(owners, root, least[shared], names[shared])
     return ShardAnswer(Forest(rows[src[order]], rows[dst[order]], weights[order], names[tree]), owners.supersteps + 1)
+
+
+def _ranked(shard: Shard, edges: OwnEdges, number: Array) -> RankedEdges:
+    """Edges between trees, of which the local rows have a `number`."""
+    positions = _positions(shard)
+    return RankedEdges(number[edges.src], number[edges.dst], edges.weights, positions[edges.src], positions[edges.dst])
+
+
+def _positions(shard: Shard) -> Array:
+    return np.concatenate([shard.positions, shard.ghost_positions])
