@@ -10,7 +10,6 @@ from kernels.distributed.columns import exchange_columns, indexed
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Array
 
-
 _BLOCK = 1 << 18  # numbers whose values a CPU sends at a time
 
 
