@@ -12,6 +12,7 @@ from kernels.distributed.shard import LocalArcs, Shard, StoredRows, in_local_row
 from kernels.graph import Array, Csr, joined_offsets
 
 _BLOCK = 1 << 16  # rows of `rows_by_id` that are read at a time
+_ARCS = 1 << 20  # arcs whose heads are sorted at a time
 
 
 def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | None = None) -> Shard:
@@ -64,8 +65,12 @@ def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
         from kernels.distributed.gpu import numbering as cuda
 
         return cuda.ghosts_of(rows, [csr.indices for csr in directions])
-    foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
-    return distinct(np.concatenate(foreign))
+    found = [csr.indices[:0] for csr in directions]
+    for csr in directions:
+        for first in range(0, len(csr.indices), _ARCS):
+            heads = csr.indices[first : first + _ARCS]
+            found.append(distinct(heads[(heads < rows.start) | (heads >= rows.stop)]))
+    return distinct(np.concatenate(found))
 
 
 def _joined(blocks: Sequence[Csr], dealing: Dealing) -> Csr:

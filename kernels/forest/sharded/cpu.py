@@ -102,13 +102,15 @@ def _edges(shard: Shard, arcs: _Arcs, rows: Array, chosen: Array) -> OwnEdges:
 @njit(cache=True, nogil=True)
 def _head(heads: tuple[Array, Array], arc: int) -> int:
     first = len(heads[0])
-    return heads[0][arc] if arc < first else heads[1][arc - first]
+    head: int = heads[0][arc] if arc < first else heads[1][arc - first]
+    return head
 
 
 @njit(cache=True, nogil=True)
 def _position(positions: tuple[Array, Array], row: int) -> int:
     first = len(positions[0])
-    return positions[0][row] if row < first else positions[1][row - first]
+    position: int = positions[0][row] if row < first else positions[1][row - first]
+    return position
 
 
 @njit(cache=True, nogil=True)
@@ -154,21 +156,21 @@ def _put_own_first(arcs: _Arcs, rows: Array, chosen: Array) -> int:
 def _is_less(arcs: _Arcs, row: int, arc: int, other_row: int, other_arc: int) -> bool:
     """Whether the edge of an arc is before that of another arc."""
     if len(arcs.weights[0]) + len(arcs.weights[1]):
-        one, other = _head(arcs.weights, arc), _head(arcs.weights, other_arc)
-        if one != other:
-            return one < other
+        is_less: bool = _head(arcs.weights, arc) < _head(arcs.weights, other_arc)
+        if is_less or _head(arcs.weights, arc) > _head(arcs.weights, other_arc):
+            return is_less
     near, far = _position(arcs.positions, row), _position(arcs.positions, _head(arcs.heads, arc))
-    other_near = _position(arcs.positions, other_row)
-    other_far = _position(arcs.positions, _head(arcs.heads, other_arc))
-    low, high = min(near, far), max(near, far)
-    other_low, other_high = min(other_near, other_far), max(other_near, other_far)
-    if low != other_low:
-        return low < other_low
-    if high != other_high:
-        return high < other_high
-    num_out = len(arcs.heads[0])
-    ascends, other_ascends = (arc < num_out) == (near < far), (other_arc < num_out) == (other_near < other_far)
-    return (ascends and not other_ascends) or (ascends == other_ascends and arc < other_arc)
+    other_near, other_far = _position(arcs.positions, other_row), _position(arcs.positions, _head(arcs.heads, other_arc))
+    one, other = min(near, far), min(other_near, other_far)
+    if one == other:
+        one, other = max(near, far), max(other_near, other_far)
+    if one == other:
+        num_out = len(arcs.heads[0])
+        one, other = (arc < num_out) != (near < far), (other_arc < num_out) != (other_near < other_far)  # 0 from the smaller id
+    if one == other:
+        one, other = arc, other_arc
+    is_before: bool = one < other
+    return is_before
 
 
 @njit(cache=True, nogil=True)
@@ -248,5 +250,6 @@ def _hook(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, best: Array, up:
 
 @njit(cache=True, nogil=True)
 def _other_end(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, edge: int, one: int) -> int:
-    near = tree[rows[edge]]
-    return tree[_head(arcs.heads, chosen[edge])] if near == one else near
+    near, far = tree[rows[edge]], tree[_head(arcs.heads, chosen[edge])]
+    other: int = far if near == one else near
+    return other
