@@ -24,6 +24,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space, return_unused
+from pipeline.signals import beside
 from pipeline.steps.layout_files import StoredShard, store_shards
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
@@ -31,7 +32,7 @@ from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
 from pipeline.store.edges import Columns, as_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
-from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, check, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
 
@@ -69,7 +70,7 @@ def lay_out(
     Raises:
         BadConfig: Self-loops are kept, but vertices without edges are declared by them.
         BadSource: No edge has one of the sources. Nothing is written.
-        Damaged: The edge list cannot be read.
+        Damaged: The edge list cannot be read, or a file differs from its array on the GPU (`runtime.checking` may say so later).
         BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices, or
             parallel arcs have different weights and the layout refuses them.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
@@ -98,11 +99,17 @@ def lay_out(
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
-        return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
+        digests = {name: digest for of in (stored, *others) for name, digest in of.digests.items()}
+        if runtime.checking is None:
+            return WrittenStep(stored.folder.facts, digests)
+        known = {name: FileEntry((folder / name).stat().st_size, digest) for name, digest in digests.items()}
+        return WrittenStep(stored.folder.facts, {}, known)
 
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
     path = runtime.work / (parallel.folder or parallel.step)
     graph = make(path, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
+    if opened and runtime.checking is not None:  # reading the files again takes as long as the stages
+        runtime.checking.append(beside(partial(check, graph)))
     if opened and cluster.open_graphs and parallel.step == PLAIN.step:
         cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
