@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.feed import SHOWN, Feed, find
-from pipeline.ingest.source import Source, identify, locate
+from pipeline.ingest.source import Source, identify, locate, reading
 from pipeline.redaction import quoted
 from pipeline.signals import beside as in_background
-from pipeline.store.digests import LARGE, Sums
+from pipeline.store.digests import LARGE, Remembered, Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.manifest import Folder, make
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.ingest.formats.osm.updates import ChangedExtract
 
 log = logging.getLogger(__name__)
+DIGESTS = "sources.json"  # those of the files that step `edges` was made from
 
 
 def ingest(
@@ -60,9 +61,10 @@ def ingest(
     beside = {name: locate(file) for name, file in tables_beside.items() if file}
     sources: dict[str, Source | Feed] = {"source": source, **beside}
     path, sums = work / (extract.folder if extract else "edges"), held.sums if held else Sums()
-    meanwhile = None if extract or graph.sha256 or path.exists() else _digested_meanwhile(source, sums)
+    remembered = Remembered(work / DIGESTS)
+    meanwhile = None if extract or graph.sha256 or path.exists() else _digested_meanwhile(source, sums, remembered)
     known = {
-        name: _identify(one, graph.sha256 if name == "source" else None)
+        name: _identify(one, graph.sha256 if name == "source" else None, remembered)
         for name, one in sources.items()
         if not (meanwhile and name == "source")
     }
@@ -104,6 +106,7 @@ def ingest(
         | ({"reject": reject} if reject else {})
     )
     edges = make(path, "edges", identities if meanwhile else known | of_changes, parameters, write_all)
+    remembered.save()
     if held:
         held.sources[edges.digest] = source.unwritten
     if held and kept:
@@ -111,19 +114,25 @@ def ingest(
     return edges
 
 
-def _digested_meanwhile(source: Source | Feed, sums: Sums) -> Future[str] | None:
+def _digested_meanwhile(source: Source | Feed, sums: Sums, remembered: Remembered) -> Future[str] | None:
     """Begin to digest a large file of this machine, which is read for the first time; None for any other source."""
     if not isinstance(source, Source) or source.local is None or source.unwritten is None or (source.size or 0) < LARGE:
         return None
-    digest = in_background(partial(identify, source, None))
+    digest = in_background(partial(_identify, source, None, remembered))
     sums.begin_with(digest, source.local, source.unwritten)
     return digest
 
 
-def _identify(source: Source | Feed, sha256: str | None) -> str:
-    """A string that changes with the content, see `pipeline.ingest.source.identify`; logs which files of several are ignored."""
+def _identify(source: Source | Feed, sha256: str | None, remembered: Remembered) -> str:
+    """A string that changes with the content, see `pipeline.ingest.source.identify`; logs which files of several are ignored.
+
+    A local file is not read again if it has not been written since its digest was `remembered`.
+    """
     if isinstance(source, Source):
-        return identify(source, sha256)
+        if source.local is None or sha256 is not None:
+            return identify(source, sha256)
+        with reading(source):
+            return remembered.digest_of(source.local)
     if sha256 is not None:
         raise BadInput(source.url, "is a source of several files; graph.sha256 is that of one file")
     if ignored := source.ignored:
