@@ -5,6 +5,7 @@ of one reads everything, and writes all shards. A stored graph without a proof d
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -52,7 +53,8 @@ def lay_out(
 
     Args:
         sources: External ids that the graph must have, which is checked first.
-        layout: `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
+        layout: `shards` is the cluster's where that holds a graph in shards. Each rank makes its own, and none holds more; if all
+            are threads of this process, which holds the edges, one makes all shards.
         parallel: What becomes of parallel arcs. Merged edges are laid out in the place of those of the edge list.
 
     Returns:
@@ -81,15 +83,16 @@ def lay_out(
         raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     rows, held = (parallel.merged, None) if parallel.merged else (edges, held)
+    over_ranks = cluster.shards > 0 and held is None
     if cluster.shards:
-        layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    elif not runtime.in_this_process:
+        layout = layout.model_copy(update={"shards": cluster.shards})
+    if not over_ranks:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
-    opened: list[Graph] = []
+    opened, deferred = list[Graph](), list[list[Future[None]]]()
 
     def write(folder: Path) -> WrittenStep:
         require_sources_in(edges, sources, held)
-        if not cluster.shards:  # ranks hold a part each
+        if not over_ranks:  # ranks hold a part each
             require_space(_shape_of(rows, layout), backend, folder, held=held is not None)
         with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
             work = partial(store_part, rows, layout, parallel.rule, held)
@@ -100,18 +103,19 @@ def lay_out(
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
         digests = {name: digest for of in (stored, *others) for name, digest in of.digests.items()}
-        if runtime.checking is None:
+        if runtime.checking is None or not digests:
             return WrittenStep(stored.folder.facts, digests)
+        deferred.append(runtime.checking)
         known = {name: FileEntry((folder / name).stat().st_size, digest) for name, digest in digests.items()}
         return WrittenStep(stored.folder.facts, {}, known)
 
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
     path = runtime.work / (parallel.folder or parallel.step)
     graph = make(path, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
-    if opened and runtime.checking is not None:  # reading the files again takes as long as the stages
-        runtime.checking.append(beside(partial(check, graph)))
-    if opened and cluster.open_graphs and parallel.step == PLAIN.step:
-        cluster.open_graphs.keep(graph, backend, opened[0])
+    for checking in deferred:  # reading the files again takes as long as the stages
+        checking.append(beside(partial(check, graph)))
+    if opened and runtime.cluster.open_graphs and not runtime.cluster.shards and parallel.step == PLAIN.step:
+        runtime.cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 
 
@@ -170,7 +174,7 @@ def store_part(
     if ranks.rank == 0:
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
-    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
+    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == 1 else None
     with Background() as background:
         stored = store_shards(part, folder, background, rules.keep_parallel, kept, sparing=not isinstance(source, Edges))
         write_vertices(folder, part, ranks)

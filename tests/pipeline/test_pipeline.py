@@ -222,4 +222,7 @@ def test_stages_of_a_gpu_run_at_once_as_far_as_its_memory_allows(vertices, free,
     monkeypatch.setattr("pipeline.steps.runtime.free_memory", lambda backend="cpu": free if backend == "gpu" else 2**50)
     graph = Folder(tmp_path, unsealed("graph", path_facts(vertices).stored()))
     assert Runtime(tmp_path, "gpu").stages_at_once(graph) == stages
-    assert Runtime(tmp_path, "gpu", LocalThreads(2)).stages_at_once(graph) == 1
+    monkeypatch.setattr("pipeline.steps.runtime.device_count", lambda: 2)
+    over_ranks = Runtime(tmp_path, "gpu", LocalThreads(2)).stages_at_once(graph)
+    assert over_ranks == (min(16, 2 * stages) if free else 1)
+    assert Runtime(tmp_path, "cpu", LocalThreads(2)).stages_at_once(graph) == 1
