@@ -16,6 +16,7 @@ from kernels.layout.rules import PASSES
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
@@ -27,6 +28,7 @@ _NAMES = (
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
 _SHARE = 1 / PASSES  # of the arcs that are sorted at a time where memory is short
+_PLENTY = 2  # times the memory that this process has
 _PART_OF_FREE = 3  # of free memory an edge list may take this fraction
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
@@ -84,7 +86,12 @@ def private_memory() -> int:
 
 
 def return_unused() -> None:
-    """Return memory that Arrow and the C library keep after it was freed: here up to a quarter of a step's peak."""
+    """Return memory that Arrow and the C library keep after it was freed: here up to a quarter of a step's peak.
+
+    Where twice as much is free as this process has, a command keeps it, because the kernel would zero it before it is used again.
+    """
+    if keeps_freed_memory() and private_memory() < free_memory() // _PLENTY:
+        return
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
         trim(0)

@@ -1,5 +1,8 @@
 """The constants of a run, as one argument of every step."""
 
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +30,19 @@ if TYPE_CHECKING:
 BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 
 
+@contextmanager
+def checks() -> Iterator[list[Future[None]]]:
+    """Checks that go on beside the block; if it raises, an error of a check is raised instead, because it may be the reason."""
+    begun: list[Future[None]] = []
+    try:
+        yield begun
+    except Exception as error:
+        for check in begun:
+            if found := check.exception():
+                raise found from error
+        raise
+
+
 def lays_out_here(cluster: Cluster) -> bool:
     """Whether this process lays out graphs; otherwise ranks in other processes do, which read their parts of the edges."""
     return cluster.open_graphs is not None or not cluster.shards
@@ -51,6 +67,8 @@ class Runtime:
     zones: ZonesConfig = field(default_factory=ZonesConfig)  # the columns of files of zones
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
     derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
+    # Checks of stored files (Damaged), which go on beside later steps until the run is published. None: nobody awaits them.
+    checking: list[Future[None]] | None = field(default=None, compare=False)
 
     @property
     def in_this_process(self) -> bool:
