@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
+from kernels.spans import span
 from pipeline.comparison.blocks import KINDS, ComparedColumns, compare_blocks
 from pipeline.comparison.matching import Matchings, Unordered
 from pipeline.comparison.merging import Key, VersionReader, aligned, ranges
@@ -170,12 +171,15 @@ class Comparison:
         part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
             try:
-                block = compare_blocks(old, new, self.columns, examples, matchings.of)
+                with span(f"compare {self.name}", "compare"):
+                    block = compare_blocks(old, new, self.columns, examples, matchings.of)
             except Unordered as error:
                 raise Damaged(f"{next(iter(self._versions[1].files)).parent}: {error}") from None
             if self._tabulated:
                 rows, started = block.rows(), time.perf_counter()
-                if not replays(old, new, rows, self.columns):
+                with span(f"prove changes of {self.name}", "proof"):
+                    replayed = replays(old, new, rows, self.columns)
+                if not replayed:
                     raise ProofFailed(f"{self.name}{changes.SUFFIX}: does not turn the old table into the new one")
                 part.seconds += time.perf_counter() - started
                 part.rows += [rows] if len(rows) else []

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
+from kernels.spans import span
 from pipeline.comparison.blocks import KINDS
 from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
 from pipeline.comparison.numbers import CommonNumbers, numbers_of
@@ -194,7 +195,10 @@ class _Changes:
 
     def _has(self, path: Path, rows: pa.Table) -> bool:
         """Whether a file, read back, has these rows, whose ids are numbers."""
-        with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=[KIND.name]) as file:
+        with (
+            span("read rows", "read"),
+            pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=[KIND.name]) as file,
+        ):
             read = self._ids(file.read(use_threads=False), CommonNumbers.numbered)
         return (
             read.schema.names == rows.schema.names
