@@ -27,7 +27,7 @@ from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
-from pipeline.steps.runtime import Runtime
+from pipeline.steps.runtime import Runtime, lays_out_here
 from pipeline.steps.solving import Input, solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
@@ -70,7 +70,7 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         target = target or target_of(config)
         if target.why_not_latest:
             log.warning("%s/latest stays as it is: %s. This run will be %s", config.output, target.why_not_latest, target.link)
-        held = HeldEdges(backend, not cluster.shards, Sums(work / SUMS))  # ranks read their parts of the edges themselves
+        held = HeldEdges(backend, lays_out_here(cluster), Sums(work / SUMS))
         runtime = Runtime(work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones)
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested

@@ -5,9 +5,10 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.algorithm import Algorithm
@@ -39,8 +40,13 @@ class TaskContext:
     ranks_here: int = 1  # how many of the group's ranks this process has
 
     def turn(self) -> AbstractContextManager[object]:
-        """A block in which no other task of this process uses its GPU, because plans and device memory are not shared."""
-        return self.open_graphs.turn if self.backend == "gpu" and not self.sharded else nullcontext()
+        """A block in which no other task of this process uses its GPUs, because plans and device memory are not shared.
+
+        Ranks that are all threads of this process enter and leave it together.
+        """
+        if self.backend != "gpu" or self.ranks_here < self.communicator.size:
+            return nullcontext()
+        return _together(self.open_graphs.turn, self.communicator) if self.sharded else self.open_graphs.turn
 
     def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
@@ -80,6 +86,15 @@ class TaskContext:
 
     def _shard(self, folder: Folder) -> "DealtShard":
         return self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
+
+
+@contextmanager
+def _together(turn: Lock, ranks: Communicator) -> Iterator[None]:
+    """A block of all ranks of a group, which the first one enters and leaves for them."""
+    with turn if ranks.rank == 0 else nullcontext():
+        ranks.sum(0)  # until the first one has the turn
+        yield
+        ranks.sum(0)  # until all have used it
 
 
 def innermost(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -51,7 +51,8 @@ def lay_out(
 
     Args:
         sources: External ids that the graph must have, which is checked first.
-        layout: `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
+        layout: `shards` is the cluster's where that holds a graph in shards. Each rank makes its own, and none holds more; if all
+            are threads of this process, one makes all shards, unless they are too much for its GPU.
         parallel: What becomes of parallel arcs. Merged edges are laid out in the place of those of the edge list.
 
     Returns:
@@ -80,15 +81,16 @@ def lay_out(
         raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     rows, held = (parallel.merged, None) if parallel.merged else (edges, held)
+    over_ranks = cluster.shards > 0 and not (runtime.in_this_process and (held or backend == "cpu"))
     if cluster.shards:
-        layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    elif not runtime.in_this_process:
+        layout = layout.model_copy(update={"shards": cluster.shards})
+    if not over_ranks:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
     opened: list[Graph] = []
 
     def write(folder: Path) -> WrittenStep:
         require_sources_in(edges, sources, held)
-        if not cluster.shards:  # ranks hold a part each
+        if not over_ranks:  # ranks hold a part each
             require_space(_shape_of(rows, layout), backend, folder, held=held is not None)
         with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
             work = partial(store_part, rows, layout, parallel.rule, held)
@@ -103,8 +105,8 @@ def lay_out(
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
     path = runtime.work / (parallel.folder or parallel.step)
     graph = make(path, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
-    if opened and cluster.open_graphs and parallel.step == PLAIN.step:
-        cluster.open_graphs.keep(graph, backend, opened[0])
+    if opened and runtime.cluster.open_graphs and not runtime.cluster.shards and parallel.step == PLAIN.step:
+        runtime.cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 
 
@@ -163,7 +165,7 @@ def store_part(
     if ranks.rank == 0:
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
-    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
+    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == 1 else None
     with Background() as background:
         stored = store_shards(part, folder, background, rules.keep_parallel, kept, sparing=not isinstance(source, Edges))
         write_vertices(folder, part, ranks)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kernels.algorithm import Algorithm
 from kernels.cpu.parallel import cores
 from kernels.derived import Derived
+from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 # Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
 BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
+
+
+def lays_out_here(cluster: Cluster) -> bool:
+    """Whether this process lays out graphs; otherwise ranks in other processes do, which read their parts of the edges."""
+    return cluster.open_graphs is not None or not cluster.shards
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,16 @@ class Runtime:
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.
 
-        On a GPU stages compute one after the other, while the files of others are encoded and read, each on a core.
+        On GPUs stages compute one after the other, while the files of others are encoded and read, each on a core. Ranks on CPUs
+        run one stage at a time, because each has its arrays in the memory of this process.
         """
-        if not self.in_this_process or self.cluster.shards:
+        if not self.in_this_process or (self.cluster.shards and self.backend == "cpu"):
             return 1
         facts = GraphFacts.of(graph)
         of_vertex, of_arc = BYTES[self.backend]
         needed = max(1, of_vertex * facts.vertices + of_arc * facts.arcs)
-        fit = min(free_memory(), free_memory(self.backend)) // needed
+        gpus = min(self.cluster.shards or 1, device_count()) if self.backend == "gpu" else 1
+        fit = min(free_memory(), gpus * free_memory(self.backend)) // needed
         return max(1, min(cores(), fit))
 
     def here(self) -> "Runtime":
