@@ -153,9 +153,13 @@ class Comparison:
         keys = both[0] if both[0] == both[1] else [ROW]  # only one graph has parallel arcs, which a column of their own numbers
         self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name, new.schema))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
-        self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
         same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]
-        self._same, self._read = old.same(new) and same_ids, [0, 0]
+        # A file that both have is not read: its keys, of which a table has each once, are in no other file.
+        unread = old.common(new) if same_ids and keys != [ROW] else set[str]()
+        read = [version.without(unread) for version in (old, new)]
+        self._sides = [VersionReader(version, shared, keys, own) for version, own in zip(read, common, strict=True)]
+        self._same = old.same(new) and same_ids
+        self._read = [version.rows - of_read.rows for version, of_read in zip((old, new), read, strict=True)]
         extra, lost = ([one for one in a if one not in b] for a, b in (present[::-1], present))
         self._difference = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
 
