@@ -12,7 +12,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kernels.gpu.loader import free_bytes
-from kernels.layout.rules import PASSES
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
@@ -20,14 +19,15 @@ from pipeline.units import size
 
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 CGROUPS = Path("/sys/fs/cgroup")
-# For versions 2 and 1: the limit, the usage, and the entry of `memory.stat` with the page cache that can be reclaimed.
+# For versions 2 and 1: the limit, the usage, and the entries of `memory.stat` with the page cache that the kernel gives up.
 _NAMES = (
-    ("memory.max", "memory.current", "inactive_file"),
-    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ("memory.max", "memory.current", ("inactive_file", "active_file")),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_SHARE = 1 / PASSES  # of the arcs that are sorted at a time where memory is short
 _PART_OF_FREE = 3  # of free memory an edge list may take this fraction
+_SHARE_OF_FREE = 4  # the same of arcs that are sorted at a time where memory is short
+_LEAST_SHARE = 2**25  # bytes of these arcs
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
 
@@ -51,6 +51,11 @@ def free_memory(backend: Backend = "cpu") -> int:
 def leave_enough(columns: int, backend: Backend) -> bool:
     """Whether an edge list of so many bytes may be held in memory: its layout needs the rest."""
     return columns <= free_memory(backend) // _PART_OF_FREE
+
+
+def share_of_arcs() -> int:
+    """Bytes that arcs may take at a time, if the edge list is not in memory: the fewer, the more often it is read."""
+    return max(free_memory() // _SHARE_OF_FREE, _LEAST_SHARE)
 
 
 _LIMITS: list[int] = []  # bytes that this process may take, of the runs in it that state some
@@ -126,13 +131,13 @@ def control_groups() -> list[LimitedGroup]:
 
 def _group(folder: Path) -> LimitedGroup | None:
     """A control group; None if it has no limit."""
-    for limit, usage, idle in _NAMES:
+    for limit, usage, cached in _NAMES:
         try:
             most, taken = int((folder / limit).read_text()), int((folder / usage).read_text())
             stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
         except (OSError, ValueError):  # not there, or "max"
             continue
-        return LimitedGroup(folder, most, most - taken + int(stat.get(idle, 0)))
+        return LimitedGroup(folder, most, most - taken + sum(int(stat.get(name, 0)) for name in cached))
     return None
 
 
@@ -162,20 +167,20 @@ class Shape:
     def sorting(self, backend: Backend, sparing: bool = False) -> int:
         """Bytes that the layout takes at least beside the edge list, to sort the arcs into rows.
 
-        If `sparing`, the edge list is not in memory, and a share of the arcs is sorted at a time beside the rows.
+        If `sparing`, the edge list is not in memory, and a share of the arcs at a time is.
         """
         if backend == "gpu":
             return self.arcs * _KEY
         if sparing:
-            return int(self.arcs * (_STORED * (1 - _SHARE) * self._arc + _SHARE * self._dealt))
+            return _LEAST_SHARE
         return self.arcs * (self._dealt + (0 if self.symmetric else self._arc))
 
     def layout(self, sparing: bool) -> int:
         """Bytes that the layout takes at most on a CPU beside vertices and what is read of the source, if no arc is dropped."""
+        if sparing:
+            return min(self.arcs * self._dealt, share_of_arcs())
         directions = 1 if self.symmetric else 2
         before, rows = (directions - 1) * self._arc, directions * self._arc
-        if sparing:  # while the arcs are sorted; they are stored by pieces
-            return int(self.arcs * (before + (1 - _SHARE) * self._arc + _SHARE * self._dealt))
         return self.columns + self.arcs * max(before + self._dealt, rows + self._arc)
 
     @property

@@ -17,6 +17,7 @@ from pipeline.store.digests import Digest
 from pipeline.store.edges import EdgeArrays, as_edges, fit, groups_of, largest_of, read_edges, read_group, types_of
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.spilling import SpillFiles
 
 
 def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) -> EdgeSource:
@@ -41,6 +42,7 @@ class EdgesOnDisk:
         self._folder, self._facts = edges, EdgeFacts.of(edges)
         self._types = types_of(self._facts)
         self._seen = dict[tuple[Path, int], str]()  # digests of the row groups that were read once
+        self.spill = SpillFiles(edges.path.parent)
 
     @property
     def count(self) -> int:
