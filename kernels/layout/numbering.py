@@ -37,7 +37,7 @@ def number(edges: EdgeSource, declared: range) -> Numbered:
     if not pays_as_table(span, 2 * edges.count + len(declared)) or (spill and _SLOT * (span.stop - span.start) > spill.most):
         ids, self_loops = _ids_of_sparse_range(edges, declared)
         searched = Searched(edges, ids)
-        kept = next(searched.blocks()) if isinstance(edges, Edges) else searched
+        kept = searched if spill else next(searched.blocks())
         return Numbered(ids, kept, np.empty(0, index_dtype(len(ids))), 0, self_loops)
     seen, self_loops = np.zeros(len(span), np.bool_), 0
     seen[declared.start - span.start : declared.stop - span.start] = True
