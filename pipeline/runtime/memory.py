@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kernels.cpu.parallel import cores
 from kernels.gpu.loader import free_bytes
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
@@ -25,9 +26,12 @@ _NAMES = (
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_PART_OF_FREE = 3  # of free memory an edge list may take this fraction
+# Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
+_PART_OF_FREE: dict[Backend, int] = {"cpu": 6, "gpu": 3}
 _SHARE_OF_FREE = 4  # the same of arcs that are sorted at a time where memory is short
 _LEAST_SHARE = 2**25  # bytes of these arcs
+# Bytes, per vertex and per arc, that a stage or its proof takes at most beside the graph.
+_OF_STAGE: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
 
@@ -50,7 +54,14 @@ def free_memory(backend: Backend = "cpu") -> int:
 
 def leave_enough(columns: int, backend: Backend) -> bool:
     """Whether an edge list of so many bytes may be held in memory: its layout needs the rest."""
-    return columns <= free_memory(backend) // _PART_OF_FREE
+    return columns <= free_memory(backend) // _PART_OF_FREE[backend]
+
+
+def stages_at_once(backend: Backend, vertices: int, arcs: int) -> int:
+    """How many stages may run and be proved at the same time: as many as memory allows, at most one for each core."""
+    of_vertex, of_arc = _OF_STAGE[backend]
+    fit = min(free_memory(), free_memory(backend)) // max(1, of_vertex * vertices + of_arc * arcs)
+    return max(1, min(cores(), fit))
 
 
 def share_of_arcs() -> int:
@@ -172,7 +183,7 @@ class Shape:
         if backend == "gpu":
             return self.arcs * _KEY
         if sparing:
-            return _LEAST_SHARE
+            return min(self.arcs * self._dealt, _LEAST_SHARE)
         return self.arcs * (self._dealt + (0 if self.symmetric else self._arc))
 
     def layout(self, sparing: bool) -> int:
