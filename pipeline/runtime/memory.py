@@ -203,7 +203,12 @@ class Shape:
         """Bytes of the stored graph."""
         directions = 1 if self.symmetric else 2
         rows = _PER_VERTEX + (4 if self.vertices < 2**31 else 8) + 8 * directions
-        return self.vertices * rows + directions * self.arcs * self._arc
+        return self.vertices * rows + self.arrays
+
+    @property
+    def arrays(self) -> int:
+        """Bytes of the arcs in all directions: also of the files into which they are sorted where memory is short."""
+        return self.arcs * self._arc * (1 if self.symmetric else 2)
 
 
 def free_disk(folder: Path) -> int:
@@ -222,9 +227,10 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
         share: How much of the figures is certain, if the numbers of edges and vertices are estimates.
     """
     memory = shape.sorting(backend, sparing=not held) + (shape.columns if backend == "gpu" and not held else 0)
+    spilled = shape.arrays if backend == "cpu" and not held and not leave_enough(shape.columns, backend) else 0
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
-        ("disk", shape.disk() * _STORED, free_disk(folder), f"at {folder}"),
+        ("disk", (shape.disk() + spilled) * _STORED, free_disk(folder), f"at {folder}"),
     )
     for what, needed, free, where in checked:
         if needed * share > free:
