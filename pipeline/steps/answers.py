@@ -15,6 +15,7 @@ from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
 from kernels.spans import span
 from pipeline import progress
+from pipeline.comparison.earlier import EarlierTable
 from pipeline.errors import BadInput, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import free_memory
@@ -43,8 +44,9 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
 
     def write(folder: Path) -> dict[str, Any]:
         request = AnswerRequest(
-            graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options
-        )
+            graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options,
+            earlier=EarlierTable.of(runtime.work / name, name, code.version()),
+        )  # fmt: skip
         written = write_table(folder, request, runtime, runtime.ranks_for(algorithm, graph))
         given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
@@ -66,6 +68,7 @@ class AnswerRequest:
     sources: Sequence[int]
     index: Folder | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    earlier: EarlierTable = field(default_factory=EarlierTable)  # whose files are linked where they have the same rows
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
 
     supersteps = 0
     try:
-        with tables.Files(attempts, schema, tables.keys(algorithm.table_name), encoders) as files:
+        with tables.Files(attempts, schema, tables.keys(algorithm.table_name), encoders, request.earlier.write) as files:
             for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
                 supersteps += taken
                 progress.advance()
