@@ -4,7 +4,6 @@
 #include "paths/lists.cuh"
 
 #define HOPS 3 /* arcs that a lane follows in a step */
-#define THIN_STEP (4 * THIN_ROUND) /* active rows; most of them are relaxed several times */
 
 /* Relax the arcs of `entry` unless it is stale, and follow the best of them. Called by all lanes of a warp. */
 template <typename Range>
@@ -149,7 +148,7 @@ __device__ __forceinline__ void take_steps(
             write_nearest(search, least, in_pile);
             break;
         }
-        thin += active < THIN_STEP;
+        thin += active < THIN_ROUND;
         if (thin > most_thin) {
             control->deep = 1;
             break;
