@@ -31,11 +31,11 @@ __device__ __forceinline__ bool takes_last(ROW* left, int64_t level) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 remove_by_levels(const int64_t* offsets, const ROW* neighbours, int64_t num_rows, ROW* left, ROW* queue, ROW* listed,
-    ROW* other_listed, Control* control) {
+    ROW* other_listed, int64_t most_thin, Control* control) {
     Phases phases(control);
     const int lane = threadIdx.x & 31;
     const int64_t first_warp = global_thread() / 32, num_warps = num_threads() / 32;
-    int64_t level = 0, head = 0, number = num_rows; // of the listed rows
+    int64_t level = 0, head = 0, thin = 0, number = num_rows; // of the listed rows
     for (bool all = true; number > 0; all = false) {
         for (int64_t base = first_warp * 32; base < number; base += num_warps * 32) {
             const int64_t item = base + lane;
@@ -69,6 +69,11 @@ remove_by_levels(const int64_t* offsets, const ROW* neighbours, int64_t num_rows
             continue;
         }
         while (head < tail && tail < num_rows) {
+            thin += tail - head < THIN_ROUND;
+            if (thin > most_thin) {
+                control->deep = 1;
+                return;
+            }
             const int64_t warps = num_warps > tail - head ? num_warps / (tail - head) : 1; // that share a row
             for (int64_t item = head + first_warp / warps; item < tail; item += num_warps / warps) {
                 const ROW row = queue[item];

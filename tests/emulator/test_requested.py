@@ -36,6 +36,7 @@ from tests.gpu.requested.test_custom import (  # noqa: F401
     test_the_tables_are_those_of_the_cpu,
     test_what_a_program_writes_into_the_graph_stays_in_its_call,
 )
+from tests.gpu.several import test_shard_runs as of_runs
 from tests.graphs import EdgeList, graph_of
 from tests.pipeline.changes.histories import differing
 from tests.pipeline.reach.inputs import write_pairs
@@ -211,3 +212,7 @@ def test_tables_of_a_run(arcs, tmp_path):
     source = {"source": str(tmp_path / "arcs.csv"), "ids": "integer"}
     runs = [run(run_config("test", graph=source, output=tmp_path / on, backend=on, **asked)) for on in ("cpu", "gpu")]
     assert differing(*(each.path for each in runs)) == []
+
+
+def test_a_run_over_shards_on_one_gpu(tmp_path, monkeypatch):
+    of_runs.test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch)
