@@ -29,7 +29,7 @@ from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
-from pipeline.steps.runtime import Runtime, lays_out_here
+from pipeline.steps.runtime import Runtime, checks, lays_out_here
 from pipeline.steps.solving import Input, solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
@@ -67,7 +67,12 @@ def _expected_seconds(config: RunConfig, backend: Backend, step: str) -> float |
 
 
 def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None, steps: Steps) -> Folder:
-    with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster, ExitStack() as opened:
+    with (
+        workspace(config.output) as work,
+        cluster_of(config.cluster, backend) as cluster,
+        checks() as checking,
+        ExitStack() as opened,
+    ):
         if config.publish_to:
             from pipeline.steps.publication.remote import require_store
 
@@ -76,7 +81,9 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         if target.why_not_latest:
             log.warning("%s/latest stays as it is: %s. This run will be %s", config.output, target.why_not_latest, target.link)
         held = HeldEdges(backend, lays_out_here(cluster), Sums(work / SUMS))
-        runtime = Runtime(work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones)
+        runtime = Runtime(
+            work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones, checking=checking
+        )
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         require_files(config)
@@ -102,7 +109,8 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
         results = replace(results, sha256=held.sums.of(file.blake3 for file in files_read(given.edges)))
         results = replace(results, report=steps("report", draw, results, runtime))
-        flushed.result()
+        for background in (flushed, *checking):
+            background.result()
         return _publish(config, results, target, backend, steps)
 
 

@@ -99,6 +99,18 @@ class OpenGraphs:
                 self._keep(backend, ranks_here)
         return dealt
 
+    def rows_of_shard(self, graph: Folder, communicator: Communicator) -> "DealtShard":
+        """A rank's shard in the host's memory; if it is not open there, without arcs, and not kept. Raises as `graph`."""
+        from pipeline.store.shards import DealtShard, dealing_of, load_rows
+
+        with self._lock:
+            dealt = self._shards.get((graph.digest, "cpu", communicator.size, communicator.rank))
+        if dealt is None:
+            require_visible(graph.path)
+            dealing = dealing_of(graph, communicator.size)
+            dealt = DealtShard(load_rows(graph, dealing, communicator.rank), dealing)
+        return dealt
+
     def _open(
         self, folder: Folder, backend: Backend, opener: Callable[[Folder, Backend], Opened], beside: Folder | None = None
     ) -> Opened:

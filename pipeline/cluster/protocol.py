@@ -20,6 +20,7 @@ from pipeline.store.manifest import Folder
 
 if TYPE_CHECKING:
     from pipeline.cluster.held_graph import HeldGraph, HeldIndex
+    from pipeline.cluster.shard_of_graph import ShardOfGraph
     from pipeline.cluster.whole_graph import WholeGraph
     from pipeline.store.index.arrays import StoredIndex
     from pipeline.store.shards import DealtShard
@@ -42,11 +43,15 @@ class TaskContext:
     def turn(self) -> AbstractContextManager[object]:
         """A block in which no other task of this process uses its GPUs, because plans and device memory are not shared.
 
-        Ranks that are all threads of this process enter and leave it together.
+        While the CPU takes over, others do. Ranks that are all threads of this process enter and leave the block together.
         """
         if self.backend != "gpu" or self.ranks_here < self.communicator.size:
             return nullcontext()
-        return _together(self.open_graphs.turn, self.communicator) if self.sharded else self.open_graphs.turn
+        if self.sharded:
+            return _together(self.open_graphs.turn, self.communicator)
+        from kernels.gpu.deep import holding
+
+        return holding(self.open_graphs.turn)
 
     def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
@@ -55,6 +60,12 @@ class TaskContext:
         from pipeline.cluster.shard_of_graph import ShardOfGraph
 
         return ShardOfGraph(folder, self._shard(folder), self.communicator)
+
+    def rows_of_shard(self, folder: Folder) -> "ShardOfGraph":
+        """Open the rows of a rank's shard, in the host's memory; arcs only if these are open already. Raises as `graph`."""
+        from pipeline.cluster.shard_of_graph import ShardOfGraph
+
+        return ShardOfGraph(folder, self.open_graphs.rows_of_shard(folder, self.communicator), self.communicator)
 
     def graph_for(self, algorithm: Algorithm, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""

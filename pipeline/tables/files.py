@@ -260,11 +260,13 @@ def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence
 
 
 def _read_groups(groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, Any]) -> pa.Table:
-    def one(at: tuple[Path, int]) -> pa.Table:
-        with span("read rows", "read"), pq.ParquetFile(at[0], metadata=footers[at[0]], page_checksum_verification=True) as file:
-            return file.read_row_groups([at[1]] if file.num_row_groups else [], columns, use_threads=False)
+    return pa.concat_tables(over_items(groups, lambda at: read_group(*at, columns, footers[at[0]]), parallel=len(groups) > 1))
 
-    return pa.concat_tables(over_items(groups, one, parallel=len(groups) > 1))
+
+def read_group(path: Path, group: int, columns: Sequence[str] | None, footer: Any = None) -> pa.Table:
+    """Read a row group of a file, or no rows of a file without any; `footer` saves reading it again."""
+    with span("read rows", "read"), pq.ParquetFile(path, metadata=footer, page_checksum_verification=True) as file:
+        return file.read_row_groups([group] if file.num_row_groups else [], columns, use_threads=False)
 
 
 def head(folder: Path, rows: int) -> pa.Table:

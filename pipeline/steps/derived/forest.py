@@ -39,8 +39,8 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
     Args:
         graph: The stored graph.
         answer: The answer of stage `mst`, which may be proved at the same time.
-        runtime: The folder is `work / "forest"`. Ranks compute it if they hold the graph together; otherwise it is computed in
-            this process: on the GPU if that computes here and has memory for it, or else on the CPU.
+        runtime: The folder is `work / "forest"`. Ranks compute it if they hold the graph together in other processes, or this one
+            has too little memory for all of it; otherwise it is computed here, on the GPU if that has memory for it.
 
     Returns:
         The table, or None if it may take more memory than is free in this process. Facts: `RootedFacts`.
@@ -49,8 +49,10 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
         ProofFailed: The table is not that of the forest. Nothing is written.
     """
     vertices, ranks = GraphFacts.of(graph).vertices, runtime.ranks_of(graph)
-    needed = 0 if ranks else BYTES_PER_VERTEX["cpu"] * vertices
-    if needed > (free := free_memory()):
+    needed, free = BYTES_PER_VERTEX["cpu"] * vertices, free_memory()
+    if runtime.in_this_process and needed <= free:
+        ranks = 0  # they would use a core each
+    if needed > free and not ranks:
         log.warning("%s: left out, because it takes up to %d bytes of memory, and %d are free", STEP, needed, free)
         return None
 

@@ -30,4 +30,4 @@ def test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch):
     on_cpu = published(tmp_path / "cpu", backend="cpu")
     on_gpus = published(tmp_path / "gpus", backend="gpu", cluster={"shards": 2})
     assert on_gpus == on_cpu
-    assert sorted(loaded) == [("cpu", 0), ("cpu", 1), ("gpu", 0), ("gpu", 1)]  # once for all stages; `forest` is made on CPUs
+    assert sorted(loaded) == [("gpu", 0), ("gpu", 1)]  # once for all stages
