@@ -49,6 +49,10 @@ class LaidOut:
         """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
         return self._taken(direction, self.rows(part)) if self.by_position else self.directions[direction]
 
+    def whole(self, direction: str) -> Csr:
+        """The arcs of all rows of a single rank that has them by position."""
+        return self._taken(direction, range(self.num_vertices))
+
     def pieces(self, part: int, direction: str, most: int) -> Iterator[Csr]:
         """The same arcs of a single rank in ranges of rows that have about `most` arcs, or one row; offsets begin at 0.
 

@@ -16,6 +16,7 @@ from kernels.gpu.loader import free_bytes
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
@@ -26,6 +27,7 @@ _NAMES = (
     ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
+_PLENTY = 2  # times the memory that this process has
 # Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
 _PART_OF_FREE: dict[Backend, int] = {"cpu": 6, "gpu": 3}
 _SHARE_OF_FREE = 4  # the same of arcs that are sorted at a time where memory is short
@@ -57,10 +59,13 @@ def leave_enough(columns: int, backend: Backend) -> bool:
     return columns <= free_memory(backend) // _PART_OF_FREE[backend]
 
 
-def stages_at_once(backend: Backend, vertices: int, arcs: int) -> int:
-    """How many stages may run and be proved at the same time: as many as memory allows, at most one for each core."""
+def stages_at_once(backend: Backend, vertices: int, arcs: int, gpus: int = 1) -> int:
+    """How many stages may run and be proved at the same time: as many as memory allows, at most one for each core.
+
+    `gpus` hold the graph together, with as much free memory each.
+    """
     of_vertex, of_arc = _OF_STAGE[backend]
-    fit = min(free_memory(), free_memory(backend)) // max(1, of_vertex * vertices + of_arc * arcs)
+    fit = min(free_memory(), gpus * free_memory(backend)) // max(1, of_vertex * vertices + of_arc * arcs)
     return max(1, min(cores(), fit))
 
 
@@ -100,7 +105,12 @@ def private_memory() -> int:
 
 
 def return_unused() -> None:
-    """Return memory that Arrow and the C library keep after it was freed: here up to a quarter of a step's peak."""
+    """Return memory that Arrow and the C library keep after it was freed: here up to a quarter of a step's peak.
+
+    Where twice as much is free as this process has, a command keeps it, because the kernel would zero it before it is used again.
+    """
+    if keeps_freed_memory() and private_memory() < free_memory() // _PLENTY:
+        return
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
         trim(0)

@@ -10,6 +10,7 @@ from kernels.layout.spilling import Spill
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, places_in, together
 from pipeline.store.facts import ShardFacts
+from pipeline.store.graph import cut_rows
 from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
 
 _ARC = 24  # bytes of an arc that is stored, at most: with its weight, and the bytes by which the decimals of one are found
@@ -37,10 +38,14 @@ def store_shards(
     """Store a rank's shards; of each direction only the degrees can be asked for afterwards.
 
     Args:
-        kept: Receives the arcs of the only shard, which stay in memory while they are saved.
+        kept: Receives the arcs of all shards of a single rank, which stay in memory while they are saved.
         spill: Where the arcs of a single rank are that memory does not hold; it stores them by ranges of rows.
     """
     stored = []
+    if kept is not None:
+        for name in part.directions:
+            kept[name] = part.whole(name)
+            part.free(name)
     for number in part.parts:
         if kept is None:
             background.finish()  # the next shard needs the memory
@@ -49,15 +54,14 @@ def store_shards(
             if spill:
                 _store_in_pieces(part, number, name, shard, folder, keep_parallel, spill.most)
             else:
-                arcs = part.take(number, name)
+                rows = part.rows(number)
+                arcs = part.take(number, name) if kept is None else cut_rows(kept[name], rows, range(part.num_vertices))
                 shard.directions[name] = save_direction(folder, number, name, arcs, background.save)
-                if kept is not None:
-                    kept[name] = arcs
                 if name == "out":
                     shard.places = places_in(arcs)
                     shard.parallel_arcs = parallel_arcs(arcs) if keep_parallel else 0
                 del arcs
-            if number == part.parts[-1]:
+            if kept is None and number == part.parts[-1]:
                 part.free(name)
         stored.append(shard)
     return stored
