@@ -24,7 +24,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:bfs",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "int64", "hops", _UNREACHED), _PREDECESSOR),
-        costs=Costs(cpu=(0.03, 0.34, 0.012), memory=(20.0, 5.0), stored=3.0),
+        costs=Costs(cpu=(0.03, 0.34, 0.012), memory=(60.0, 0.0), stored=3.0),
     ),
     Algorithm(
         name="sssp",
@@ -38,7 +38,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:sssp",
         form=Form.PATHS,
         columns=(_SOURCE, _VERTEX, Column("distance", "distance", "sum of weights", _UNREACHED), _PREDECESSOR),
-        costs=Costs(cpu=(0.03, 0.28, 0.03), memory=(35.0, 5.0), stored=4.0),
+        costs=Costs(cpu=(0.03, 0.28, 0.03), memory=(65.0, 0.0), stored=4.0),
     ),
     Algorithm(
         name="mst",
@@ -58,7 +58,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
             Column("weight", "weight", "the source's own"),
             Column("labels", "int64", "external id, the smallest in the tree"),
         ),
-        costs=Costs(cpu=(0.15, 0.75, 0.08), memory=(170.0, 0.0), stored=10.0),
+        costs=Costs(cpu=(0.15, 0.75, 0.08), memory=(150.0, 0.0), stored=10.0),
     ),
     Algorithm(
         name="wcc",
@@ -72,7 +72,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         gpu_oracle="kernels.oracle.by_cugraph:wcc",
         form=Form.COMPONENTS,
         columns=(_VERTEX, _LABELS),
-        costs=Costs(cpu=(0.06, 0.15, 0.015), memory=(10.0, 0.0), stored=4.0),
+        costs=Costs(cpu=(0.06, 0.15, 0.015), memory=(40.0, 0.0), stored=4.0),
     ),
     Algorithm(
         name="scc",
@@ -108,7 +108,7 @@ ALGORITHMS: tuple[Algorithm, ...] = (
         options=True,
         searches="kernels.pagerank.parameters:searches",
         exact=False,
-        costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(10.0, 0.0), stored=7.0),
+        costs=Costs(cpu=(0.05, 0.45, 0.02), memory=(60.0, 0.0), stored=7.0),
     ),
     Algorithm(
         name="reachability",

@@ -8,7 +8,6 @@ from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from kernels.layout.sorting import sort_arcs
-from kernels.layout.spilling import GrowingEdges, spilled
 
 
 def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None) -> tuple[Array, Csr, int]:
@@ -40,6 +39,8 @@ def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None
 
     none = Edges(ends, ends, edges.none().weights)
     if dropped is not None and edges.spill:
+        from kernels.layout.spilling import GrowingEdges, spilled
+
         growing = GrowingEdges(none, edges.spill)
         arcs = sort_arcs(numbering, rules, growing)
         dropped.append(spilled(by_id(none), map(by_id, growing.close().pieces()), edges.spill))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, ranges, running_sums
 from kernels.graph import ID, Array, index_dtype
 from kernels.layout.rules import Edges, EdgeSource
-from kernels.layout.spilling import Spill
+
+if TYPE_CHECKING:
+    from kernels.layout.spilling import Spill
 
 _SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many slots per id that is read
 _SLOT = 5  # bytes of a slot
@@ -72,7 +74,7 @@ class Searched:
         return self.edges.weight
 
     @property
-    def spill(self) -> Spill | None:
+    def spill(self) -> "Spill | None":
         """See `EdgeSource`."""
         return self.edges.spill
 

@@ -20,7 +20,7 @@ from pipeline.inspection.sizes import GraphSizes, sizes_of
 from pipeline.inspection.speed import slowness
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.runtime.backend import Backend, choose
-from pipeline.runtime.memory import Shape, free_disk, free_memory, require_space
+from pipeline.runtime.memory import Shape, free_disk, free_memory, limited_to, private_memory, require_space
 from pipeline.steps.parallel import merges
 from pipeline.store import manifest
 from pipeline.store.facts import EdgeFacts, GraphFacts
@@ -74,6 +74,11 @@ def estimate(config: RunConfig) -> Estimate:
         BadInput: As `sizes_of` and `trees_of`.
         BadConfig: As `pipeline.runtime.backend.choose`.
     """
+    with limited_to(config.limits.bytes):
+        return _estimate(config)
+
+
+def _estimate(config: RunConfig) -> Estimate:
     sizes, backend = sizes_of(config.graph, config.reject.limit), choose(config.backend)
     shape = shape_of(config, sizes)
     of_cpu = slowness() if backend == "cpu" else 1.0
@@ -93,7 +98,7 @@ def estimate(config: RunConfig) -> Estimate:
     memory = memory_of(config, backend, shape, sizes.floats, trees)
     disk += shape.arrays if memory.sparing else 0
     needs = [
-        Need("memory", memory.total, free_memory()),
+        Need("memory", memory.total, free_memory() + private_memory()),  # which this process gives back when it ends
         Need("disk", int(disk), free_disk(config.output)),
     ]
     if backend == "gpu":

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernels.graph import Csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
-from kernels.layout.spilling import Spill
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, places_in, together
 from pipeline.store.facts import ShardFacts
 from pipeline.store.graph import cut_rows
 from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
+
+if TYPE_CHECKING:
+    from kernels.layout.spilling import Spill
 
 _ARC = 24  # bytes of an arc that is stored, at most: with its weight, and the bytes by which the decimals of one are found
 
@@ -33,7 +35,7 @@ class StoredShard:
 
 
 def store_shards(
-    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, spill: Spill | None
+    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, spill: "Spill | None"
 ) -> list[StoredShard]:
     """Store a rank's shards; of each direction only the degrees can be asked for afterwards.
 

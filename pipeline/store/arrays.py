@@ -88,19 +88,20 @@ class SteadyFile:
     """
 
     def __init__(self, file: RawIOBase) -> None:
-        self._file, self._written, self._begun = file, 0, 0
+        self._file, self._written = file, 0
+        self._begun = self._done = 0  # where the bytes begin of which the disk has not begun to write, or has not written
 
     def append(self, array: Array) -> None:
         """Write the entries of an array."""
         rest = np.ascontiguousarray(array).view(np.uint8).data
         while len(rest):
-            count = self._file.write(rest) or 0
+            count = self._file.write(rest[:_WINDOW]) or 0
             rest, self._written = rest[count:], self._written + count
             if self._written - self._begun >= _WINDOW and _sync_file_range:
-                file, before, window = self._file.fileno(), max(self._begun - _WINDOW, 0), self._written - self._begun
-                _sync_file_range(file, self._begun, window, _BEGIN)
-                _sync_file_range(file, before, self._begun - before, _WAIT)
-                self._begun = self._written
+                _sync_file_range(self._file.fileno(), self._begun, self._written - self._begun, _BEGIN)
+                if self._begun > self._done:  # 0 bytes would stand for all
+                    _sync_file_range(self._file.fileno(), self._done, self._begun - self._done, _WAIT)
+                self._begun, self._done = self._written, self._begun
 
 
 class GrowingFile:

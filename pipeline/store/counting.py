@@ -3,8 +3,10 @@
 The unit is a fact of the stored graph. Steps open the graph with weights in units, and tables have decimals again.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +15,11 @@ from kernels.arrays import frozen, is_cupy_array
 from kernels.decimals import MOST, counted, in_decimals, places_of
 from kernels.graph import Array, Csr, Graph
 from pipeline.errors import Damaged
+from pipeline.runtime.memory import leave_enough
 from pipeline.store.facts import CountedFacts, GraphFacts
 from pipeline.store.manifest import Folder
+
+_PIECE = 1 << 22  # weights that are counted at a time where memory has no room for all
 
 
 class DecimalPlaces(NamedTuple):
@@ -66,9 +71,26 @@ def counted_rows(folder: Folder, rows: Csr) -> Csr:
     if facts is None:
         return rows
     try:
-        return counted(rows, facts.decimals, facts.largest)
+        return _counted(folder.path.parent, rows, facts)
     except ValueError as error:
         raise Damaged(f"{folder.path}: the weight {error}, as the manifest says") from None
+
+
+def _counted(around: Path, rows: Csr, facts: CountedFacts) -> Csr:
+    """The same in memory or, where it has no room for them, in a file in the folder `around`, if this user may write there."""
+    weights = rows.weights
+    assert weights is not None
+    if is_cupy_array(weights) or leave_enough(weights.nbytes, "cpu") or not os.access(around, os.W_OK):
+        return counted(rows, facts.decimals, facts.largest)
+    from pipeline.store.spilling import SpilledArray
+
+    growing: SpilledArray | None = None
+    for begin in range(0, len(weights), _PIECE):
+        units = counted(replace(rows, weights=weights[begin : begin + _PIECE]), facts.decimals, facts.largest).weights
+        assert units is not None
+        growing = growing or SpilledArray(around, units.dtype)
+        growing.append(units)
+    return replace(rows, weights=growing.close()) if growing else counted(rows, facts.decimals, facts.largest)
 
 
 def counted_graph(folder: Folder, graph: Graph) -> Graph:

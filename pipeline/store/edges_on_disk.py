@@ -18,7 +18,6 @@ from pipeline.store.digests import Digest
 from pipeline.store.edges import EdgeArrays, as_edges, bytes_of, fit, groups_of, largest_of, read_edges, read_group, types_of
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
-from pipeline.store.spilling import SpillFiles
 from pipeline.units import size as size_of
 
 log = logging.getLogger(__name__)
@@ -45,6 +44,8 @@ class EdgesOnDisk:
     """
 
     def __init__(self, edges: Folder) -> None:
+        from pipeline.store.spilling import SpillFiles
+
         self._folder, self._facts = edges, EdgeFacts.of(edges)
         self._types = types_of(self._facts)
         self._seen = dict[tuple[Path, int], str]()  # digests of the row groups that were read once

@@ -40,6 +40,7 @@ from pipeline.steps.products.trees import tabulate_trees
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.stages import run_stage
 from pipeline.steps.verify import prove
+from pipeline.store import counting
 from pipeline.store.counting import counted_graph
 from pipeline.store.facts import CountedFacts, GraphFacts
 from pipeline.store.graph import open_graph
@@ -207,6 +208,19 @@ def test_a_stored_weight_that_is_no_unit_is_damage(steps):
     forged = Folder(folder.path, replace(folder.manifest, facts=wrong.stored()))
     with pytest.raises(Damaged, match=r"the weight .* is not a multiple of 10\^-1"):
         counted_graph(forged, open_graph(folder))
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_weights_that_memory_has_no_room_for_are_counted_into_a_file(symmetric, tmp_path, monkeypatch):
+    folder = laid_out(tmp_path, symmetrise=symmetric)[1]
+    expected = counted_graph(folder, open_graph(folder))
+    monkeypatch.setattr(counting, "leave_enough", lambda *_: False)
+    monkeypatch.setattr(counting, "_PIECE", 2)
+    found = counted_graph(folder, open_graph(folder))
+    assert found.symmetric == symmetric
+    for here, there in ((found.out, expected.out), (found.into, expected.into)):
+        assert not here.weights.flags.writeable and here.weights.dtype == there.weights.dtype
+        np.testing.assert_array_equal(here.weights, there.weights)
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,21 @@ def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_p
     require_fit(run_config("test", graph={"source": str(tmp_path / "absent.csv")}, output=tmp_path, stages=["wcc"]), "cpu")
 
 
+def test_an_estimate_says_where_a_graph_is_laid_out(graph, tmp_path, capsys):
+    """Its edges take 240 kB; what is free is that within the limit of the run, beside what this process has."""
+    for limit, sparing in ((None, False), (memory.private_memory() + 2**20, True)):
+        limits = {"memory": f"{limit}B"} if limit else {}
+        config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu", limits=limits)
+        found = estimate(config)
+        assert found.memory.sparing == sparing
+        assert found.needs[0].free <= limit if limit else found.needs[0].free > 2**28
+    keys = f'output = "out"\nstages = ["wcc"]\nbackend = "cpu"\n[graph]\nsource = "{graph["source"]}"\n'
+    (tmp_path / "run.toml").write_text(f'{keys}[limits]\nmemory = "{limit}B"\n')
+    with pytest.raises(TooLarge, match=r"of memory where"):
+        app(["estimate", str(tmp_path / "run.toml")])
+    assert "the graph is laid out from the disk" in capsys.readouterr().out
+
+
 def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.inspection.estimate.require_fit", lambda *_: None)
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
