@@ -1,7 +1,7 @@
 """Measure how fast an OpenStreetMap file becomes a road network: `python -m benchmarks.runs.osm --help`.
 
-Writes a synthetic extract, of which one way in five is a street and the others are buildings, and prints the megabytes of PBF per
-second of step `edges`, on the clock and of all cores together, and the peak of memory for each byte of the file.
+Writes a synthetic extract, of which one way in five is a street and the others are buildings, and prints for each number of cores
+the megabytes of PBF per second of step `edges`, on the clock and of all cores together, and the peak of memory for each byte.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -69,28 +71,34 @@ def blob(kind: bytes, data: bytes) -> bytes:
 
 
 def extract(nodes: int) -> Iterator[bytes]:
-    """The blobs of an extract with this many nodes."""
-    random = np.random.default_rng(SEED)
+    """The blobs of an extract with this many nodes, made by all cores."""
     features = field(4, b"OsmSchema-V0.6") + field(4, b"DenseNodes") + field(5, b"Sort.Type_then_ID")
     yield blob(b"OSMHeader", features)
-    for first in range(0, nodes, PER_BLOCK):
-        ids = 3 * np.arange(first, min(first + PER_BLOCK, nodes)) + 1
-        begins = np.repeat(random.integers(460_000_000, 500_000_000, (2, -(-len(ids) // PER_WAY))), PER_WAY, axis=1)[
-            :, : len(ids)
-        ]
-        lat, lon = begins + random.integers(-3000, 3000, (2, len(ids))).cumsum(axis=1) % 100_000
-        info = field(1, varints(np.ones(len(ids)))) + b"".join(
-            field(number, zigzag(random.integers(0, most, len(ids))))
-            for number, most in ((2, 10**8), (3, 10**5), (4, 10**4), (5, 10))
-        )
-        dense = field(1, zigzag(ids)) + field(5, info) + field(8, zigzag(lat)) + field(9, zigzag(lon))
-        yield blob(b"OSMData", field(1, field(1, b"")) + field(2, field(2, dense)))
-    ways = nodes // PER_WAY - 1
-    for first in range(0, ways, PER_BLOCK):
-        count = min(PER_BLOCK, ways - first)
-        names = [f"Street {number}".encode() for number in range(first, first + count)]
-        strings = b"".join(field(1, text) for text in (*map(str.encode, STRINGS), *names))
-        yield blob(b"OSMData", field(1, strings) + field(2, b"".join(_ways(first, count, random))))
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as processes:
+        for of, count in ((_nodes_of, nodes), (_ways_of, nodes // PER_WAY - 1)):
+            yield from processes.map(of, (range(first, min(first + PER_BLOCK, count)) for first in range(0, count, PER_BLOCK)))
+
+
+def _nodes_of(block: range) -> bytes:
+    """A blob of nodes; those of ten are on a path that begins anywhere."""
+    random = np.random.default_rng([SEED, 0, block.start])
+    ids = 3 * np.arange(block.start, block.stop) + 1
+    begins = np.repeat(random.integers(460_000_000, 500_000_000, (2, -(-len(ids) // PER_WAY))), PER_WAY, axis=1)[:, : len(ids)]
+    lat, lon = begins + random.integers(-3000, 3000, (2, len(ids))).cumsum(axis=1) % 100_000
+    info = field(1, varints(np.ones(len(ids)))) + b"".join(
+        field(number, zigzag(random.integers(0, most, len(ids))))
+        for number, most in ((2, 10**8), (3, 10**5), (4, 10**4), (5, 10))
+    )
+    dense = field(1, zigzag(ids)) + field(5, info) + field(8, zigzag(lat)) + field(9, zigzag(lon))
+    return blob(b"OSMData", field(1, field(1, b"")) + field(2, field(2, dense)))
+
+
+def _ways_of(block: range) -> bytes:
+    """A blob of ways, with the strings of their tags."""
+    random = np.random.default_rng([SEED, 1, block.start])
+    names = [f"Street {number}".encode() for number in block]
+    strings = b"".join(field(1, text) for text in (*map(str.encode, STRINGS), *names))
+    return blob(b"OSMData", field(1, strings) + field(2, b"".join(_ways(block.start, len(block), random))))
 
 
 def _ways(first: int, count: int, random: np.random.Generator) -> Iterator[bytes]:
@@ -107,29 +115,43 @@ def _ways(first: int, count: int, random: np.random.Generator) -> Iterator[bytes
         yield field(3, field(1, first + number + 1) + tags + field(8, refs))
 
 
-def measure(path: Path, folder: Path) -> str:
-    """A line of what reading a file takes."""
-    used, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    edges = ingest(GraphConfig(source=str(path), osm=OsmConfig(profile="car")), folder)
+def measure(path: Path, cores: int) -> str:
+    """A line of what reading a file takes on so many cores, behind a small file, for which all is compiled and imported."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    with tempfile.TemporaryDirectory() as name:
+        small = Path(name) / "small.osm.pbf"
+        with small.open("wb") as file:
+            file.writelines(extract(10_000))
+        _read(small, Path(name) / "small")
+        used, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+        arcs = _read(path, Path(name) / "large")
     after, seconds, size = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter() - started, path.stat().st_size
     processor = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
     peak = (after.ru_maxrss - used.ru_maxrss) * 1024 / size
     rates = f"{size / 1e6 / seconds:.1f} MB/s, {size / 1e6 / processor:.1f} MB per second of a core"
-    return f"{size / 1e6:.0f} MB, {edges.facts['edges']:,} arcs: {rates}, {peak:.1f} bytes of memory for each of the file"
+    return f"{size / 1e6:.0f} MB, {arcs:,} arcs, {cores} cores: {rates}, {peak:.1f} bytes of memory for each of the file"
+
+
+def _read(path: Path, folder: Path) -> int:
+    """The number of arcs of a file."""
+    arcs: int = ingest(GraphConfig(source=str(path), osm=OsmConfig(profile="car")), folder).facts["edges"]
+    return arcs
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what the options ask for."""
+    whole = len(os.sched_getaffinity(0))
     parser = argparse.ArgumentParser(prog="python -m benchmarks.runs.osm", description=__doc__)
     parser.add_argument("--nodes", type=int, default=50_000_000, help="of the extract (default: 50 million)")
+    parser.add_argument("--cores", type=int, action="append", help=f"to use, one after the other (default: {whole})")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
-        for nodes in (10_000, options.nodes):  # the first compiles, and imports what the second uses
-            path = Path(name) / f"{nodes}.osm.pbf"
-            with path.open("wb") as file:
-                file.writelines(extract(nodes))
-            line = measure(path, Path(name) / str(nodes))
-        print(f"{line}, {len(os.sched_getaffinity(0))} cores")
+        path = Path(name) / "large.osm.pbf"
+        with path.open("wb") as file:
+            file.writelines(extract(options.nodes))
+        for cores in options.cores or [whole]:
+            with ProcessPoolExecutor(1, get_context("spawn")) as process:
+                print(process.submit(measure, path, cores).result(), flush=True)
 
 
 if __name__ == "__main__":

@@ -43,11 +43,15 @@ class TaskContext:
     def turn(self) -> AbstractContextManager[object]:
         """A block in which no other task of this process uses its GPUs, because plans and device memory are not shared.
 
-        Ranks that are all threads of this process enter and leave it together.
+        While the CPU takes over, others do. Ranks that are all threads of this process enter and leave the block together.
         """
         if self.backend != "gpu" or self.ranks_here < self.communicator.size:
             return nullcontext()
-        return _together(self.open_graphs.turn, self.communicator) if self.sharded else self.open_graphs.turn
+        if self.sharded:
+            return _together(self.open_graphs.turn, self.communicator)
+        from kernels.gpu.deep import holding
+
+        return holding(self.open_graphs.turn)
 
     def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""

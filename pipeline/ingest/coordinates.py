@@ -23,12 +23,14 @@ from pipeline.ingest.opening import Opened, watched
 from pipeline.ingest.places.crs import to_degrees
 from pipeline.ingest.source import Stored
 from pipeline.ingest.writer import write
+from pipeline.runtime.threads import ahead
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.facts.roads import RoadFacts
 from pipeline.store.names import VertexNames
 from pipeline.tables.points import COORDINATES
 from pipeline.tables.streets import SCHEMA, STREETS
 
+_AHEAD = 2  # tables of streets that are made while others are written
 _SCHEMA = pa.schema(
     [pa.field("vertex", pa.int64(), False), pa.field("x", pa.float64(), False), pa.field("y", pa.float64(), False)]
 )
@@ -80,7 +82,7 @@ def write_streets(read: Opened, folder: Path, limits: Limits) -> RoadFacts | Non
         return None
     first = next(edges.streets, SCHEMA.empty_table())
     with pq.ParquetWriter(folder / STREETS, first.schema, compression="zstd", write_page_checksum=True) as writer:
-        for table in watched(chain([first], edges.streets), read.content, limits):
+        for table in watched(chain([first], ahead(edges.streets, _AHEAD)), read.content, limits):
             writer.write_table(table)
     return edges.prove(folder)
 

@@ -65,11 +65,10 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     row = rows.find(end)
     roads = facts.input.roads
     if row and row["distance"] is not None and roads and roads.turns and roads.turns.matter:
-        from pipeline.inspection.turned_path import turned_way
+        from pipeline.inspection.turned_path import TurnedPaths
 
-        vertices = [
-            {"vertex": vertex, **described.row(vertex), "distance": at} for vertex, at in turned_way(run, name, source, end)
-        ]
+        turned = TurnedPaths(run, name).between(source, end)
+        vertices = [{"vertex": vertex, **described.row(vertex), "distance": at} for vertex, at in turned]
         return ShortestPath(facts.run, name, _unit_of(facts, name), vertices)
     if row is None:
         raise BadSource(f"vertex {dst} is not in the graph ({number(facts.graph.vertices)} vertices)")

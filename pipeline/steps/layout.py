@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.laid_out import LaidOut
-from kernels.layout.rules import ArcRules, Edges, EdgeSource
+from kernels.layout.rules import ArcRules, EdgeSource
 from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.threads import LocalThreads
@@ -176,7 +176,7 @@ def store_part(
     ranks.sum(0)  # the folder has to exist before any rank writes into it
     kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == 1 else None
     with Background() as background:
-        stored = store_shards(part, folder, background, rules.keep_parallel, kept, sparing=not isinstance(source, Edges))
+        stored = store_shards(part, folder, background, rules.keep_parallel, kept, source.spill)
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernels.algorithm import Algorithm
-from kernels.cpu.parallel import cores
 from kernels.derived import Derived
 from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster
@@ -17,7 +16,7 @@ from pipeline.config.model import Snap
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.products.zones import ZonesConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.memory import stages_at_once
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -25,9 +24,6 @@ from pipeline.store.names import VertexNames
 
 if TYPE_CHECKING:
     from pipeline.steps.turns.turned import Turned
-
-# Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
-BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 
 
 @contextmanager
@@ -95,12 +91,8 @@ class Runtime:
         """
         if not self.in_this_process or (self.cluster.shards and self.backend == "cpu"):
             return 1
-        facts = GraphFacts.of(graph)
-        of_vertex, of_arc = BYTES[self.backend]
-        needed = max(1, of_vertex * facts.vertices + of_arc * facts.arcs)
         gpus = max(1, min(self.cluster.shards, device_count())) if self.backend == "gpu" else 1
-        fit = min(free_memory(), gpus * free_memory(self.backend)) // needed
-        return max(1, min(cores(), fit))
+        return stages_at_once(self.backend, GraphFacts.of(graph).vertices, GraphFacts.of(graph).arcs, gpus)
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

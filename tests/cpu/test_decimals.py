@@ -9,6 +9,7 @@ import pytest
 from kernels.decimals import MOST, PLACES, in_decimals, places_of, units_of
 from tests.counts import NIGHTLY
 
+pytestmark = pytest.mark.sampled
 CASES = 3_000_000 if NIGHTLY else 30_000
 
 

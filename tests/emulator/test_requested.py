@@ -24,6 +24,7 @@ from pipeline.config.loading import run_config
 from pipeline.run import run
 from tests.cpu.requested.test_triangles import GRAPHS
 from tests.emulator.test_kernels import crowd, roads
+from tests.gpu.one import test_pagerank as of_ranks
 from tests.gpu.requested import test_betweenness as of_betweenness
 from tests.gpu.requested import test_cdlp, test_cores, test_generators
 from tests.gpu.requested import test_seeded_pagerank as of_seeds
@@ -185,6 +186,10 @@ def test_labels_of_cdlp_in_rows_that_blocks_count():
 @pytest.mark.parametrize("make", [roads, crowd, partial(graph_of, of_seeds.HUBS)], ids=["roads", "crowd", "chunks"])
 def test_pagerank_from_seeds(make):
     of_seeds.check(make(), 2, iterations=2)
+
+
+def test_fixed_iterations_of_pagerank():
+    of_ranks.test_fixed_numbers_of_iterations(2)
 
 
 def test_copies_of_a_graph_derive_again_where_they_are():

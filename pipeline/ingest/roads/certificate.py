@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kernels.cpu.parallel import over_items
 from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.ingest.roads.network import Attributes
@@ -27,7 +28,7 @@ RULES = [
     "its arcs lead in the directions that the way's tags open, and weigh its length, or the rounded time at the way's speed",
 ]
 _METRES, _MILLI = 6_371_008.8, 1000.0
-_AT_ONCE = 2**18  # segments
+_AT_ONCE = 2**16  # segments
 _PER_HOUR, _EXACT = 3_600_000, 2**60 // 3_600_000
 _ROUNDED, _OPPOSITE, _ARC_SINE = 0.5001, 1.99, 1000.0  # millimetres; the chord beyond which an arc sine errs by the last ones
 
@@ -125,11 +126,14 @@ class _Due:
         if not len(self.first):
             return np.empty(0), np.empty(0)
         lengths, opposite = np.empty(len(self.tail)), np.empty(len(self.tail), np.bool_)
-        for begin in range(0, len(self.tail), _AT_ONCE):
+
+        def measure(begin: int) -> None:
             part = slice(begin, begin + _AT_ONCE)
             chords = np.linalg.norm(self._vectors(self.tail[part]) - self._vectors(self.head[part]), axis=1)
             lengths[part] = 2 * _METRES * _MILLI * np.arcsin(np.minimum(chords / 2, 1))
             opposite[part] = chords > _OPPOSITE
+
+        over_items(range(0, len(self.tail), _AT_ONCE), measure)
         slack = np.diff(np.append(self.first, len(self.tail))) * _ROUNDED
         if opposite.any():
             slack += np.add.reduceat(opposite.astype(np.int64), self.first) * _ARC_SINE

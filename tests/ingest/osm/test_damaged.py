@@ -169,6 +169,7 @@ def mutated(data, chosen):
     return data
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("form", PARTS)
 def test_mutated_files_are_refused_or_read(form, tmp_path):
     """Bytes of the file, and bytes within its blobs, whose sizes and compression are then right."""
@@ -187,6 +188,7 @@ def test_mutated_files_are_refused_or_read(form, tmp_path):
     assert refused
 
 
+@pytest.mark.sampled
 def test_mutated_xml_is_refused_or_read(tmp_path):
     data, chosen = write(tmp_path / "a.osm", NODES, WAYS).read_bytes(), random.Random(1)
     for _ in range(20_000 if NIGHTLY else 200):
@@ -260,6 +262,7 @@ def test_a_damaged_restriction_is_refused(tmp_path, damaged):
         turns_of([damaged], tmp_path)
 
 
+@pytest.mark.sampled
 def test_mutated_restrictions_are_read_or_refused(tmp_path):
     chosen, sound = random.Random(2), relation(roles=b"\3\4\6")
     for _ in range(20_000 if NIGHTLY else 300):

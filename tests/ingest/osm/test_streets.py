@@ -58,6 +58,7 @@ def random_extract(seed):
     return nodes, ways
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FORMS)
 def test_random_extracts_are_read_as_by_a_second_reader(name, tmp_path):
     for seed in range(2000 if NIGHTLY else 12):

@@ -106,6 +106,7 @@ def stated(facts):
     return {name: fact for name, fact in facts.stored().items() if name not in ("updates", "seconds")}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(200 if NIGHTLY else 3))
 def test_tables_are_those_of_the_updated_extract(seed, tmp_path):
     chosen, form = random.Random(seed), ("town.osm.pbf", "town.osm.bz2", "town.osm.gz")[seed % 3]

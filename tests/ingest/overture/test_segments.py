@@ -183,6 +183,7 @@ def random_segments(chosen):
         yield segment(f"s{number}", points, joined, chosen.choice(["residential", "primary", "footway"]), **rules)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(300 if NIGHTLY else 12))
 def test_random_segments_have_the_length_of_their_open_parts(seed, tmp_path):
     """Each arc of a second reader, which looks at a thousand places of each segment, is there, and no other."""

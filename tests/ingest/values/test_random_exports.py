@@ -148,6 +148,7 @@ def plain_reader(export, parts):
     return arcs, bad
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2000 if NIGHTLY else 40))
 def test_random_exports_are_read_as_a_plain_reader_reads_them(seed, tmp_path):
     draw = random.Random(seed)

@@ -39,11 +39,13 @@ CHANGES = "op,src,dst,weight\ninsert,1,3,4\ndelete,4,5,\nupdate,2,3,9\ninsert,9,
 CHANGED = "src,dst,weight\n1,2,5\n2,3,9\n3,1,2\n1,3,4\n9,1,2\n4,4,0\n5,5,0\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(1000 if NIGHTLY else 4))
 def test_tables_of_a_history_are_those_of_a_rebuild(seed, tmp_path):
     assert history(seed, tmp_path, 50 if NIGHTLY else 3, 5 if NIGHTLY else 2) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(100 if NIGHTLY else 1))
 def test_ranks_open_a_changed_graph(seed, tmp_path):
     assert history(seed, tmp_path, 20 if NIGHTLY else 2, 5 if NIGHTLY else 2, cluster={"shards": 3}, stages=["wcc"]) == []
@@ -177,6 +179,7 @@ def test_an_interrupted_run_leaves_the_old_state_and_any_file_can_follow(out):
     assert RunFacts.of(change(out, path)).graph.state.number == 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("moment", [place / 100 for place in range(300)] if NIGHTLY else [0.9])
 def test_a_killed_process_leaves_one_complete_state(moment, out):
     path = file_of(out, CHANGES)

@@ -7,6 +7,7 @@ import heapq
 import math
 import random
 from collections import Counter
+from itertools import product
 
 import osmium
 
@@ -48,6 +49,13 @@ def town(seed, size=5, turns=24):
     return nodes, ways, restrictions
 
 
+def _concerns_cars(tags):
+    """Whether a relation restricts turns of cars at all times."""
+    excepted = {"motorcar", "motor_vehicle", "vehicle"} & set(tags.get("except", "").split(";"))
+    timed = {"day_on", "hour_on"} & set(tags)
+    return tags.get("type") == "restriction" and "restriction" in tags and not excepted and not timed
+
+
 class Router:
     """Searches over arcs, each `(way, nodes along it)`, between nodes that ways end at or share."""
 
@@ -65,13 +73,16 @@ class Router:
         for entity in osmium.FileProcessor(str(path)):
             if entity.is_node():
                 self.places[entity.id] = (entity.location.lon, entity.location.lat)
-            if entity.is_relation() and entity.tags.get("type") == "restriction":
+            if entity.is_relation() and _concerns_cars(dict(entity.tags)):
                 roles = {role: [member for member in entity.members if member.role == role] for role in ("from", "via", "to")}
-                only = entity.tags["restriction"].startswith("only")
-                via = roles["via"]
-                rule = [roles["from"][0].ref, *(one.ref for one in via if one.type == "w"), roles["to"][0].ref]
-                if set(rule) <= ways:
-                    self.rules += self._sequences(rule, via[0].ref if via[0].type == "n" else None, only)
+                only, via = entity.tags["restriction"].startswith("only"), roles["via"]
+                for first, last in product(roles["from"], roles["to"]):
+                    rule = [first.ref, *(one.ref for one in via if one.type == "w"), last.ref]
+                    if set(rule) <= ways:
+                        self.rules += self._sequences(rule, via[0].ref if via[0].type == "n" else None, only)
+        self.restricted = {}  # the rules by the arc before their last one
+        for sequence, only in self.rules:
+            self.restricted.setdefault(sequence[-2], []).append((sequence, only))
 
     def _sequences(self, rule, node, only):
         """The rule as one sequence of arcs; none if several or none fit, which the definition leaves out."""
@@ -89,7 +100,7 @@ class Router:
 
     def permits(self, path):
         """Whether the last arc of a path may follow the others."""
-        for sequence, only in self.rules:
+        for sequence, only in self.restricted.get(path[-2], ()) if len(path) > 1 else ():
             before = sequence[:-1]
             if path[-len(sequence) : -1] == before and (path[-1] == sequence[-1]) != only:
                 return False

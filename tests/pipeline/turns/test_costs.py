@@ -8,9 +8,11 @@ from pipeline.steps.products.commands import product_into
 from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Way, write
+from tests.pipeline.turns.paths import streets_of
 from tests.pipeline.turns.router import Router, town
-from tests.pipeline.turns.test_restrictions import published, streets_of, table_of
+from tests.pipeline.turns.test_restrictions import published, table_of
 
+pytestmark = pytest.mark.sampled
 COSTS = {"left": 7, "right": 2, "u_turn": 20}
 IN_ARCS = {name: cost * 1000 for name, cost in COSTS.items()}
 INFINITE = math.inf

@@ -1,7 +1,5 @@
 """Places on streets whose turns matter: paths begin and end there and go past, but do not turn round, as a third router finds."""
 
-import random
-
 import pytest
 
 from pipeline.config.loading import run_config
@@ -15,9 +13,11 @@ from pipeline.store.manifest import read
 from pipeline.tables import files as tables
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Turn, Way, write
+from tests.pipeline.turns.mutants import points_near
 from tests.pipeline.turns.placed_router import PlacedRouter, bent_town
 from tests.pipeline.turns.test_restrictions import published, table_of
 
+pytestmark = pytest.mark.sampled
 COSTS = {"left": 7, "right": 2, "u_turn": 20, "signals": 3}
 SEEDS = range(30) if NIGHTLY else range(2)
 
@@ -25,19 +25,6 @@ SEEDS = range(30) if NIGHTLY else range(2)
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-def points_near(nodes, ways, seed, count=9):
-    """Places beside streets: two of them on one street, others on the closed one, on the dead end, and at a crossing."""
-    chosen, at = random.Random(seed), {node.id: (node.lon, node.lat) for node in nodes}
-    first = chosen.choice(ways[:-2])
-    places = [at[1]]
-    for way in [first, first, *ways[-2:], *chosen.choices(ways, k=count - 5)]:
-        step = chosen.randrange(len(way.nodes) - 1)
-        share = chosen.uniform(0.1, 0.9)
-        pair = zip(at[way.nodes[step]], at[way.nodes[step + 1]], strict=True)
-        places.append(tuple((1 - share) * a + share * b + chosen.uniform(-1, 1) / 1e6 for a, b in pair))
-    return places
 
 
 def csv_of(folder, places, name="p.csv"):

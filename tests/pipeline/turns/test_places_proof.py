@@ -4,44 +4,26 @@ import random
 import shutil
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.config.model import Snap
 from pipeline.errors import ProofFailed
 from pipeline.steps.attaching import STEP
-from pipeline.steps.attaching.points import GivenPoints
 from pipeline.steps.attaching.proof import prove
-from pipeline.steps.attaching.step import attach_places
-from pipeline.steps.runtime import Runtime
-from pipeline.steps.turns.arcs import StreetArcs, read_restrictions, read_signals
-from pipeline.steps.turns.costs import costs_of_signals
-from pipeline.steps.turns.prefixes import forbidden_sequences
+from pipeline.steps.turns.arcs import StreetArcs
 from pipeline.steps.turns.proof import SplitClaim
-from pipeline.steps.turns.splitting import split
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder, unsealed
 from pipeline.tables.streets import PIECES, RESTRICTIONS, SIGNALS
-from tests.counts import NIGHTLY
-from tests.ingest.osm.extracts import read, write
-from tests.pipeline.turns.placed_router import bent_town
-from tests.pipeline.turns.test_places import COSTS, points_near
-from tests.pipeline.turns.test_proof import require_mutants_refused
-
-MUTANTS = 100_000 if NIGHTLY else 300
-SNAP = Snap(3000)
+from tests.pipeline.turns.mutants import SNAP, SplitMutants, with_places
+from tests.pipeline.turns.test_places import COSTS
 
 
 @pytest.fixture(scope="module")
 def attached(tmp_path_factory):
     """An edge list, the same with places on its streets, and the places."""
-    folder = tmp_path_factory.mktemp("p")
-    nodes, ways, turns = bent_town(1)
-    edges = read(write(folder / "a.osm.pbf", nodes, ways, turns=turns), folder, turns=COSTS)
-    points = GivenPoints([(np.array(points_near(nodes, ways, 1, 14)), str)])
-    return edges, attach_places(edges, points, Runtime(folder, snap=SNAP)), points.places
+    return with_places(tmp_path_factory.mktemp("p"), 1, COSTS)
 
 
 def test_other_files_of_turns_are_refused(attached, tmp_path):
@@ -80,16 +62,13 @@ def _other(value):
     return [*value, 1] if isinstance(value, list) else 5 if value is None else value + 1
 
 
-def test_other_split_graphs_are_refused(attached):
+def test_no_path_turns_round_at_a_place(attached):
     _, edges, _ = attached
-    arcs, costs = StreetArcs.of(edges), {name: cost * 1000 for name, cost in COSTS.items()}
-    signals = costs_of_signals(arcs, read_signals(edges), costs["signals"])
-    pieces = split(arcs, forbidden_sequences(arcs, read_restrictions(edges)), signals, costs)
+    arcs, pieces = StreetArcs.of(edges), SplitMutants(edges, 1, COSTS).pieces
 
     def check(rows):
         SplitClaim(edges, rows, pieces.movements, pieces.copies).check()
 
-    require_mutants_refused(edges, pieces, MUTANTS)
     of, places = dict(zip(*(pieces.copies[name].to_pylist() for name in ("id", "vertex")), strict=True)), arcs.ids[arcs.within]
     src, dst, weight = (pieces.edges[name].to_pylist() for name in ("src", "dst", "weight"))
     numbers = pieces.movements["arc"].to_pylist()

@@ -1,9 +1,7 @@
 """Paths obey turn restrictions, as a second router finds them that remembers whole paths."""
 
 import random
-from itertools import pairwise
 
-import pyarrow.parquet as pq
 import pytest
 
 from pipeline.config.loading import run_config
@@ -14,24 +12,16 @@ from pipeline.store.facts import EdgeFacts
 from pipeline.store.facts.run import RunFacts
 from pipeline.store.workspace import find_run
 from pipeline.tables import files as tables
-from pipeline.tables.streets import STREETS
 from tests.counts import NIGHTLY
 from tests.ingest.osm.extracts import Node, Turn, Way, read, write
+from tests.pipeline.turns.paths import PART, DrawnPaths, of_part, streets_of
 from tests.pipeline.turns.router import Router, town
 
+pytestmark = pytest.mark.sampled
 SEEDS = range(40) if NIGHTLY else range(3)
+PATHS = 100_000 if NIGHTLY else 1000
 CROSS = [Node(1, 0, 0), Node(2, 0.001, 0), Node(3, 0.002, 0), Node(4, 0.001, 0.001), Node(5, 0.001, -0.001), Node(6, 0, 0.001)]
 STREETS_OF_CROSS = [Way(1, [1, 2]), Way(2, [2, 3]), Way(3, [2, 4]), Way(4, [2, 5]), Way(5, [4, 6]), Way(6, [6, 1])]
-
-
-def streets_of(folder):
-    """Rows `(src, dst, weight, way)` of the arcs of an edge list."""
-    rows = []
-    for row in pq.read_table(folder / STREETS).to_pylist():
-        for ends, weight in ((("src", "dst"), row["forward"]), (("dst", "src"), row["backward"])):
-            if weight is not None:
-                rows.append((row[ends[0]], row[ends[1]], weight, row["way"]))
-    return rows
 
 
 def published(folder, extract, **more):
@@ -63,32 +53,18 @@ def test_distances_are_those_of_a_second_router(tmp_path, seed):
 
 
 def test_no_path_takes_a_forbidden_turn(tmp_path):
-    """Random paths of the command `path`, arc by arc; its sums are the distances of the table."""
-    counts = 100_000 if NIGHTLY else 300
-    chosen, taken, seed = random.Random(1), 0, 0
-    while taken < counts:
-        seed += 1
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        nodes, ways, turns = town(seed, size=9 if NIGHTLY else 6, turns=60)
-        extract = write(folder / "a.osm.pbf", nodes, ways, turns=turns)
-        source = chosen.choice(nodes).id
-        of_run = published(folder, extract, sources=[source], stages=["wcc", "sssp"])
-        router = Router(extract, streets_of(folder / "out" / "steps" / "edges"))
-        for end, distance in table_of(of_run.path, "sssp")[source].items():
-            found = shortest_path(of_run, str(source), str(end)).vertices
-            assert _may_be_taken(router, [(one["vertex"], one["distance"]) for one in found])
-            assert found[-1]["distance"] == distance
-            taken += 1
+    for seed in range(0, PATHS, PART):
+        counts, faults = of_part(None, range(seed, seed + min(PATHS, PART)))
+        assert not faults and counts["restricted turns passed"] > counts["paths"] > min(PATHS, PART) / 2
 
 
-def _may_be_taken(router, vertices):
-    """Whether some arcs between the vertices have these weights and are permitted one after the other."""
-    paths = [[]]
-    for (node, begin), (other, end) in pairwise(vertices):
-        arcs = [arc for arc in router.of.get(node, ()) if router.arcs[arc][1:3] == (other, end - begin)]
-        paths = [[*path, arc] for path in paths for arc in arcs if router.permits([*path, arc])]
-    return bool(paths)
+def test_the_command_prints_these_paths(tmp_path):
+    nodes, ways, turns = town(1)
+    drawn = DrawnPaths(write(tmp_path / "a.osm.pbf", nodes, ways, turns=turns), tmp_path, 1, sources=1)
+    of_run, (source,) = find_run(tmp_path / "out"), drawn.rows
+    for end in (vertex for vertex, distance in drawn.rows[source] if distance == distance):
+        found = shortest_path(of_run, str(source), str(int(end))).vertices
+        assert [(one["vertex"], one["distance"]) for one in found] == drawn.paths.between(source, int(end))
 
 
 @pytest.mark.parametrize("name", ["a.osm.pbf", "a.osm", "a.osm.bz2"])

@@ -64,15 +64,21 @@ class StreetWays:
             known = self._verdicts[key] = len(self.streets) - 1 if isinstance(judged, Street) else judged
         return known
 
-    def name(self, text: bytes) -> int:
-        """The number of a name among `names`. Raises BadInput if it is no text."""
-        number = self._numbers.setdefault(text, len(self.names))
-        if number == len(self.names):
-            try:
-                self.names.append(text.decode())
-            except UnicodeDecodeError:
-                raise BadInput(self._file, f"the name {text[:80]!r} of a way is not UTF-8") from None
-        return number
+    def numbers_of(self, texts: Sequence[bytes]) -> list[int]:
+        """The numbers of names among `names`. Raises BadInput for one that is no text."""
+        known, names = self._numbers, self.names
+        numbers = [known.setdefault(text, len(known)) for text in texts]
+        if len(known) > len(names):
+            for text, number in zip(texts, numbers, strict=True):
+                if number == len(names):
+                    names.append(self._decoded(text))
+        return numbers
+
+    def _decoded(self, text: bytes) -> str:
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            raise BadInput(self._file, f"the name {text[:80]!r} of a way is not UTF-8") from None
 
     def add(self, ids: Array, streets: Array, names: Array, lengths: Array, refs: Array) -> None:
         """Add ways.

@@ -188,7 +188,7 @@ def _add(group: _WaysOfGroup, into: StreetWays) -> None:
     streets = np.array([-1 if isinstance(verdict, str) else verdict for verdict in verdicts], np.int32)[group.groups]
     taken = streets >= 0
     named = np.unique(group.names[taken & (group.names >= 0)])
-    numbers = np.array([into.name(group.texts[text]) for text in named.tolist()] + [-1], np.int32)
+    numbers = np.array([*into.numbers_of([group.texts[text] for text in named.tolist()]), -1], np.int32)
     names = numbers[np.where(group.names >= 0, np.searchsorted(named, group.names), -1)[taken]]
     into.add(group.ids[taken], streets[taken], names, group.lengths[taken], group.refs[np.repeat(taken, group.lengths)])
 

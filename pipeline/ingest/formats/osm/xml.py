@@ -131,7 +131,7 @@ class WayBatch:
             self._into.left[verdict] += 1
             return
         for key, value in way.tags:
-            name = self._into.name(value) if kinds[key] == NAME else name
+            name = self._into.numbers_of([value])[0] if kinds[key] == NAME else name
         self._rows.append((identity, verdict, name, len(way.refs)))
         self._refs += way.refs
         if len(self._rows) >= _BATCH or len(self._refs) >= MOST_REFS:
