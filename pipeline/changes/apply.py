@@ -34,8 +34,9 @@ from pipeline.store.deltas.history import HISTORY, Applied, history_of_state, wr
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
-from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, make, unsealed
 from pipeline.store.names import NameNumbering, VertexNames, open_names
+from pipeline.store.scratch import link_or_copy
 from pipeline.store.vertices import open_vertices, renumber_vertices
 
 if TYPE_CHECKING:
