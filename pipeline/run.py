@@ -4,8 +4,10 @@ What only some runs need is imported where they need it: the imports of a small 
 """
 
 import logging
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from kernels.gpu.devices import obstacle
 from pipeline.cluster.lazy_cluster import cluster_of
@@ -27,12 +29,15 @@ from pipeline.steps.publication.places import places_of
 from pipeline.steps.publication.publish import PublishOptions, flush_tables, publish
 from pipeline.steps.publication.results import Results
 from pipeline.steps.publication.target import Target, target_of
-from pipeline.steps.runtime import Runtime
+from pipeline.steps.runtime import Runtime, checks, lays_out_here
 from pipeline.steps.solving import Input, solve_stages
 from pipeline.store.digests import SUMS, Sums
 from pipeline.store.edges import HeldEdges
 from pipeline.store.manifest import Folder
 from pipeline.store.workspace import linked_run, workspace
+
+if TYPE_CHECKING:
+    from pipeline.comparison.ahead import ChangesAhead
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +67,12 @@ def _expected_seconds(config: RunConfig, backend: Backend, step: str) -> float |
 
 
 def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None, steps: Steps) -> Folder:
-    with workspace(config.output) as work, cluster_of(config.cluster, backend) as cluster:
+    with (
+        workspace(config.output) as work,
+        cluster_of(config.cluster, backend) as cluster,
+        checks() as checking,
+        ExitStack() as opened,
+    ):
         if config.publish_to:
             from pipeline.steps.publication.remote import require_store
 
@@ -70,8 +80,10 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         target = target or target_of(config)
         if target.why_not_latest:
             log.warning("%s/latest stays as it is: %s. This run will be %s", config.output, target.why_not_latest, target.link)
-        held = HeldEdges(backend, not cluster.shards, Sums(work / SUMS))  # ranks read their parts of the edges themselves
-        runtime = Runtime(work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones)
+        held = HeldEdges(backend, lays_out_here(cluster), Sums(work / SUMS))
+        runtime = Runtime(
+            work, backend, cluster, held, snap=config.snap, places=config.places, zones=config.zones, checking=checking
+        )
         if runtime.in_this_process and not (work / "edges").exists():
             cluster.prepare(backend)  # something will be made, so this need not wait until the source is digested
         require_files(config)
@@ -83,19 +95,22 @@ def _run(config: RunConfig, backend: Backend, read: Read, target: Target | None,
         require_products(config, given.edges, given.graph, runtime)
         with_ids = with_sources(config, given.edges, given.graph, runtime)
         places = places_of(config, given.edges, given.graph, runtime)
-        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps)
+        wants_changes = config.changes.tables or (config.changes.tables is None and not read.reads_source)
+        ahead = opened.enter_context(_changes_ahead(config, target, runtime)) if wants_changes else None
+        results = solve_stages(_with_seeds(with_ids, given, runtime), given, runtime, steps, ahead)
         results = replace(results, places=places, source=given.source)
         results = _with_places(config, results, runtime, steps)
         results = _with_queries(config, results, runtime, steps)
         results = _with_products(config, results, runtime, steps)
         cluster.release()
         results = _with_names(config, results, runtime, steps)
-        if config.changes.tables or (config.changes.tables is None and not read.reads_source):
-            results = _with_changes(config, results, target, runtime, steps)
+        if wants_changes:
+            results = _with_changes(config, results, target, runtime, steps, ahead)
         flushed = beside(partial(flush_tables, results))  # the disk writes them while the report is drawn
         results = replace(results, sha256=held.sums.of(file.blake3 for file in files_read(given.edges)))
         results = replace(results, report=steps("report", draw, results, runtime))
-        flushed.result()
+        for background in (flushed, *checking):
+            background.result()
         return _publish(config, results, target, backend, steps)
 
 
@@ -157,7 +172,20 @@ def _with_names(config: RunConfig, results: Results, runtime: Runtime, steps: St
     return replace(results, named=named)
 
 
-def _with_changes(config: RunConfig, results: Results, target: Target, runtime: Runtime, steps: Steps) -> Results:
+def _changes_ahead(
+    config: RunConfig, target: Target, runtime: Runtime
+) -> "AbstractContextManager[ChangesAhead | None]":  # fmt: skip
+    """Change tables that are begun while stages run; none if there is no run before, or tables get names afterwards."""
+    if not target.previous or config.named:
+        return nullcontext()
+    from pipeline.comparison.ahead import changes_ahead
+
+    return changes_ahead(config.output / target.link, runtime.work)
+
+
+def _with_changes(
+    config: RunConfig, results: Results, target: Target, runtime: Runtime, steps: Steps, ahead: "ChangesAhead | None"
+) -> Results:  # fmt: skip
     """The results with the change tables since the run that the link names, if that run can be read."""
     if not target.previous:
         log.info("change_tables: none, because %s did not name a run before", config.output / target.link)
@@ -166,9 +194,9 @@ def _with_changes(config: RunConfig, results: Results, target: Target, runtime: 
     from pipeline.comparison.versions import of_run, of_step
 
     try:
-        before = of_run(linked_run(config.output / target.link))
+        before = ahead.old if ahead else of_run(linked_run(config.output / target.link))
         now = {name: of_step(table) for name, table in results.published.items()}
-        return replace(results, changes=steps(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges))
+        return replace(results, changes=steps(STEP, tabulate_changes, runtime.work / STEP, before, now, results.edges, ahead))
     except Damaged as damage:
         log.warning("change_tables: none, because the previous run cannot be read: %s", damage)
         return results

@@ -4,6 +4,7 @@ Where a search has few levels: as many groups of 32 sources at a time as fit, tw
 Otherwise, and where the free memory holds no group, a block for each source (deep.cu).
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import cupy
@@ -12,6 +13,7 @@ import numpy as np
 from kernels.betweenness.constants import ARCS_OF_A_SUM, CONTROL_WORDS, DEEP_THREADS, LANES, MOST_ROUNDS, MOST_THREADS, THREADS
 from kernels.betweenness.parameters import NO_LENGTH, BetweennessParameters
 from kernels.bfs import bfs
+from kernels.gpu.deep import require_work, unless_deep
 from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer, to_host
 from kernels.graph import OFFSET, Array, Csr, Graph, distance_dtype
 from kernels.sssp import sssp
@@ -49,10 +51,22 @@ class SummedArcs(NamedTuple):
 
 def sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Array, bits: int) -> Array:
     """Dependencies of some sources, as `kernels.betweenness` asks, in units of 2^-bits, on CuPy arrays."""
+
+    def on_cpu(host: Graph) -> Array:
+        from kernels.betweenness import cpu  # imports Numba
+
+        return cpu.sum_of_sources(host, parameters, to_host(sources), bits)
+
+    return unless_deep(partial(_sum_of_sources, parameters=parameters, sources=sources, bits=bits), on_cpu, graph)
+
+
+def _sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Array, bits: int) -> Array:
+    """The same; raises Deep."""
     totals: Array = cupy.zeros(graph.num_arcs if parameters.of_edges else graph.num_vertices, np.int64)
     starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
     levels = [int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
     if levels:
+        require_work(graph, max(levels), len(starting))
         weighted = parameters.weights and graph.out.weights is not None
         sums = DependencySums(totals, bits, parameters.of_edges, parameters.endpoints)
         add = _by_groups if max(levels) + 2 < MOST_ROUNDS else _by_blocks

@@ -20,7 +20,7 @@ struct Level {
 
 struct Control {
     uint32_t barrier;
-    uint32_t unused;
+    uint32_t deep;   /* the search was given up, after too many thin levels */
     uint64_t queued; /* rows queued from a bitmap */
     Level levels[3]; /* of this level, of the next one, and one that is zero */
 };

@@ -1,9 +1,8 @@
 """Direction-optimising breadth-first search (Beamer, Asanovic, Patterson: Direction-Optimizing Breadth-First Search, SC 2012).
 
-While the frontier has few rows, it is expanded from a queue (top-down), many levels per call; a row that is found again from the
-same level keeps the predecessor of smaller external id. When the frontier has many rows, every unreached row searches its in-arcs
-for the first one from the frontier instead (bottom-up), on all cores; arcs ascend by external id, so that is the unique
-predecessor.
+While the frontier has few rows and arcs, it is expanded from a queue (top-down), many levels per call; a row that is found again
+from the same level keeps the predecessor of smaller external id. Otherwise every unreached row searches its in-arcs for the first
+one from the frontier (bottom-up), on all cores; arcs ascend by external id, so that is the unique predecessor.
 
 A sparse symmetric graph, such as a road network, is searched top-down only: a row that leaves the queue reads its arcs once, for
 the rows that they find and for its own predecessor. With so few arcs per row a mispredicted branch costs more than the rest, so
@@ -17,18 +16,19 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_rows
+from kernels.cpu.parallel import filled, over_rows
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
-# A frontier of more than 1/20 of all rows is searched bottom-up. A social network soon has one, a road network never.
-_FEW_ROWS = 20
+# A frontier of more than 1/20 of all rows, or 1/32 of all arcs, is searched bottom-up. A social network soon has one, behind a
+# hub of few but large rows; a road network never.
+_FEW_ROWS, _FEW_ARCS = 20, 32
 _SPARSE = 3  # arcs per row below which the loop without branches is faster
 
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on NumPy arrays."""
-    distance = np.full(graph.num_vertices, UNREACHED, distance_dtype(None))
-    predecessor = np.full(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
+    distance = filled(graph.num_vertices, UNREACHED, distance_dtype(None))
+    predecessor = filled(graph.num_vertices, NO_ROW, graph.rows_by_id.dtype)
     distance[source] = 0
     if graph.symmetric and graph.num_arcs < _SPARSE * graph.num_vertices:
         _search_sparse(unsigned(graph.out.offsets), unsigned(graph.out.indices), distance, predecessor, source)
@@ -65,24 +65,30 @@ def _search_both_ways(graph: Graph, source: int, distance: Array, predecessor: A
     out = unsigned(graph.out.offsets), unsigned(graph.out.indices)
     ids = frozen(graph.ids)
     queue = np.empty(graph.num_vertices, out[1].dtype)
-    few = graph.num_vertices // _FEW_ROWS
+    few = graph.num_vertices // _FEW_ROWS, graph.num_arcs // _FEW_ARCS
     queue[0] = source
     head, tail = 0, 1
     while head < tail:
-        head, tail = _top_down(*out, ids, distance, predecessor, queue, head, tail, few)
+        head, tail = _top_down(*out, ids, distance, predecessor, queue, head, tail, *few)
         if head < tail:
-            frontier = _bottom_up_levels(graph, queue[head:tail], distance, predecessor, few)
+            frontier = _bottom_up_levels(graph, queue[head:tail], distance, predecessor, few[0])
             head, tail = 0, len(frontier)
             queue[:tail] = frontier
 
 
 @njit(cache=True, nogil=True)
 def _top_down(
-    offsets: Array, indices: Array, ids: Array, distance: Array, predecessor: Array, queue: Array, head: int, tail: int, few: int
-) -> tuple[int, int]:
-    """Expand levels until none is left or the frontier has more than `few` rows; return the frontier's bounds in the queue."""
+    offsets: Array, indices: Array, ids: Array, distance: Array, predecessor: Array, queue: Array, head: int, tail: int,
+    few_rows: int, few_arcs: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Expand levels until none is left or the frontier has more rows or arcs; return the frontier's bounds in the queue."""
     hops = distance[queue[head]]
-    while 0 < tail - head <= few:
+    while 0 < tail - head <= few_rows:
+        arcs = 0
+        for row in queue[head:tail]:
+            arcs += offsets[row + 1] - offsets[row]
+        if arcs > few_arcs:
+            break
         level = tail
         hops += 1
         for place in range(head, level):
@@ -106,13 +112,14 @@ def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, predecessor: A
     into = unsigned(graph.into.offsets), unsigned(graph.into.indices)
     frontier, next_frontier = np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, np.bool_)
     frontier[rows] = True
-    size, hops = len(rows), int(distance[rows[0]])
-    while size > few:
+    hops = int(distance[rows[0]])
+    while True:
         hops += 1
         level = *into, distance, predecessor, frontier, next_frontier, hops
         size = sum(over_rows(graph.into, partial(_bottom_up, *level)))
         frontier, next_frontier = next_frontier, frontier
-    return np.flatnonzero(frontier)
+        if size <= few:
+            return np.flatnonzero(frontier)
 
 
 @njit(cache=True, nogil=True)

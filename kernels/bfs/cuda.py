@@ -3,7 +3,7 @@
 Graphs with few arcs per row and no large row (roads, grids) have many levels, and a level costs the chain of its dependent steps:
 `top_down.cu` makes this chain short. Other graphs have few levels and many arcs: `direction_optimising.cu` reads few of them.
 Degrees do not show how many levels there are, so both follow the frontiers that they find: the first passes large ones to more
-blocks, the second searches bottom-up only while that reads less than the frontier's arcs would cost.
+blocks, the second searches bottom-up only while that reads less than the frontier's arcs would cost. Both give up deep graphs.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,9 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
+from kernels.bfs import bfs
 from kernels.bfs.constants import CHAINED_ARCS, CONTROL_WORDS, LANE_ARCS, STRIDING_THREADS, THREADS, WARP_ARCS
+from kernels.gpu.deep import NO_LIMIT, most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import cooperative, launch
 from kernels.gpu.teams import TeamKernel, team_kernel
 from kernels.graph import Array, Csr, Graph, distance_dtype
@@ -23,6 +25,7 @@ from kernels.paths.predecessors_cuda import of_levels
 
 _TEAMS = 8  # clusters for the levels that are too large for one, at most
 _TEAM_BYTES = 1 << 16  # of a bitmap in each block, for 8.4 million rows; wide frontiers of larger graphs are faster through L2
+_DEEP = 1  # 32-bit word of both kinds of Control
 _TOP_DOWN, _TWO_WAYS = "bfs/top_down.cu", "bfs/direction_optimising.cu"
 
 
@@ -41,10 +44,20 @@ def plan_of(graph: Graph) -> SearchPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on CuPy arrays."""
+    return unless_deep(_search, bfs, graph, source)
+
+
+def _search(graph: Graph, source: int) -> Paths:
+    """The same; raises Deep."""
     plan = plan_of(graph)
     if plan.quads is None:
-        return _search_both_ways(graph, source, plan)
-    return Paths(source, *of_levels(graph.into, levels_top_down(graph.out, source, plan.quads), graph.num_vertices))
+        paths, control = _search_both_ways(graph, source, plan)
+    else:
+        levels, control = levels_top_down(graph.out, source, plan.quads, most_rounds(graph.out))
+        paths = Paths(source, *of_levels(graph.into, levels, graph.num_vertices))
+    if graph.num_vertices > most_rounds(graph.out):  # only then; and the GPU need not wait, because the answer has been begun
+        require_shallow(control.view(np.uint32)[_DEEP])
+    return paths
 
 
 def plan_top_down(graph: Graph) -> SearchPlan:
@@ -73,9 +86,10 @@ def closed_rows(into: Csr, num_rows: int) -> Array:
     return closed
 
 
-def levels_top_down(out: Csr, source: int, quads: int) -> Array:
+def levels_top_down(out: Csr, source: int, quads: int, most_thin: int = NO_LIMIT) -> tuple[Array, Array]:
     """The level of each row (index width), -1 if it is not reached, by top_down.cu; a row's arcs may be in any order.
 
+    Also returns the control words, which state whether the search was given up because it had more than `most_thin` thin levels.
     The search makes its slots anew: that takes less than a hundredth of it, and frees them before the answer.
     """
     num_rows, row, arcs = len(out.offsets) - 1, out.indices.dtype, (out.offsets, out.indices)
@@ -89,12 +103,12 @@ def levels_top_down(out: Csr, source: int, quads: int) -> Array:
     launch(_TOP_DOWN, "prepare", STRIDING_THREADS, num_rows, *arcs, *arguments, ROW=row, TEAM_BLOCKS=team.blocks)
     team_words = _team_words(words, team.blocks)
     team.kernel((team.blocks * team.teams,), (THREADS,), (
-        slots, *arcs, visited, levels, queue, control, np.int64(words), np.uint32(team_words),
+        slots, *arcs, visited, levels, queue, control, np.int64(words), np.uint32(team_words), np.int64(most_thin),
     ), shared_mem=4 * team_words)  # fmt: skip
-    return levels
+    return levels, control
 
 
-def _search_both_ways(graph: Graph, source: int, plan: SearchPlan) -> Paths:
+def _search_both_ways(graph: Graph, source: int, plan: SearchPlan) -> tuple[Paths, Array]:
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
     words = _words(num_rows)
     visited, queue, control = cupy.empty(words, np.uint32), cupy.empty(num_rows, row), cupy.empty(CONTROL_WORDS, np.uint64)
@@ -107,8 +121,8 @@ def _search_both_ways(graph: Graph, source: int, plan: SearchPlan) -> Paths:
     launch(_TWO_WAYS, "search_both_ways", THREADS, None,
            out.offsets, out.indices, into.offsets, into.indices, graph.positions, graph.rows_by_id, size,
            np.int64(graph.num_arcs), np.int64(source), visited, frontier, next_frontier, distance, predecessor, queue, for_warps,
-           for_blocks, control, ROW=row)  # fmt: skip
-    return Paths(source, distance, predecessor)
+           for_blocks, control, np.int64(most_rounds(graph.out)), ROW=row)  # fmt: skip
+    return Paths(source, distance, predecessor), control
 
 
 def _words(num_rows: int) -> int:

@@ -170,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* positions,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_arcs, int64_t source, uint32_t* visited, uint32_t* frontier,
     uint32_t* next, int64_t* distance, ROW* predecessor, ROW* queue, ROW* for_warps, ROW* for_blocks,
-    Control* control) {
+    Control* control, int64_t most_thin) {
     __shared__ uint64_t prefix[WINDOW];
     __shared__ uint64_t sums[THREADS / 32];
     __shared__ int64_t best;
@@ -179,6 +179,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
     const int64_t most_rows = num_rows / TOP_DOWN_ROWS > WINDOW ? num_rows / TOP_DOWN_ROWS : WINDOW;
     int64_t head = 0, tail = 1; /* `queue[:tail]` are all rows ever queued, `queue[head:tail]` the last frontier */
     int64_t size = 1, arcs = out_offsets[source + 1] - out_offsets[source], unseen = num_rows;
+    int64_t thin = 0;   /* levels of few rows so far; after too many of them the search is given up */
     bool queued = true; /* whether the frontier is `queue[head:tail]` or a bitmap */
     for (int64_t level = 1, turn = 0; size > 0; ++level, turn = (turn + 1) % 3) {
         Level* counts = &control->levels[(turn + 1) % 3];
@@ -186,6 +187,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) search_both_ways(
             control->levels[(turn + 2) % 3] = Level{};
         }
         unseen -= size;
+        thin += size < THIN_ROUND;
+        if (thin > most_thin) {
+            control->deep = 1;
+            return;
+        }
         const bool top_down = (size <= most_rows || size <= unseen / UNSEEN_ROWS) && arcs <= num_arcs / TOP_DOWN_ARCS;
         if (top_down && !queued) {
             queue_frontier(search, frontier, tail, &control->queued);

@@ -20,7 +20,8 @@ struct alignas(16) Quad {
 /* Zero before `prepare`. */
 struct Control {
     uint32_t barrier;
-    uint32_t spilled;      /* rows that did not fit the team's shared memory */
+    uint32_t deep;         /* the search was given up, after too many thin levels */
+    uint64_t spilled;      /* rows that did not fit the team's shared memory */
     uint64_t found[3];     /* rows that the grid found in this level, in the next one, and one that is zero */
     int64_t head, size, level; /* the frontier that the team passes to the grid */
     uint64_t quads;        /* Quads beyond one per row */

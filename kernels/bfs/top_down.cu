@@ -99,7 +99,7 @@ struct ForTeam {
     uint32_t found_here; /* address in shared memory */
     uint32_t* length;
     ROW* queue;
-    uint32_t* spilled;
+    uint64_t* spilled;
     uint32_t bits; /* address in shared memory */
     __device__ bool claim(const Search& search, ROW row, bool wanted) {
         return BITS_IN_TEAM ? claim_in_team(bits, row, wanted) : ::claim(search.visited, row, wanted);
@@ -108,7 +108,7 @@ struct ForTeam {
     __device__ void put(Index place, ROW row, bool found) {
         team_put(found_here + (place < CAPACITY ? place : 0) * (uint32_t)sizeof(ROW), row, found && place < CAPACITY);
         if (found && place >= CAPACITY) {
-            queue[atomicAdd(spilled, 1u)] = row;
+            queue[atomicAdd(spilled, (uint64_t)1)] = row;
         }
     }
 };
@@ -176,9 +176,11 @@ __device__ void take_over(const Search& search, Shared& shared, int64_t head, in
     team_barrier();
 }
 
-/* Search with one team from the frontier `queue[head:head + size]` until it is empty or too large. */
+/* Search with one team from the frontier `queue[head:head + size]` until it is empty or too large, or `thin` levels of all
+   turns exceed `most_thin`: then the search is given up. */
 template <bool BITS_IN_TEAM>
-__device__ __forceinline__ void search_in_team(const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level) {
+__device__ __forceinline__ void search_in_team(
+    const Search& search, Shared& shared, int64_t head, int64_t size, int64_t level, int64_t& thin, int64_t most_thin) {
     const int lane = threadIdx.x & 31;
     const uint32_t warp = threadIdx.x >> 5;
     /* A warp reads the part of one block, in groups of eight rows; warps of that block come first. */
@@ -195,6 +197,11 @@ __device__ __forceinline__ void search_in_team(const Search& search, Shared& sha
         const uint32_t total = __reduce_add_sync(FULL_WARP, of_lane);
         if (total - 1 >= CAPACITY && (total - 1 >= TEAM_LIMIT || __any_sync(FULL_WARP, of_lane > CAPACITY))) {
             hand_over(search, shared, head, level);
+            return;
+        }
+        thin += total < THIN_ROUND;
+        if (thin > most_thin) {
+            search.control->deep = 1;
             return;
         }
         const uint32_t parity = (uint32_t)level & 1;
@@ -235,21 +242,24 @@ __device__ __forceinline__ void expand_in_grid(const Search& search, int64_t hea
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) search_levels(
     const Quad* rows, const int64_t* offsets, const ROW* indices, uint32_t* visited, ROW* levels, ROW* queue,
-    Control* control, int64_t words, uint32_t team_words) {
+    Control* control, int64_t words, uint32_t team_words, int64_t most_thin) {
     __shared__ Shared shared;
     const Search search{rows, offsets, indices, visited, levels, queue, control, words, team_words};
-    int64_t head = 0, size = 1, level = 0;
+    int64_t head = 0, size = 1, level = 0, thin = 0;
     bool from_team = false; /* then the grid expands a level first, so that no block reads `control` late */
     for (int turn = 0; size > 0;) {
         if (!from_team && size <= TEAM_LIMIT / 2) {
             if (blockIdx.x < TEAM_BLOCKS) {
                 if (team_words > 0) {
-                    search_in_team<true>(search, shared, head, size, level);
+                    search_in_team<true>(search, shared, head, size, level, thin, most_thin);
                 } else {
-                    search_in_team<false>(search, shared, head, size, level);
+                    search_in_team<false>(search, shared, head, size, level, thin, most_thin);
                 }
             }
             grid_barrier(&control->barrier);
+            if (__ldcg(&control->deep)) {
+                return;
+            }
             head = __ldcg(&control->head);
             size = __ldcg(&control->size);
             level = __ldcg(&control->level);

@@ -1,19 +1,22 @@
 """Label propagation on all cores. A label is the position of a row, so that labels compare like external ids.
 
 In the first round of a symmetric graph no labels need be counted: all differ, and arcs ascend by them. Afterwards a row is looked
-at again only if a neighbour's label has changed in the last round.
+at again only if a neighbour's label has changed in the last round, unless many have. Where a sample shows a majority, the votes
+for this label alone are counted.
 """
 
 import numpy as np
 
 from kernels.answers import Components
 from kernels.arrays import frozen
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.cpu.parallel import over_items, ranges_of_rows
 from kernels.cpu.spare import Spare
 from kernels.graph import Array, Csr, Graph
 
 Arcs = tuple[Array, Array]  # offsets and indices
+_MANY = 4  # if more than one row of so many gets another label, all are looked at again
+_SAMPLE = 16  # arcs that show whether a label is likely to have most votes
 
 
 def solve(graph: Graph, iterations: int) -> Components:
@@ -63,7 +66,9 @@ def _after_first_round(sides: tuple[Arcs, Arcs], labels: Array) -> Array:
 
 
 def _woken(sides: tuple[Arcs, Arcs], labels: Array, after: Array) -> Array:
-    """Whether a neighbour of each row got another label: bool [V]."""
+    """Whether a neighbour of each row got another label, or all rows if many did: bool [V]."""
+    if np.count_nonzero(labels != after) * _MANY > len(labels):
+        return np.ones(len(labels), np.bool_)
     waits = np.zeros(len(labels), np.bool_)
     over_items(ranges_of_rows(sides[0][0]), lambda part: _wake(*sides, labels, after, waits, part))
     return waits
@@ -75,7 +80,11 @@ def _count(out: Arcs, into: Arcs, labels: Array, waits: Array, after: Array, cou
     for row in range(*part):
         if not waits[row]:
             continue
-        best, most = labels[row], 0
+        best, most = _likely_majority(out, into, labels, row), 0
+        if best >= 0:
+            after[row] = best
+            continue
+        best = labels[row]
         for offsets, indices in (out, into):
             for arc in range(offsets[row], offsets[row + 1]):
                 if indices[arc] != row:
@@ -88,6 +97,30 @@ def _count(out: Arcs, into: Arcs, labels: Array, waits: Array, after: Array, cou
             for arc in range(offsets[row], offsets[row + 1]):
                 counts[labels[indices[arc]]] = 0
         after[row] = best
+
+
+@njit(cache=True, **UNCOUNTED)
+def _likely_majority(out: Arcs, into: Arcs, labels: Array, row: int) -> int:
+    """The label that more than half of a row's arcs are votes for, if a sample shows it; otherwise -1."""
+    begin, end = out[0][row], out[0][row + 1]
+    into_begin, into_end = into[0][row], into[0][row + 1]
+    if end - begin < _SAMPLE:
+        return -1
+    for label in (labels[row], labels[out[1][begin + (end - begin) // 2]]):
+        if 2 * _votes(out[1], begin, begin + _SAMPLE, labels, label, row) >= _SAMPLE:
+            votes = _votes(out[1], begin, end, labels, label, row) + _votes(into[1], into_begin, into_end, labels, label, row)
+            if 2 * votes > end - begin + into_end - into_begin:
+                return int(label)
+    return -1
+
+
+@njit(cache=True, **UNCOUNTED)
+def _votes(indices: Array, begin: int, end: int, labels: Array, label: int, row: int) -> int:
+    """How many of some arcs lead from a row to another one with this label."""
+    votes: int = 0
+    for arc in range(begin, end):
+        votes += (labels[indices[arc]] == label) & (indices[arc] != row)
+    return votes
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import numpy as np
 from kernels.certificate.constants import THREADS
 from kernels.certificate.rules import Broken, require_form
 from kernels.gpu import loader as cuda
+from kernels.gpu.deep import Deep, aside, host_copy
 from kernels.gpu.transfer import on_host
 from kernels.graph import Array, Csr, Graph
 
@@ -27,11 +28,19 @@ def require_device_form(name: str, array: Any, length: int, dtype: np.dtype[Any]
 
 
 def require_held(holds: Callable[..., bool], check: Callable[..., None], graph: Graph, answer: Any, *more: Any) -> None:
-    """Raise Broken unless `holds(graph, answer, *more)` on the GPU, for the reason that `check` gives for copies on the host."""
+    """Raise Broken unless `holds(graph, answer, *more)` on the GPU, for the reason that `check` gives for copies on the host.
+
+    If `holds` raises Deep, `check` decides.
+    """
     reason = _REFUSED
     try:
         if holds(graph, answer, *more):
             return
+    except Deep:
+        host, there = host_copy(graph), on_host(answer)
+        with aside():
+            check(host, there, *more)
+        return
     except Broken as malformed:
         reason = str(malformed)
     check(on_host(graph), on_host(answer), *more)

@@ -109,6 +109,13 @@ def elementwise(work: Callable[..., Array], *arrays: Array, dtype: DTypeLike) ->
     return made
 
 
+def filled(length: int, value: int, dtype: DTypeLike) -> Array:
+    """An array [n] of one value, on all cores: to be given memory takes longer than to write it."""
+    made = np.empty(length, dtype)
+    over_items(ranges(length), lambda part: made[slice(*part)].fill(value))
+    return made
+
+
 def differences(values: Array) -> Array:
     """`values[1:] - values[:-1]` of NumPy or CuPy, on all cores: the numbers of arcs of rows from their offsets."""
     return elementwise(np.subtract, values[1:], values[:-1], dtype=values.dtype)

@@ -8,10 +8,11 @@ from kernels.arrays import ArcMemory, is_cupy, is_cupy_array
 from kernels.distributed.columns import distinct
 from kernels.distributed.dealing import Dealing
 from kernels.distributed.searching import places_upto
-from kernels.distributed.shard import Shard, StoredRows
+from kernels.distributed.shard import LocalArcs, Shard, StoredRows, in_local_rows
 from kernels.graph import Array, Csr, joined_offsets
 
 _BLOCK = 1 << 16  # rows of `rows_by_id` that are read at a time
+_ARCS = 1 << 20  # arcs whose heads are sorted at a time
 
 
 def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | None = None) -> Shard:
@@ -24,9 +25,13 @@ def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | N
         from kernels.distributed.gpu import assembly as cuda
 
         return cuda.assemble(rank, dealing, stored, gpu or "device")
-    start, stop = dealing.bounds[rank], dealing.bounds[rank + 1]
+    start, stop = dealing.bounds[rank : rank + 2].tolist()
     directions = [_joined(blocks, dealing) for blocks in stored.directions]
-    ghosts = ghosts_of(range(int(start), int(stop)), directions)
+    ghosts = ghosts_of(range(start, stop), directions)
+    sides = []
+    while directions:  # one after the other, so that heads by rows of the graph are freed before the next ones are numbered
+        local = in_local_rows(directions.pop(0), range(start, stop), ghosts)
+        sides.append(LocalArcs(local, start, stop - start, ghosts))
     positions = np.empty(stop - start, ghosts.dtype)
     ghost_positions = np.empty_like(ghosts)
     for first in range(0, len(stored.rows_by_id), _BLOCK):
@@ -37,8 +42,7 @@ def assemble(rank: int, dealing: Dealing, stored: StoredRows, gpu: ArcMemory | N
             places = np.maximum(places_upto(ghosts, rows) - 1, 0)
             known = np.flatnonzero(ghosts[places] == rows)
             ghost_positions[places[known]] = first + known
-    sides = directions[0], directions[-1]
-    return Shard(rank, dealing.bounds, stored.ids, positions, *sides, ghosts, ghost_positions, stored.directed)
+    return Shard(rank, dealing.bounds, stored.ids, positions, sides[0], sides[-1], ghosts, ghost_positions, stored.directed)
 
 
 def to_device(shard: Shard, arcs: ArcMemory = "device") -> Shard:
@@ -61,8 +65,12 @@ def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
         from kernels.distributed.gpu import numbering as cuda
 
         return cuda.ghosts_of(rows, [csr.indices for csr in directions])
-    foreign = [csr.indices[(csr.indices < rows.start) | (csr.indices >= rows.stop)] for csr in directions]
-    return distinct(np.concatenate(foreign))
+    found = [csr.indices[:0] for csr in directions]
+    for csr in directions:
+        for first in range(0, len(csr.indices), _ARCS):
+            heads = csr.indices[first : first + _ARCS]
+            found.append(distinct(heads[(heads < rows.start) | (heads >= rows.stop)]))
+    return distinct(np.concatenate(found))
 
 
 def _joined(blocks: Sequence[Csr], dealing: Dealing) -> Csr:

@@ -31,7 +31,7 @@ class Halo:
 
     Attributes:
         mirrored (list of arrays, one per rank): The own rows that the rank has as ghosts: local rows, ascending.
-        all_mirrored (index width [sum of their lengths]): The same arrays, concatenated.
+        all_mirrored (index width [sum of their lengths]): The same arrays, as parts of one.
         derived: Values derived from the halo, kept as long as the shard keeps what was exchanged.
     """
 
@@ -103,5 +103,7 @@ class Halo:
 
     def _exchange(self) -> _Exchanged:
         shard = self.shard
-        mirrored = [rows - shard.rows.start for rows in self.communicator.exchange(shard.by_owner(shard.ghosts))]
-        return _Exchanged(ref(self.communicator), mirrored, np.concatenate(mirrored), Derived())
+        received = self.communicator.exchange(shard.by_owner(shard.ghosts))
+        cuts, mirrored = list(accumulate(map(len, received)))[:-1], np.concatenate(received)
+        mirrored -= shard.rows.start
+        return _Exchanged(ref(self.communicator), np.split(mirrored, cuts), mirrored, Derived())

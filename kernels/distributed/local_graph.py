@@ -19,22 +19,23 @@ def local_graph(shard: Shard) -> Graph:
     positions = np.concatenate([shard.positions, shard.ghost_positions])
     rows_by_id = np.argsort(positions).astype(shard.ghosts.dtype)
     own_by_id = rows_by_id[rows_by_id < len(shard.ids)]
-    out = _with_ghosts(shard.local_out, shard.local_into, own_by_id)
-    into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, own_by_id)
+    num_ghosts = shard.num_ghosts
+    out = _with_ghosts(shard.local_out, shard.local_into, own_by_id, num_ghosts)
+    into = out if shard.symmetric else _with_ghosts(shard.local_into, shard.local_out, own_by_id, num_ghosts)
     return Graph(positions.astype(ID), rows_by_id, out, into, shard.directed)
 
 
-def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array) -> Csr:
+def _with_ghosts(csr: Csr, back: Csr, own_by_id: Array, num_ghosts: int) -> Csr:
     """Append the ghosts' rows: the arcs of the other direction, `back`, that lead to ghosts, reversed."""
     num_own = len(own_by_id)
-    num_arcs, arcs, own = _by_ghost(back, own_by_id)
+    num_arcs, arcs, own = _by_ghost(back, own_by_id, num_ghosts)
     stops = csr.offsets[num_own] + np.cumsum(num_arcs)
     weights = None if csr.weights is None or back.weights is None else np.concatenate([csr.weights, back.weights[arcs]])
     offsets = np.concatenate([csr.offsets[: num_own + 1], stops])
     return Csr(offsets, np.concatenate([csr.indices, own]), weights)
 
 
-def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
+def _by_ghost(back: Csr, own_by_id: Array, num_ghosts: int) -> tuple[Array, Array, Array]:
     """List the arcs to ghosts, and their own rows, by ghost, then by the own row's external id; parallel arcs keep their order.
 
     Returns:
@@ -47,7 +48,7 @@ def _by_ghost(back: Csr, own_by_id: Array) -> tuple[Array, Array, Array]:
 
         return cuda.by_ghost(back, own_by_id)
     num_own = len(own_by_id)
-    num_arcs = np.bincount(back.indices[back.indices >= num_own] - num_own, minlength=len(back.offsets) - 1 - num_own)
+    num_arcs = np.bincount(back.indices[back.indices >= num_own] - num_own, minlength=num_ghosts)
     places = np.cumsum(num_arcs) - num_arcs
     return num_arcs, *_list(frozen(back.offsets), frozen(back.indices), frozen(own_by_id), places, num_arcs.sum())
 

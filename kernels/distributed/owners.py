@@ -10,6 +10,8 @@ from kernels.distributed.columns import exchange_columns, indexed
 from kernels.distributed.communicator import Communicator
 from kernels.graph import OFFSET, Array
 
+_BLOCK = 1 << 18  # numbers whose values a CPU sends at a time
+
 
 class Owners:
     """The numbers 0 to N - 1: rank r owns `bounds[r]:bounds[r + 1]`. Methods are collective unless they say otherwise.
@@ -47,6 +49,16 @@ class Owners:
     def own(self) -> range:
         """The numbers of this rank."""
         return range(self.start, self.stop)
+
+    def blocks(self, count: int, like: Array) -> list[slice]:
+        """Slices of `count` items of this rank, as many as on all ranks, so that a `send` for each takes little memory.
+
+        A GPU, whose exchanges take longer than its work, has one; `like` has its arrays.
+        """
+        if is_cupy_array(like):
+            return [slice(0, count)]
+        blocks = self.communicator.max(-(-count // _BLOCK))
+        return [slice(block * _BLOCK, (block + 1) * _BLOCK) for block in range(blocks)]
 
     def send(self, numbers: Array, *columns: Array) -> tuple[Array, ...]:
         """Send each number's entry of `columns` to its owner.

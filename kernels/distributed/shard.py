@@ -16,11 +16,11 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from kernels.arrays import ArrayOrFile, is_cupy, require_row
+from kernels.arrays import ArrayOrFile, frozen, is_cupy, require_row
 from kernels.derived import Derived
 from kernels.distributed.searching import places_upto
 from kernels.gpu.loader import to_host
-from kernels.graph import OFFSET, Array, Csr
+from kernels.graph import Array, Csr
 
 Answer = TypeVar("Answer")
 
@@ -54,6 +54,8 @@ class StoredRows:
 
 class LocalArcs(Csr):
     """Arcs of own rows that are stored by local rows only; `indices`, rows of the whole graph, are computed at each use.
+
+    So a shard has one array of heads, and not one for each numbering.
 
     Args:
         local: As `Shard.local_out`.
@@ -89,8 +91,8 @@ class Shard:
     bounds: Array  # int64 [size + 1]: rank r owns the rows `bounds[r]:bounds[r + 1]`; always a NumPy array
     ids: Array  # int64 [n]: external ids of the own rows
     positions: Array  # index width [n]: positions of the own rows in the ascending order of all external ids
-    # out, into: arcs of the own rows; indices are rows of the whole graph. The same object if the graph is symmetric. On a GPU
-    # they are `LocalArcs`, and kernels take `local_out` and `local_into`.
+    # out, into: arcs of the own rows; indices are rows of the whole graph. The same object if the graph is symmetric. In a shard
+    # that was assembled they are `LocalArcs`, and kernels take `local_out` and `local_into`.
     out: Csr
     into: Csr
     # index width [g]: rows that other ranks own and that an own row has an arc to or from; ascending, distinct. At most one per
@@ -134,13 +136,19 @@ class Shard:
 
     @cached_property
     def local_out(self) -> Csr:
-        """The out-arcs by local rows; ghosts have none. `offsets` has n + g + 1 entries."""
+        """The out-arcs by local rows. `offsets` has n + 1 entries; on a GPU n + g + 1, where ghosts have no arcs."""
         return self._local(self.out)
 
     @cached_property
     def local_into(self) -> Csr:
-        """The in-arcs by local rows; ghosts have none. The same object as `local_out` if the graph is symmetric."""
+        """The in-arcs by local rows, as `local_out`; the same object if the graph is symmetric."""
         return self.local_out if self.symmetric else self._local(self.into)
+
+    def with_ghosts(self, local: Csr) -> Csr:
+        """`local_out` or `local_into` with the rows of ghosts, which have no arcs: `offsets` has n + g + 1 entries."""
+        more = len(self.ids) + self.num_ghosts + 1 - len(local.offsets)
+        ends = np.broadcast_to(local.offsets[-1:], (more,))
+        return Csr(np.concatenate([local.offsets, ends]), local.indices, local.weights) if more else local
 
     def require_row(self, row: Any) -> int:
         """Return a row of the whole graph; raises as `kernels.arrays.require_row`."""
@@ -163,9 +171,13 @@ class Shard:
             from kernels.distributed.gpu import numbering as cuda
 
             return cuda.local_arcs(rows, self.num_vertices, self.ghosts, csr)
-        own = (csr.indices >= rows.start) & (csr.indices < rows.stop)
-        places = places_upto(self.ghosts, csr.indices)
-        places += len(rows) - 1
-        indices = np.where(own, csr.indices - rows.start, places)
-        no_arcs = np.full_like(csr.offsets, csr.offsets[-1], OFFSET, shape=(self.num_ghosts,))
-        return Csr(np.concatenate([csr.offsets, no_arcs]), indices, csr.weights)
+        return in_local_rows(csr, rows, self.ghosts)
+
+
+def in_local_rows(csr: Csr, rows: range, ghosts: Array) -> Csr:
+    """The arcs of own `rows` to local rows, on CPUs; `ghosts` as in `Shard`. Offsets and weights are not copied."""
+    heads = frozen(csr.indices)
+    local = places_upto(ghosts, heads)
+    local += len(rows) - 1
+    np.subtract(heads, rows.start, out=local, where=(heads >= rows.start) & (heads < rows.stop))
+    return Csr(csr.offsets, local, csr.weights)

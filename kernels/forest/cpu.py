@@ -20,8 +20,8 @@ from kernels.components.naming import smallest_ids
 from kernels.components.union_find import flatten, root_of, unite
 from kernels.cpu.atomics import compare_and_swap
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import elementwise, over_items, ranges
-from kernels.graph import Array, Csr, Graph, index_dtype
+from kernels.cpu.parallel import cores, elementwise, over_items, ranges, ranges_of_rows, running_sums
+from kernels.graph import OFFSET, Array, Csr, Graph, index_dtype
 
 _DENSE = 6  # edges per vertex from which on the filter saves time
 _LIGHT = 2  # light edges per vertex, in such a graph
@@ -40,7 +40,7 @@ def span(graph: Graph) -> Forest:
     sides = [(*_arcs(csr), frozen(csr.weights)) for csr in (graph.out, graph.into) if csr.weights is not None]
     parts: list[Edges] = []
     for above, limit in pairwise(_limits(graph, weights)):
-        which = *_order(graph), frozen(tree), above, limit
+        which = frozen(graph.positions), frozen(tree), above, limit
         lists = [_listed(side, which) for side in sides[: 1 if graph.symmetric else 2]]
         src, dst, listed = _merged(graph, lists)
         near, far = (src, dst) if above < 0 else (_mapped(tree, src), _mapped(tree, dst))  # at first each row is a tree
@@ -51,16 +51,17 @@ def span(graph: Graph) -> Forest:
 
 
 def _listed(side: Edges, which: tuple[Any, ...]) -> Edges:
-    """The edges that `_list_edges` lists of one direction."""
-    parts = over_items(ranges(len(which[0]), len(side[1])), lambda part: _list_edges(*side, *which, *part))
-    ends = list(accumulate(len(part[0]) for part in parts))
-    src, dst, weights = edges = tuple(np.empty(ends[-1], column.dtype) for column in parts[0])
+    """The edges that `_list_edges` lists of one direction, in the order of their endpoints.
 
-    def put(part: int) -> None:
-        for column, values in zip(edges, parts[part], strict=True):
-            column[ends[part] - len(values) : ends[part]] = values
-
-    over_items(range(len(parts)), put)
+    Rows are read in the order in which they are stored: arcs that memory does not hold are read from the disk once.
+    """
+    counts = np.zeros(len(which[0]), OFFSET)  # of listed edges, by the position of the row
+    parts = over_items(ranges_of_rows(side[0]), lambda part: _list_edges(*side, *which, *part, counts))
+    begins = running_sums(counts)
+    src, dst, weights = edges = tuple(np.empty(begins[-1], column.dtype) for column in parts[0])
+    while parts:  # each is freed when its edges are in their places
+        shares = [parts.pop() for _ in range(min(cores(), len(parts)))]
+        over_items(shares, lambda part: _put_in_order(*part, which[0], begins, *edges))
     return src, dst, weights
 
 
@@ -120,22 +121,35 @@ def _join_in_order(
 
 @njit(cache=True, nogil=True)
 def _list_edges(
-    offsets: Array, indices: Array, weights: Array, rows_by_id: Array, positions: Array, tree: Array, above: float, limit: float,
-    begin: int, end: int,
+    offsets: Array, indices: Array, weights: Array, positions: Array, tree: Array, above: float, limit: float,
+    begin: int, end: int, counts: Array,
 ) -> Edges:  # fmt: skip
-    """List the edges between different trees with `above < weight <= limit` from positions `begin..end-1` to greater ones."""
-    most = 1  # An entry is written before it is known whether the edge counts, so that nothing branches.
-    for row in rows_by_id[begin:end]:
-        most += offsets[row + 1] - offsets[row]
+    """List the edges between different trees with `above < weight <= limit` from rows `begin..end-1` to greater positions."""
+    most = 1 + offsets[end] - offsets[begin]  # an entry is written before it is known whether the edge counts: nothing branches
     src, dst, listed = np.empty(most, indices.dtype), np.empty(most, indices.dtype), np.empty(most, weights.dtype)
     size = 0
-    for position in range(begin, end):
-        row = rows_by_id[position]
+    for row in range(begin, end):
+        before, position = size, positions[row]
         for arc in range(offsets[row], offsets[row + 1]):
             head, weight = indices[arc], weights[arc]
             src[size], dst[size], listed[size] = row, head, weight
             size += (positions[head] > position) & (tree[head] != tree[row]) & (above < weight) & (weight <= limit)
+        counts[position] = size - before
     return src[:size], dst[:size], listed[:size]
+
+
+@njit(cache=True, nogil=True)
+def _put_in_order(
+    src: Array, dst: Array, weights: Array, positions: Array, begins: Array, in_order: Array, heads: Array, of_edges: Array
+) -> None:
+    """Write the edges of rows, where `begins` says for each position."""
+    row, place = -1, 0
+    for edge in range(len(src)):
+        if src[edge] != row:
+            row = src[edge]
+            place = begins[positions[row]]
+        in_order[place], heads[place], of_edges[place] = row, dst[edge], weights[edge]
+        place += 1
 
 
 @njit(cache=True, nogil=True)

@@ -6,6 +6,7 @@ that a launcher derives from the device.
 
 import hashlib
 import re
+import sys
 from collections import defaultdict
 from functools import cache
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from kernels.gpu.cupy_internals import KEEPS_SMALL_FLOATS, prepare_compiler
-from kernels.gpu.devices import block_bytes, require_supported
+from kernels.gpu.devices import block_bytes, current, free_without_context, require_supported
 from kernels.graph import Array
 from kernels.spans import SHORTEST, span
 
@@ -38,6 +39,8 @@ _RAISING = Lock()  # held to read and raise a limit of shared memory, which rank
 
 def free_bytes() -> int:
     """Free bytes of the current GPU, including those that CuPy's pool keeps for later."""
+    if "cupy" not in sys.modules and (free := free_without_context(current())) is not None:
+        return free
     import cupy
 
     return int(cupy.cuda.runtime.memGetInfo()[0]) + int(cupy.get_default_memory_pool().free_bytes())

@@ -37,7 +37,7 @@ def build_csr(
     dropped: list[Edges] = []
     ids, arcs, self_loops = clean(edges, rules, dropped)
     directions = {"out": arcs}
-    if not rules.both and (into := in_rows(arcs, sparing=not isinstance(edges, Edges))) is not arcs:
+    if not rules.both and (into := in_rows(arcs, edges.spill)) is not arcs:
         directions["in"] = into
     degrees = [differences(csr.offsets) for csr in directions.values()]
     if window is None:

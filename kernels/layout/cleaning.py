@@ -1,11 +1,14 @@
 """Edges to clean arcs: between positions, sorted into rows, without the arcs that the rules exclude."""
 
+import numpy as np
+
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import elementwise
 from kernels.graph import Array, Csr
 from kernels.layout.numbering import number
 from kernels.layout.rules import ArcRules, Edges, EdgeSource
 from kernels.layout.sorting import sort_arcs
+from kernels.layout.spilling import GrowingEdges, spilled
 
 
 def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None) -> tuple[Array, Csr, int]:
@@ -28,10 +31,21 @@ def clean(edges: EdgeSource, rules: ArcRules, dropped: list[Edges] | None = None
         from kernels.layout import cuda
 
         return cuda.clean(edges.src, edges.dst, edges.weights, rules, dropped)
-    numbering, between = number(edges, rules.declared), list[Edges]()
-    ids, arcs = numbering.ids, sort_arcs(numbering, rules, None if dropped is None else between)
-    if dropped is not None and between:
-        listed = between[0].none().with_parts(between)
+    numbering = number(edges, rules.declared)
+    ids, ends = numbering.ids, np.empty(0, numbering.table.dtype)
+
+    def by_id(listed: Edges) -> Edges:
         src_ids, dst_ids = (elementwise(ids.__getitem__, ends, dtype=ids.dtype) for ends in (listed.src, listed.dst))
-        dropped.append(Edges(src_ids, dst_ids, listed.weights))
+        return Edges(src_ids, dst_ids, listed.weights)
+
+    none = Edges(ends, ends, edges.none().weights)
+    if dropped is not None and edges.spill:
+        growing = GrowingEdges(none, edges.spill)
+        arcs = sort_arcs(numbering, rules, growing)
+        dropped.append(spilled(by_id(none), map(by_id, growing.close().pieces()), edges.spill))
+        return ids, arcs, numbering.self_loops
+    between = list[Edges]()
+    arcs = sort_arcs(numbering, rules, None if dropped is None else between)
+    if dropped is not None and between:
+        dropped.append(by_id(none.with_parts(between)))
     return ids, arcs, numbering.self_loops

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from kernels.arrays import is_cupy
+from kernels.arrays import frozen, is_cupy
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import differences, elementwise, over_rows, running_sums
+from kernels.cpu.parallel import differences, elementwise, over_items, over_rows, ranges, running_sums
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.rules import Edges
 
@@ -49,30 +49,38 @@ class LaidOut:
         """The arcs of one of this rank's parts, made now if a single rank has them by position; indices are rows."""
         return self._taken(direction, self.rows(part)) if self.by_position else self.directions[direction]
 
+    def whole(self, direction: str) -> Csr:
+        """The arcs of all rows of a single rank that has them by position."""
+        return self._taken(direction, range(self.num_vertices))
+
     def pieces(self, part: int, direction: str, most: int) -> Iterator[Csr]:
-        """The same arcs of a single rank in ranges of rows that have about `most` arcs, or one row; offsets begin at 0."""
+        """The same arcs of a single rank in ranges of rows that have about `most` arcs, or one row; offsets begin at 0.
+
+        Each range reads the arcs once from the first to the last, because they may be in a file.
+        """
         rows = self.rows(part)
         degrees = self.degrees(direction)[rows.start : rows.stop]
         cuts = np.flatnonzero(np.diff(degrees.cumsum() // most, prepend=0)) + rows.start
         for begin, end in pairwise([rows.start, *cuts.tolist(), rows.stop]):
-            yield self._taken(direction, range(begin, end))
+            yield self._taken(direction, range(begin, end), in_turn=True)
 
     def free(self, direction: str) -> None:
         """Free the arcs of a direction, of which only the degrees are asked for any more."""
         arcs = self.directions[direction]
         self.directions[direction] = Csr(arcs.offsets, arcs.indices[:0].copy(), None)
 
-    def _taken(self, direction: str, rows: range) -> Csr:
-        return take_rows(self.directions[direction], self.positions[rows.start : rows.stop], self.rows_by_id)
+    def _taken(self, direction: str, rows: range, in_turn: bool = False) -> Csr:
+        return take_rows(self.directions[direction], self.positions[rows.start : rows.stop], self.rows_by_id, in_turn)
 
 
-def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> Csr:
+def take_rows(by_position: Csr, order: Array, row_of_position: Array | None, in_turn: bool = False) -> Csr:
     """Take the rows of the positions in `order` and renumber their indices; arcs keep their order within a row.
 
     Args:
         by_position: A graph whose rows are positions, or some rows of one; the indices may be of another numbering.
         order (index width [R]): The row of `by_position` for each new row.
         row_of_position (index width [V], or None): The new index for each old one. None keeps the indices.
+        in_turn: Whether the arcs are read in ascending order of their places, on a CPU.
     """
     if is_cupy(by_position):
         from kernels.layout import cuda
@@ -84,17 +92,27 @@ def take_rows(by_position: Csr, order: Array, row_of_position: Array | None) -> 
     weights = None if by_position.weights is None else np.empty(arcs, by_position.weights.dtype)
     dtype = by_position.indices.dtype if row_of_position is None else row_of_position.dtype
     rows = Csr(offsets, np.empty(arcs, dtype), weights)
-    old = by_position.offsets, by_position.indices, by_position.weights, order, row_of_position
-    over_rows(rows, lambda begin, end: _take(*old, offsets, rows.indices, weights, begin, end))
+    old = (*(None if array is None else frozen(array) for array in (*_arrays(by_position), order, row_of_position)),)
+    new = offsets, rows.indices, weights
+    if in_turn:
+        turns = np.argsort(order)
+        over_items(ranges(len(order), arcs), lambda part: _take(*old, *new, turns, *part))
+    else:
+        over_rows(rows, lambda begin, end: _take(*old, *new, None, begin, end))
     return rows
+
+
+def _arrays(csr: Csr) -> tuple[Array, Array, Array | None]:
+    return csr.offsets, csr.indices, csr.weights
 
 
 @njit(cache=True, nogil=True)
 def _take(
     offsets: Array, indices: Array, weights: Array | None, order: Array, row_of_position: Array | None,
-    new_offsets: Array, new_indices: Array, new_weights: Array, begin: int, end: int,
+    new_offsets: Array, new_indices: Array, new_weights: Array, turns: Array | None, begin: int, end: int,
 ) -> None:  # fmt: skip
-    for row in range(begin, end):
+    for turn in range(begin, end):
+        row = turn if turns is None else turns[turn]
         arc = offsets[order[row]]
         for new in range(new_offsets[row], new_offsets[row + 1]):
             new_indices[new] = indices[arc] if row_of_position is None else row_of_position[indices[arc]]

@@ -10,8 +10,10 @@ from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, ranges, running_sums
 from kernels.graph import ID, Array, index_dtype
 from kernels.layout.rules import Edges, EdgeSource
+from kernels.layout.spilling import Spill
 
 _SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many slots per id that is read
+_SLOT = 5  # bytes of a slot
 _CHUNK = 1 << 20  # ids that are searched for at a time
 
 
@@ -31,10 +33,11 @@ class Numbered:
 def number(edges: EdgeSource, declared: range) -> Numbered:
     """Number the vertices: the endpoints of all edges, which are not negative, and `declared`, which exist without edges."""
     span = _with_declared(edges.span(), declared)
-    if not pays_as_table(span, 2 * edges.count + len(declared)):
+    spill = edges.spill
+    if not pays_as_table(span, 2 * edges.count + len(declared)) or (spill and _SLOT * (span.stop - span.start) > spill.most):
         ids, self_loops = _ids_of_sparse_range(edges, declared)
         searched = Searched(edges, ids)
-        kept = next(searched.blocks()) if isinstance(edges, Edges) else searched
+        kept = searched if spill else next(searched.blocks())
         return Numbered(ids, kept, np.empty(0, index_dtype(len(ids))), 0, self_loops)
     seen, self_loops = np.zeros(len(span), np.bool_), 0
     seen[declared.start - span.start : declared.stop - span.start] = True
@@ -67,6 +70,11 @@ class Searched:
     def weight(self) -> np.dtype[Any] | None:
         """The type of the weights; None without any."""
         return self.edges.weight
+
+    @property
+    def spill(self) -> Spill | None:
+        """See `EdgeSource`."""
+        return self.edges.spill
 
     def span(self) -> range:
         """All positions."""

@@ -2,13 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import over_items, ranges
 from kernels.graph import Array
+
+if TYPE_CHECKING:
+    from kernels.layout.spilling import Spill
+
+_BLOCK = 1 << 20  # edges of a long list that are read at a time
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,11 @@ class Edges:
     def weight(self) -> np.dtype[Any] | None:
         """The type of the weights."""
         return None if self.weights is None else self.weights.dtype
+
+    @property
+    def spill(self) -> "Spill | None":
+        """None: memory that holds the edges has room for their arcs."""
+        return None
 
     def span(self) -> range:
         """The range from the smallest id to the largest; empty without edges."""
@@ -53,14 +63,18 @@ class Edges:
         """The edges at these places."""
         return Edges(self.src[places], self.dst[places], None if self.weights is None else self.weights[places])
 
+    def pieces(self) -> "Iterator[Edges]":
+        """All edges in their order, some at a time."""
+        for begin in range(0, self.count, _BLOCK):
+            yield self.take(slice(begin, begin + _BLOCK))
+
     def with_parts(self, parts: "Sequence[Edges]") -> "Edges":
-        """These edges and those of all parts."""
+        """These edges and those of all parts; without a copy if there is one part only, which may be outside of memory."""
+        if not self.count and len(parts) == 1:
+            return parts[0]
         src, dst = (np.concatenate([getattr(part, name) for part in (self, *parts)]) for name in ("src", "dst"))
         weights = None if self.weights is None else np.concatenate([part.weights for part in (self, *parts)])
         return Edges(src, dst, weights)
-
-
-PASSES = 6  # in which the arcs of an edge list that is read again are sorted, an equal share in each
 
 
 class EdgeSource(Protocol):
@@ -73,6 +87,10 @@ class EdgeSource(Protocol):
     @property
     def weight(self) -> np.dtype[Any] | None:
         """The type of the weights; None without any."""
+
+    @property
+    def spill(self) -> "Spill | None":
+        """Where the arcs go of a list that is read again; None if memory has room for them."""
 
     def span(self) -> range:
         """A range of ids that has those of all edges."""

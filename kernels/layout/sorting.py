@@ -6,52 +6,70 @@ significant one. Every pass is stable, so the order does not depend on the numbe
 References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache conscious sorting based on radix sort. PDP 2003.
 """
 
-from itertools import accumulate, pairwise
-from typing import NamedTuple
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from kernels.arrays import is_cupy
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import over_items, running_sums
+from kernels.cpu.parallel import over_items, ranges, running_sums
 from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, ReversedRows, UnsortedArcs, UnsortedEdges
 from kernels.layout.numbering import Numbered
-from kernels.layout.rules import PASSES, ArcRules, Edges
+from kernels.layout.rules import ArcRules, Edges
+from kernels.layout.spilling import GrowingArray, Spill
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
 
 
-def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: list[Edges] | None = None) -> Csr:
+class EdgeLists(Protocol):
+    """Something that takes lists of edges from any number of threads."""
+
+    def append(self, part: Edges, /) -> None:
+        """Take further edges."""
+
+
+def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: EdgeLists | None = None) -> Csr:
     """Sort edges into out-rows whose arcs ascend by their head, then by weight.
 
     Args:
         numbering: The vertices, and the edges between them.
         dropped: If given, the edges, between positions, that are dropped because a parallel one is no heavier are appended.
     """
-    passes = 1 if isinstance(numbering.edges, Edges) else PASSES
-    return _sorted(len(numbering.ids), UnsortedEdges(numbering, rules), False, passes, rules, dropped)
+    return _sorted(len(numbering.ids), UnsortedEdges(numbering, rules), False, numbering.edges.spill, rules, dropped)
 
 
-def in_rows(out: Csr, sparing: bool = False) -> Csr:
-    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights.
-
-    If `sparing`, memory is saved at the cost of time.
-    """
+def in_rows(out: Csr, spill: Spill | None = None) -> Csr:
+    """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights."""
     if is_cupy(out):
         from kernels.layout import cuda
 
         into = cuda.transposed(out)
         return out if cuda.equal(into, out) else into
+    if spill:  # a look at the rows in any order would read the same pages of a file many times
+        into = transpose(out, spill)
+        return out if _equal(into, out) else into
     positions = np.arange(len(out.offsets) - 1, dtype=out.indices.dtype)
-    return out if is_transpose(out, out, positions) else transpose(out, PASSES if sparing else 1)
+    return out if is_transpose(out, out, positions) else transpose(out)
 
 
-def transpose(csr: Csr, passes: int = 1) -> Csr:
-    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order. More passes need less memory."""
-    return _sorted(len(csr.offsets) - 1, ReversedRows(csr), True, passes)
+def transpose(csr: Csr, spill: Spill | None = None) -> Csr:
+    """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
+    return _sorted(len(csr.offsets) - 1, ReversedRows(csr), True, spill)
+
+
+def _equal(one: Csr, other: Csr) -> bool:
+    """Whether both have the same arcs in the same order."""
+    columns = [(one.offsets, other.offsets), (one.indices, other.indices)]
+    columns += [] if one.weights is None or other.weights is None else [(one.weights, other.weights)]
+    return all(
+        len(here) == len(there) and all(np.array_equal(here[begin:end], there[begin:end]) for begin, end in ranges(len(here)))
+        for here, there in columns
+    )
 
 
 def is_transpose(out: Csr, into: Csr, order: Array) -> bool:
@@ -71,13 +89,13 @@ def _sorted(
     num_rows: int,
     arcs: UnsortedArcs,
     ascending: bool,
-    passes: int,
+    spill: Spill | None,
     rules: ArcRules | None = None,
-    dropped: list[Edges] | None = None,
+    dropped: EdgeLists | None = None,
 ) -> Csr:
     """Sort arcs into rows; if they come in ascending order of their neighbours, only their rows are compared.
 
-    In each pass over the arcs an equal share of them is dealt and sorted, so that only these need memory beside the rows. With
+    With `spill`, in each pass over the arcs a share of them is dealt, sorted and written, so that memory has only these. With
     `rules`, only the lightest of parallel arcs is kept, or they ascend by weight; otherwise they keep their order.
     """
     bits, row, weighted = max(num_rows - 1, 0).bit_length(), arcs.row, arcs.weight is not None
@@ -115,15 +133,18 @@ def _sorted(
 
         return _SortedBuckets(tails, indices, weights, own, over_items(range(last - first), sort))
 
-    if passes == 1:
+    if spill is None:
         indices, weights = rows_of(0, len(starts) - 1).closed_up()
-    else:
-        (indices, weights), kept = empty(int(starts[-1])), 0  # what is not written takes no memory
-        cuts = np.searchsorted(starts, np.linspace(0, starts[-1], passes + 1)[1:-1])
-        for first, last in pairwise([0, *cuts.tolist(), len(starts) - 1]):
-            kept = rows_of(first, last).copy_to(indices, weights, kept)
-        indices, weights = indices[:kept], weights[:kept]
-    return Csr(running_sums(degrees), indices, weights if weighted else None)
+        return Csr(running_sums(degrees), indices, weights if weighted else None)
+    columns = [spill.array(row), *([spill.array(arcs.weight)] if arcs.weight else [])]
+    first = 0
+    while first < len(starts) - 1:  # at least a bucket at a time, however large it is
+        fit = spill.most // sum(array.itemsize for array in (*empty(0), np.empty(0, row)))
+        last = max(int(np.searchsorted(starts, starts[first] + fit, side="right")) - 1, first + 1)
+        rows_of(first, last).append_to(columns)
+        first = last
+    (indices, *of_arcs) = (column.close() for column in columns)
+    return Csr(running_sums(degrees), indices, of_arcs[0] if of_arcs else None)
 
 
 class _SortedBuckets(NamedTuple):
@@ -139,23 +160,22 @@ class _SortedBuckets(NamedTuple):
         """The arcs that stay, without more memory: the tails' array takes the indices, and the indices' array the weights."""
         if (kept := sum(self.stay)) == len(self.indices):
             return self.indices, self.weights
-        self._copy(self.indices, self.tails, 0)
+        self._copy(self.indices, self.tails)
         if not len(self.weights):
             return self.tails[:kept], self.weights
         fits = self.weights.itemsize == self.indices.itemsize
         weights = self.indices.view(self.weights.dtype) if fits else np.empty(kept, self.weights.dtype)
-        self._copy(self.weights, weights, 0)
+        self._copy(self.weights, weights)
         return self.tails[:kept], weights[:kept]
 
-    def copy_to(self, indices: Array, weights: Array, first: int) -> int:
-        """Copy the arcs that stay to the places from `first` on; return the place behind them."""
-        self._copy(self.indices, indices, first)
-        if len(self.weights):
-            self._copy(self.weights, weights, first)
-        return first + sum(self.stay)
+    def append_to(self, columns: Sequence[GrowingArray]) -> None:
+        """Append the indices of the arcs that stay to the first column, and the weights to the second one."""
+        for column, values in zip(columns, (self.indices, self.weights), strict=False):
+            for begin, stay in zip(self.starts.tolist(), self.stay, strict=False):
+                column.append(values[begin : begin + stay])
 
-    def _copy(self, source: Array, target: Array, first: int) -> None:
-        ends = [*accumulate(self.stay, initial=first)]
+    def _copy(self, source: Array, target: Array) -> None:
+        ends = [*accumulate(self.stay, initial=0)]
 
         def copy(bucket: int) -> None:
             begin = self.starts[bucket]

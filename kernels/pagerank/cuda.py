@@ -22,7 +22,7 @@ def scores(graph: Graph, parameters: PageRankParameters) -> Scores:
         values[...] = 1 / max(num_rows, 1)
         return Scores(values, 0, np.inf if num_rows else 0.0)
     plan = plan_of(graph)
-    shares, partials = cupy.empty(num_rows, np.float32), plan.new_partials()
+    shares, partials = cupy.empty(num_rows, np.float32), cupy.empty(plan.num_partials, np.float32)
     control = cupy.zeros(CONTROL_WORDS, np.uint64)
     launch("pagerank/pagerank.cu", "iterate", THREADS, None,
            *plan.arguments, graph.out.offsets, graph.into.offsets, np.int64(num_rows), np.int64(plan.num_without_arcs),

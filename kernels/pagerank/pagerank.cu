@@ -1,6 +1,7 @@
 /* PageRank. Returns every row's score after power iteration, the number of iterations, and the change of the last one.
 
-   All iterations, each a step of step.cuh, are in one cooperative launch.
+   All iterations, each a step of step.cuh, are in one cooperative launch. If their number is fixed, no change ends them: then only
+   the last two read and write scores, and the last one's change, from the scores that the one before wrote, is the answer's.
    Source: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. */
 #include "pagerank/step.cuh"
 
@@ -44,13 +45,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) iterate(
         }
         sum_tiles(plan, num_rows, shares, memory, staged, partials, &turn->jobs_taken);
         grid_barrier((uint32_t*)&control->barrier);
-        sum_rows(plan, partials, base, damping, settled, shares, scores, sums);
+        if (tolerance > 0 || iteration + 2 >= most_iterations) {
+            sum_rows<true>(plan, partials, base, damping, settled, shares, scores, sums);
+        } else {
+            sum_rows<false>(plan, partials, base, damping, settled, shares, scores, sums);
+        }
         publish(sums, &turn->sums);
         grid_barrier((uint32_t*)&control->barrier);
         change = (double)__ldcg(&turn->sums.change) / UNIT;
         is_open = change >= tolerance || __ldcg(&turn->sums.unsettled) > 0;
     }
-    finish(out_offsets, in_offsets, num_rows, base, scores);
+    if (num_without_arcs > 0) {
+        finish(out_offsets, in_offsets, num_rows, base, scores);
+    }
     if (global_thread() == 0) {
         control->change = change;
         control->iterations = (uint64_t)iteration;

@@ -161,7 +161,7 @@ __device__ void sum_tiles(
     }
 }
 
-/* Add the partials of a lane's row. */
+/* Add the partials of a lane's row; item 0 is none. */
 __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, const float* partials) {
     double sum = 0;
     for (int64_t item = 0; item < width; item += BATCH) {
@@ -173,7 +173,7 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            values[k] = partials[indices[k]];
+            values[k] = indices[k] ? partials[indices[k]] : 0.0f;
         }
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
@@ -183,7 +183,9 @@ __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, 
     return sum;
 }
 
-/* One slice of rows per warp: add the partials, and set the score and the share of each row. */
+/* One slice of rows per warp: add the partials, and set the share of each row; if it `compares`, also the score, with its change
+   from the one before. */
+template <bool compares>
 __device__ void sum_rows(const TilePlan& plan, const float* partials, double base, double damping, double settled, float* shares,
     double* scores, Sums& sums) {
     const int lane = threadIdx.x & 31;
@@ -191,14 +193,16 @@ __device__ void sum_rows(const TilePlan& plan, const float* partials, double bas
         const Slice slice = plan.slices[place];
         const ROW row = plan.rows[place * 32 + lane];
         const float degree = plan.degrees[place * 32 + lane];
-        const double before = row < 0 ? 0.0 : scores[row];
+        const double before = compares && row >= 0 ? scores[row] : 0.0;
         const double sum = sum_row(plan.items + slice.first_item + lane, slice.width, partials + slice.first_partial);
         if (row >= 0) {
             const double score = base + damping * sum;
-            scores[row] = score;
             shares[row] = degree > 0 ? (float)score / degree : 0.0f;
-            sums.change += in_units(fabs(score - before));
-            sums.unsettled += is_unsettled(before, score, settled);
+            if (compares) {
+                scores[row] = score;
+                sums.change += in_units(fabs(score - before));
+                sums.unsettled += is_unsettled(before, score, settled);
+            }
             sums.dangling += degree > 0 ? 0 : in_units(score);
         }
     }

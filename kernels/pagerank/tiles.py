@@ -29,13 +29,13 @@ class TilePlan:
     arcs: Array
     tasks: Array  # int64 [N, 4]: tile, first arc, numbers of arcs and of partials, first partial; ordered by tile
     jobs: Array  # int64 [J + 1]: first tasks of the jobs, each of one tile, and N
-    # int64 [S, 3]: first item, items per row, and the first partial of the band, which belongs to no row and is always 0.
+    # int64 [S, 3]: first item, items per row, and the first partial of the band, which belongs to no row.
     slices: Array
-    items: Array  # uint32: partials of a slice's rows, counted from that first one; item k of lane i is at `first + 32 k + i`
+    # uint32: partials of a slice's rows, counted from that first one, or 0 for none; item k of lane i is at `first + 32 k + i`.
+    items: Array
     # rows, degrees: index width and float32 [32 S]: row of each lane, -1 if it has none, and its out-degree.
     rows: Array
     degrees: Array
-    bands: Array  # int64: first partial of each band
     num_partials: int
     num_without_arcs: int  # rows without in-arcs and out-arcs, which are in no slice
 
@@ -44,12 +44,6 @@ class TilePlan:
         """The first arguments of `iterate`, in the order of TilePlan in step.cuh."""
         num_jobs, num_slices = np.int64(len(self.jobs) - 1), np.int64(len(self.slices))
         return self.tasks, self.jobs, num_jobs, self.arcs, self.slices, num_slices, self.items, self.rows, self.degrees
-
-    def new_partials(self) -> Array:
-        """An array for the partials, in which those that belong to no row are 0."""
-        partials: Array = cupy.empty(self.num_partials, np.float32)
-        partials[self.bands] = 0
-        return partials
 
 
 def sizes() -> dict[str, int]:
@@ -72,7 +66,7 @@ def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[in
     num_tiles, num_rows = (num_tails >> TILE_BITS) + 1, len(out_offsets) - 1
     limits = band_limits(into.offsets)
     arcs = zeros(len(into.indices) + ALIGNED * num_tiles * len(limits), np.uint16)
-    tasks, slices, items, rows, bands = [], [], [], [], []
+    tasks, slices, items, rows = [], [], [], []
     used = num_items = num_partials = 0
     for of_band in pairwise(limits):
         band = Band(into, of_band, num_tiles, TILE_BITS)
@@ -82,7 +76,6 @@ def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[in
         slices.append(slices_of_band)
         items.append(items_of_band)
         rows.append(rows_of_lanes)
-        bands.append(num_partials)
         used += band.padded_arcs
         num_items += len(items_of_band)
         num_partials += 1 + band.num_segments
@@ -92,9 +85,7 @@ def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[in
     degrees = cupy.where(all_rows < 0, 0, cupy.diff(out_offsets)[all_rows]).astype(np.float32)
     without_arcs = num_rows - int(cupy.count_nonzero(all_rows >= 0))
     all_items, all_slices = cupy.concatenate(items), cupy.concatenate(slices)
-    return TilePlan(
-        arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, cupy.asarray(bands), num_partials, without_arcs
-    )
+    return TilePlan(arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, num_partials, without_arcs)
 
 
 def _slice_rows(band: Band, out_offsets: Array, row: Any) -> tuple[Any, Any, Any]:

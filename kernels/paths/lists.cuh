@@ -41,6 +41,7 @@ struct Control {
     uint64_t quads; /* Quads beyond one per row */
     uint64_t aside; /* rows put aside */
     uint64_t nearest; /* no row that is still to be relaxed is nearer; FAR if none is */
+    uint64_t deep;    /* the team gave up, after too many thin steps */
 };
 static_assert(sizeof(Control) == TEAM_CONTROL_WORDS * 8, "TEAM_CONTROL_WORDS is wrong");
 

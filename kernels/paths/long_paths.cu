@@ -72,6 +72,6 @@ extern "C" __global__ void pile_up(const ROW* rows, int64_t count, ROW* pile, ui
 
 extern "C" __global__ void TEAM __launch_bounds__(THREADS, 1) shorten(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
-    int64_t many, int64_t most, Control* control) {
-    take_steps(quads, lengths, pile, piled, least_window, most_window, few, many, most, control, Everywhere{});
+    int64_t many, int64_t most, int64_t most_thin, Control* control) {
+    take_steps(quads, lengths, pile, piled, least_window, most_window, few, many, most, most_thin, control, Everywhere{});
 }

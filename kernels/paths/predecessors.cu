@@ -15,6 +15,7 @@ struct Found {
     uint32_t beyond; /* an arc leads from a reached row to an unreached one: its sum did not fit */
     uint64_t barrier;
     uint64_t settled[3];
+    uint64_t deep; /* the second step was given up, after too many thin levels */
 };
 
 struct Rows {
@@ -159,11 +160,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) find_in_blocks(
 }
 
 /* The second step, level by level: a waiting row takes the first in-arc of length zero from a row of the level before.
-   `steps` is -1 for a waiting row and 0 for others. */
+   `steps` is -1 for a waiting row and 0 for others. Each level reads all that wait, so
+   one level may count as several thin ones. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2) complete_zero_steps(
     const int64_t* offsets, const ROW* indices, const WEIGHT* weights, const Length* lengths, const ROW* waiting, int64_t count,
-    ROW* predecessor, ROW* steps, Found* found) {
-    int64_t settled = 1;
+    ROW* predecessor, ROW* steps, int64_t most_thin, Found* found) {
+    int64_t settled = 1, thin = 0;
     for (ROW step = 1; settled > 0; ++step) {
         uint64_t* counter = &found->settled[step % 3];
         for (int64_t place = global_thread(); place < count; place += num_threads()) {
@@ -188,5 +190,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) complete_zero_steps(
         }
         grid_barrier((uint32_t*)&found->barrier);
         settled = (int64_t)__ldcg(counter);
+        thin += settled < THIN_ROUND ? 1 + count / num_threads() : 0;
+        if (settled > 0 && thin > most_thin) {
+            found->deep = 1;
+            return;
+        }
     }
 }

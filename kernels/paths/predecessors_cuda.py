@@ -5,13 +5,14 @@ from typing import Any, NamedTuple
 import cupy
 import numpy as np
 
+from kernels.gpu.deep import most_rounds, require_shallow
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.paths.constants import LARGE_ROW, SMALL_ROW, THREADS, WAITS
 
 _SOURCE = "paths/predecessors.cu"
 _LEVEL_THREADS = 256
-_FOUND_WORDS = 8
+_FOUND_WORDS, _DEEP = 8, 5
 
 
 class LargeRows(NamedTuple):
@@ -50,7 +51,7 @@ def of_levels(into: Csr, levels: Array, num_rows: int) -> tuple[Array, Array]:
 
 
 def paths_of_lengths(graph: Graph, source: int, sums: np.dtype[Any], lengths: Array) -> tuple[Array, Array] | None:
-    """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit.
+    """Return the distances and predecessors that final `lengths` imply; None if a sum did not fit. Raises Deep.
 
     Args:
         graph: Its arcs have weights.
@@ -68,8 +69,9 @@ def paths_of_lengths(graph: Graph, source: int, sums: np.dtype[Any], lengths: Ar
         steps = cupy.zeros(graph.num_vertices, row)
         steps[waiting] = -1
         arcs = into.offsets, into.indices, into.weights, lengths
-        arguments = *arcs, waiting, np.int64(len(waiting)), nearest.predecessor, steps, nearest.summary
-        launch(_SOURCE, "complete_zero_steps", THREADS, len(waiting), *arguments, **types_of(into, sums))
+        work = waiting, np.int64(len(waiting)), nearest.predecessor, steps, np.int64(most_rounds(graph.out))
+        launch(_SOURCE, "complete_zero_steps", THREADS, len(waiting), *arcs, *work, nearest.summary, **types_of(into, sums))
+        require_shallow(nearest.summary[_DEEP])
     return nearest.distance, nearest.predecessor
 
 

@@ -4,6 +4,7 @@
 #include "paths/lists.cuh"
 
 #define HOPS 3 /* arcs that a lane follows in a step */
+#define THIN_STEP (4 * THIN_ROUND) /* active rows; most of them are relaxed several times */
 
 /* Relax the arcs of `entry` unless it is stale, and follow the best of them. Called by all lanes of a warp. */
 template <typename Range>
@@ -113,11 +114,12 @@ __device__ __forceinline__ void write_nearest(const Search<Range>& search, Lengt
     }
 }
 
-/* Take steps until no row of the range is left, or more than `most` are active, held or piled. */
+/* Take steps until no row of the range is left, more than `most` are active, held or piled, or more than `most_thin` steps had few
+   active rows: then the team gives up. */
 template <typename Range>
 __device__ __forceinline__ void take_steps(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
-    int64_t many, int64_t most, Control* control, Range range) {
+    int64_t many, int64_t most, int64_t most_thin, Control* control, Range range) {
     extern __shared__ uint4 memory[];
     __shared__ Shared shared;
     const Search<Range> search{quads, lengths, pile, piled, range, control, &shared, (Entry*)memory};
@@ -126,7 +128,7 @@ __device__ __forceinline__ void take_steps(
     const uint32_t owner = warp % TEAM_BLOCKS; /* the block whose list this warp reads, together with other warps of the team */
     const uint32_t first = team_rank() * (WARPS / TEAM_BLOCKS) + warp / TEAM_BLOCKS;
     Length nearest = FAR, window = most_window;
-    int64_t in_pile = (int64_t)__ldcg(&control->piled);
+    int64_t in_pile = (int64_t)__ldcg(&control->piled), thin = 0;
     if (threadIdx.x == 0) {
         shared.active[0] = shared.active[1] = shared.held[0] = shared.held[1] = shared.spilled = 0;
         shared.nearest = FAR;
@@ -145,6 +147,11 @@ __device__ __forceinline__ void take_steps(
         }
         if (rows > most) {
             write_nearest(search, least, in_pile);
+            break;
+        }
+        thin += active < THIN_STEP;
+        if (thin > most_thin) {
+            control->deep = 1;
             break;
         }
         if (active < few) {

@@ -6,8 +6,9 @@ from typing import Any
 import cupy
 import numpy as np
 
+from kernels.gpu.deep import NO_LIMIT, require_shallow
 from kernels.gpu.devices import spare_bytes
-from kernels.gpu.loader import kernel_of, launch, pointer
+from kernels.gpu.loader import kernel_of, launch, pointer, to_host
 from kernels.gpu.teams import team_kernel
 from kernels.graph import NO_ROW, Array, Csr
 from kernels.paths.constants import TEAM_CONTROL_WORDS, THREADS
@@ -17,12 +18,11 @@ from kernels.paths.predecessors_cuda import types_of
 _SOURCE = "paths/long_paths.cu"
 _UNBOUNDED, _BOUNDED = (_SOURCE, "shorten"), ("paths/sharded/long_paths.cu", "shorten_below")
 MOST_ROWS = 1 << 17  # rows to relax beyond which all blocks of a GPU are faster than a team
-NO_LIMIT = 1 << 62
 _LISTS = 4  # of a block
 _LIST_BYTES = (49152, 24576)  # of a list, as large as fits
 _LEAST_WINDOW, _MOST_WINDOW = 4.0, 32.0  # in mean weights
 _FEW, _MANY = np.int64(2048), np.int64(8192)  # active rows: with fewer the window widens, with more it narrows
-_ASIDE, _NEAREST = 2, 3  # words of the control
+_ASIDE, _NEAREST, _DEEP = 2, 3, 4  # words of the control
 
 
 class Team:
@@ -56,12 +56,14 @@ class Team:
         """Set the rows, each once, from which `shorten` continues with their lengths."""
         self._launch("pile_up", len(rows), rows, np.int64(len(rows)), self._pile, self._piled, self._control)
 
-    def shorten(self, bound: int | None = None, most: int = NO_LIMIT) -> None:
+    def shorten(self, bound: int | None = None, most: int = NO_LIMIT, most_thin: int = NO_LIMIT) -> None:
         """Lower the lengths to the smallest sums from the rows that were set; rows at `bound` or beyond are put aside.
 
-        Stops as soon as more than `most` rows are to be relaxed. Such a team cannot go on.
+        Stops as soon as more than `most` rows are to be relaxed, and gives up after more than `most_thin` thin steps. Such a team
+        cannot go on.
         """
-        search = self._quads, self.lengths, self._pile, self._piled, *self._windows, _FEW, _MANY, np.int64(most), self._control
+        limits = _FEW, _MANY, np.int64(most), np.int64(most_thin)
+        search = self._quads, self.lengths, self._pile, self._piled, *self._windows, *limits, self._control
         if bound is None:
             self._take_steps(_UNBOUNDED, *search)
             return
@@ -70,8 +72,14 @@ class Team:
         self._take_steps(_BOUNDED, *search, length_type(self._sums)(bound), self._aside, self._is_aside)
 
     def stopped_at(self) -> int | None:
-        """A length that no row is nearer than which is still to be relaxed; None if the team did not stop early."""
-        nearest = int(self._control[_NEAREST])
+        """A length that no row is nearer than which is still to be relaxed; None if the team did not stop early.
+
+        Raises:
+            Deep: The team gave up.
+        """
+        control = to_host(self._control)
+        require_shallow(control[_DEEP])
+        nearest = int(control[_NEAREST])
         return None if nearest == far_of(self._sums) else nearest
 
     def take_aside(self) -> Array:

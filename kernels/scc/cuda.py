@@ -4,16 +4,24 @@ import cupy
 import numpy as np
 
 from kernels.answers import Components
+from kernels.gpu.deep import most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Graph
+from kernels.scc import scc
 from kernels.scc.constants import CONTROL_WORDS, RANGE, THREADS
 
 _SOURCE, _KERNEL = "scc/scc.cu", "find_components"
 _BITMAPS = 5
+_DEEP = 1  # 32-bit word of the control
 
 
 def components(graph: Graph) -> Components:
     """Answer `kernels.scc.scc` on CuPy arrays of a directed graph."""
+    return unless_deep(_components, scc, graph)
+
+
+def _components(graph: Graph) -> Components:
+    """The same; raises Deep."""
     num_rows, num_arcs, row = graph.num_vertices, graph.num_arcs, graph.rows_by_id.dtype
     _, resident = cooperative(_SOURCE, _KERNEL, THREADS, cupy.cuda.Device().id, ROW=row)
     blocks = min(resident, -(-num_rows // THREADS))
@@ -25,7 +33,8 @@ def components(graph: Graph) -> Components:
     control = cupy.zeros(CONTROL_WORDS + 2 * blocks, np.uint64)
     sides = (graph.out.offsets, graph.out.indices, graph.into.offsets, graph.into.indices)
     size = (np.int64(num_rows), np.int64(num_words))
-    arrays = (*bitmaps, queue, arcs, signatures, names, labels, control)
-    arguments = (*sides, graph.positions, graph.rows_by_id, *size, *arrays)
+    arrays = (*bitmaps, queue, arcs, signatures, names, labels)
+    arguments = (*sides, graph.positions, graph.rows_by_id, *size, *arrays, np.int64(most_rounds(graph.out)), control)
     launch(_SOURCE, _KERNEL, THREADS, None, *arguments, blocks=blocks, ROW=row)
+    require_shallow(control.view(np.uint32)[_DEEP])
     return Components(labels)

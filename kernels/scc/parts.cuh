@@ -21,7 +21,8 @@ struct Pivot {
 };
 
 struct Control {
-    uint64_t barrier;
+    uint32_t barrier;
+    uint32_t deep; /* signatures were given up, after too many rounds */
     uint64_t count[3];
     Pivot best[1];  /* one for each block */
 };
@@ -35,7 +36,7 @@ struct Summing {
     __device__ uint64_t* count() const { return control->count + phase; }
 
     __device__ uint64_t close() {
-        grid_barrier((uint32_t*)&control->barrier);
+        grid_barrier(&control->barrier);
         const uint64_t sum = __ldcg(control->count + phase);
         if (global_thread() == 0) {
             control->count[(phase + 2) % 3] = 0;

@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 2 : 1) 
     const int64_t* out_offsets, const ROW* out_indices, const int64_t* in_offsets, const ROW* in_indices, const ROW* positions,
     const ROW* rows_by_id, int64_t num_rows, int64_t num_words, uint32_t* open, uint32_t* fore, uint32_t* back,
     uint32_t* new_fore, uint32_t* new_back, uint64_t* queue, Arc* list, Signature* signatures, ROW* names, ROW* labels,
-    Control* control) {
+    int64_t most_thin, Control* control) {
     const Search search{{out_offsets, out_indices}, {in_offsets, in_indices}, num_rows, num_words, open, fore, back, new_fore,
                         new_back, queue};
     Summing sums{control, 0};
@@ -38,7 +38,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) == 4 ? 2 : 1) 
     sums.close();
     list_arcs(search, list, sums.count());
     const uint64_t listed = sums.close();
-    solve_rest(list, listed, signatures, labels, sums);
+    if (!solve_rest(list, listed, signatures, labels, most_thin, sums)) {
+        control->deep = 1;
+        return;
+    }
     name_trees(labels, names, positions, num_rows);
     sums.close();
     label_rows(labels, names, positions, rows_by_id, num_rows);

@@ -4,7 +4,8 @@
 #include "gpu/unsigned.cuh"
 #include "scc/parts.cuh"
 
-#define SWEEPS 8 /* of a block over its arcs between two barriers of the grid, at most */
+#define SWEEPS 8   /* of a block over its arcs between two barriers of the grid, at most */
+#define PATIENCE 2 /* such rounds before rows follow their own signatures, too: deep graphs need that, others take few rounds */
 
 typedef UnsignedOf<sizeof(ROW)>::type Key;
 
@@ -69,6 +70,26 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     return changed;
 }
 
+/* Lower the signatures of the ends of this block's arcs to those of the signatures' rows, as far as they have become lower;
+   returns whether this thread lowered any. A signature that has passed along a path then follows later ones in steps that double. */
+__device__ bool jump(const Arc* first, const Arc* end, Signature* signatures) {
+    bool changed = false;
+    for (const Arc* at = first + threadIdx.x; at < end; at += THREADS) {
+        const Arc arc = *at;
+        const Key fore = read(signatures + arc.to).fore, back = read(signatures + arc.from).back;
+        const Key before = read(signatures + unscramble(fore)).fore, behind = read(signatures + unscramble(back)).back;
+        if (before < fore) {
+            pass(before, &signatures[arc.to].fore);
+            changed = true;
+        }
+        if (behind < back) {
+            pass(behind, &signatures[arc.from].back);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
 /* Label the endpoints of this block's arcs that lie in a component; drop these arcs and those between rows of different
    signatures. Returns the end of the arcs kept. */
 __device__ Arc* drop_arcs(Arc* first, const Arc* end, const Signature* signatures, ROW* labels) {
@@ -99,8 +120,10 @@ __device__ Arc* drop_arcs(Arc* first, const Arc* end, const Signature* signature
     return first + kept;
 }
 
-/* Find the components among the listed arcs. */
-__device__ void solve_rest(Arc* list, uint64_t listed, Signature* signatures, ROW* labels, Summing& sums) {
+/* Find the components among the listed arcs. Returns false if this was given up, after sweeps that took as long as more than
+   `most_thin` barriers. */
+__device__ bool solve_rest(
+    Arc* list, uint64_t listed, Signature* signatures, ROW* labels, int64_t most_thin, Summing& sums) {
     Arc* first = list + listed * blockIdx.x / gridDim.x;
     Arc* end = list + listed * (blockIdx.x + 1) / gridDim.x;
     while (listed > 0) {
@@ -110,8 +133,13 @@ __device__ void solve_rest(Arc* list, uint64_t listed, Signature* signatures, RO
             signatures[at->to] = {to, to};
         }
         sums.close();
+        int round = 0;
         do {
-            bool changed = false;
+            most_thin -= SWEEPS * (int64_t)(1 + listed / num_threads());
+            if (most_thin < 0) {
+                return false;
+            }
+            bool changed = round++ >= PATIENCE && __syncthreads_or(jump(first, end, signatures));
             for (int k = 0; k < SWEEPS && __syncthreads_or(sweep(first, end, signatures)); ++k) {
                 changed = true;
             }
@@ -125,4 +153,5 @@ __device__ void solve_rest(Arc* list, uint64_t listed, Signature* signatures, RO
         }
         listed = sums.close();
     }
+    return true;
 }

@@ -72,6 +72,7 @@ def shorten(out: Csr, width: float, rows: Array, distance: Array) -> None:
     """Lower `distance` to the smallest sums from `rows`, each from its own distance; the supply of entries grows on demand.
 
     Args:
+        out: The arcs of the first rows; from the others, ghosts of a shard, none is followed.
         width: Of a slot, from `slot_width`.
         rows (index width [S]): Each once.
         distance: uint64 or float64 [V].
@@ -154,6 +155,8 @@ def _scan(
         total = length + distance.dtype.type(weights[arc])
         if total < distance[far]:
             distance[far] = total
+            if far >= len(offsets) - 1:
+                continue
             if state[_FREE]:
                 entry = state[_FREE]
                 state[_FREE] = after[entry]

@@ -4,17 +4,19 @@ Graphs with few arcs per row and no large row may be roads or grids, with paths 
 `long_paths.cu` makes a step short, with few blocks. Other graphs have short paths and many arcs: `short_paths.cu` reads few of
 them, with all blocks. Degrees do not show how long paths are, so `long_paths.cu` stops when it has more rows to relax than few
 blocks can; `short_paths.cu` then goes on from its lengths. Last, `predecessors.cu` turns the lengths into the answer. Integer
-weights are summed in 32 bits first, and in 64 if a sum does not fit.
+weights are summed in 32 bits first, and in 64 if a sum does not fit. All give up deep graphs.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
 
 from kernels.answers import Paths
+from kernels.gpu.deep import most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import launch
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.paths.constants import THREADS
@@ -22,9 +24,11 @@ from kernels.paths.degrees import has_long_paths
 from kernels.paths.lengths import as_length, length_type
 from kernels.paths.predecessors_cuda import paths_of_lengths, types_of
 from kernels.paths.team import MOST_ROWS, Team, quads_of
+from kernels.sssp import sssp
 from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE_ROW
 
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in lengths below which a row has two arcs if weights are spread evenly
+_DEEP = 1  # 32-bit word of the control
 START_SHARE = 4096  # the start ends when the queue holds 1/4096 of all rows and chunks
 
 
@@ -47,7 +51,7 @@ def plan_of(graph: Graph) -> ShortestPathPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays that have weights."""
-    return search_by(_answer, graph, source)
+    return unless_deep(partial(search_by, _answer), sssp, graph, source)
 
 
 def search_by(find: Callable[[Graph, int, ShortestPathPlan], tuple[Array, Array] | None], graph: Graph, source: int) -> Paths:
@@ -63,12 +67,12 @@ def search_by(find: Callable[[Graph, int, ShortestPathPlan], tuple[Array, Array]
 
 
 def _answer(graph: Graph, source: int, plan: ShortestPathPlan) -> tuple[Array, Array] | None:
-    """Distances and predecessors; None if a sum does not fit."""
+    """Distances and predecessors; None if a sum does not fit. Raises Deep."""
     if plan.quads is None:
-        return paths_of_lengths(graph, source, plan.sums, _shorten_in_grid(graph, source, plan))
+        return _answer_in_grid(graph, source, plan)
     # The Quads are made for every search: that takes a hundredth of it, and they do not outlive it
     team = Team(graph.out, plan.sums, plan.mean, plan.quads, source)
-    team.shorten(most=MOST_ROWS)
+    team.shorten(most=MOST_ROWS, most_thin=most_rounds(graph.out))
     lengths = team.lengths
     # Unless the graph is known to be crowded, the answer is begun before the team's end is known, so that the GPU need not wait
     answer = None if plan.crowded else paths_of_lengths(graph, source, plan.sums, lengths)
@@ -76,10 +80,8 @@ def _answer(graph: Graph, source: int, plan: ShortestPathPlan) -> tuple[Array, A
     del team
     if start is not None:
         graph.derived.put(plan_of, replace(plan, crowded=True))
-        lengths = _shorten_in_grid(graph, source, plan, lengths, start)
-    elif answer is not None:
-        return answer
-    return paths_of_lengths(graph, source, plan.sums, lengths)
+        return _answer_in_grid(graph, source, plan, lengths, start)
+    return answer or paths_of_lengths(graph, source, plan.sums, lengths)
 
 
 def make_plan(graph: Graph, long_paths: bool) -> ShortestPathPlan:
@@ -101,8 +103,10 @@ def chunks_of(offsets: Array) -> int:
     return int((-(-degrees[degrees >= QUEUE_ROW] // CHUNK_ARCS)).sum())
 
 
-def _shorten_in_grid(graph: Graph, source: int, plan: ShortestPathPlan, known: Array | None = None, start: int = 0) -> Array:
-    """Lengths from `source`; or from lengths that are `known`, with all rows nearer than `start` settled."""
+def _answer_in_grid(
+    graph: Graph, source: int, plan: ShortestPathPlan, known: Array | None = None, start: int = 0
+) -> tuple[Array, Array] | None:
+    """As `_answer`, from `source`; or from lengths that are `known`, with all rows nearer than `start` settled."""
     num_rows, row, out, into = graph.num_vertices, graph.rows_by_id.dtype, graph.out, graph.into
     lengths: Array = cupy.empty(num_rows, length_type(plan.sums)) if known is None else known
     rows, chunks = cupy.empty(2 * num_rows, row), cupy.empty(2 * plan.chunks * CHUNK_BYTES, np.uint8)
@@ -112,8 +116,10 @@ def _shorten_in_grid(graph: Graph, source: int, plan: ShortestPathPlan, known: A
     launch(source_file, "prepare", THREADS, num_rows, *begin, **types)
     enough = 1 + (plan.chunks + num_rows // 16) // START_SHARE
     widths = (as_length(plan.sums, factor * 2 * plan.mean / plan.mean_degree) for factor in (CORE, LIGHT_WIDTH, WIDTH))
-    bounds = lengths.dtype.type(start), *widths, np.int64(enough)
+    bounds = lengths.dtype.type(start), *widths, np.int64(enough), np.int64(most_rounds(graph.out))
     launch(source_file, "shorten", THREADS, None,
            out.offsets, out.indices, out.weights, into.offsets, into.indices, into.weights, size,
            lengths, rows, chunks, np.int64(plan.chunks), queued, *bounds, control, **types)  # fmt: skip
-    return lengths
+    answer = paths_of_lengths(graph, source, plan.sums, lengths)  # begun before the end is known
+    require_shallow(control.view(np.uint32)[_DEEP])
+    return answer

@@ -16,7 +16,7 @@ static_assert(sizeof(Chunk) == CHUNK_BYTES, "CHUNK_BYTES is wrong");
 
 struct Control {
     uint32_t barrier;
-    uint32_t unused;
+    uint32_t deep;    /* the search was given up, after too many thin turns */
     uint64_t rows[3]; /* lengths of the queue's lists: of this turn, of the next one, and one that is zero */
     uint64_t chunks[3];
     uint64_t nearest[3]; /* least length beyond the bucket that a pass fills */

@@ -27,8 +27,9 @@ __device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages
 #define PATIENCE 32 /* buckets after which paths are taken to be long, and widths follow the rows in the queue */
 
 /* Settle, bucket by bucket, all rows with a length from the limit to the cap. Returns true, with rows in the queue, as soon as
-   the queue is `enough` work: its chunks, where 16 small rows count as one. */
-__device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough) {
+   the queue is `enough` work: its chunks, where 16 small rows count as one; and false, with a limit below the cap, if no more than
+   `thin_left` turns may have few rows, and these have been taken. */
+__device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough, int64_t& thin_left) {
     const Length least_width = width;
     int64_t most = 0; /* rows in the queue, in this bucket */
     for (int buckets = 0;;) {
@@ -39,6 +40,11 @@ __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length wi
                 return true;
             }
             most = rows + 16 * chunks > most ? rows + 16 * chunks : most;
+            thin_left -= rows + chunks < THIN_ROUND;
+            if (thin_left < 0) {
+                search.control->deep = 1;
+                return false;
+            }
             take_chunks<false>(search, stages, chunks);
             take_rows<false>(search, stages, rows);
             end_turn(search, stages);
@@ -69,18 +75,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2) shorten(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
     const ROW* in_indices, const WEIGHT* in_weights, int64_t num_rows, Length* lengths, ROW* rows, Chunk* chunks,
     int64_t most_chunks, uint32_t* queued, Length from, Length core, Length light_width, Length width, int64_t enough,
-    Control* control) {
+    int64_t most_thin, Control* control) {
     Search search{
         {out_offsets, out_indices, out_weights}, {in_offsets, in_indices, in_weights}, num_rows, lengths, rows, chunks,
         most_chunks, queued, control, 0, 0, from, FAR};
     Stages stages{0, 0};
-    if (!settle(search, stages, light_width, enough)) {
+    if (!settle(search, stages, light_width, enough, most_thin)) {
         return;
     }
     search.cap = plus(search.limit, core);
-    settle(search, stages, light_width, ALL);
+    settle(search, stages, light_width, ALL, most_thin);
+    if (most_thin < 0) {
+        return;
+    }
     pull_rows(search, stages, search.num_rows, search.cap);
     search.limit = search.cap;
     search.cap = FAR;
-    settle(search, stages, width, ALL);
+    settle(search, stages, width, ALL, most_thin);
 }

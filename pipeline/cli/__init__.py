@@ -3,10 +3,12 @@
 from typing import NoReturn
 
 from pipeline.cli.ending import run_command
+from pipeline.runtime.interpreter import keep_freed_memory
 
 
 def main() -> NoReturn:
     """Run the command and end the process."""
+    keep_freed_memory()
     run_command("graphmill", _work)
 
 

@@ -107,6 +107,7 @@ def change(
     publish_as: str | None = None,
     backend: str | None = None,
     cluster: str | None = None,
+    trace: Path | None = None,
 ) -> None:
     """Apply a file of changes to the graph of the newest run, and publish the next run with the same stages and sources.
 
@@ -130,6 +131,7 @@ def change(
         backend: cpu, gpu, or auto. Default: as in the newest run's configuration.
         cluster: none; local: Dask workers on this machine; or the address of a Dask scheduler. Default: as in the newest run's
             configuration.
+        trace: A file, .json or .json.gz, for a timeline of what each thread did, which ui.perfetto.dev shows.
     """
     from pipeline.changes import change as apply
     from pipeline.config.run import output_folder
@@ -142,7 +144,7 @@ def change(
     scheduler = None if cluster is None else {"scheduler": cluster}
     options: dict[str, Any] = {"publish_as": publish_as, "backend": backend, "cluster": scheduler}
     flags: dict[str, Any] = {"snapshot": snapshot, "count_violations": count_violations, "again": again}
-    with showing(live=True):
+    with _traced(trace) if trace else nullcontext(), showing(live=True):
         given = {name: value for name, value in options.items() if value is not None}
         published = apply(output, changes, **flags, **given)
     summarise(published, output)

@@ -32,6 +32,7 @@ class OpenGraphs:
     def __init__(self) -> None:
         self._whole: dict[tuple[str, Backend], Graph | StoredIndex] = {}
         self._shards: OrderedDict[tuple[str, Backend, int, int], DealtShard] = OrderedDict()  # the one used last at the end
+        self._loading: dict[int, Lock] = {}  # by rank
         self._numberings: dict[str, Derived] = {}  # of the vertices of the graph in host memory, by digest
         self._converted = ConvertedGraphs()  # that copies made by `anew` share
         self._open_graph: Callable[[Folder, Backend], Graph] = open_counted
@@ -82,17 +83,32 @@ class OpenGraphs:
 
         key = graph.digest, backend, communicator.size, communicator.rank
         with self._lock:
-            dealt = self._shards.get(key)
+            loading = self._loading.setdefault(communicator.rank, Lock())
+        with loading:  # the same rank of several stages at once loads its shard once
+            with self._lock:
+                dealt = self._shards.get(key)
+                if dealt is None:
+                    require_visible(graph.path)
+                self._keep(backend, ranks_here - (dealt is None))  # before loading: both may not fit into the memory
             if dealt is None:
-                require_visible(graph.path)
-            self._keep(ranks_here - (dealt is None))  # before loading: both do not fit into the memory at the same time
-        if dealt is None:
-            dealing = dealing_of(graph, communicator.size)
-            dealt = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here, counted=True), dealing)
+                dealing = dealing_of(graph, communicator.size)
+                dealt = DealtShard(load_shard(graph, dealing, communicator.rank, backend, ranks_here, counted=True), dealing)
+            with self._lock:
+                self._shards[key] = dealt
+                self._shards.move_to_end(key)
+                self._keep(backend, ranks_here)
+        return dealt
+
+    def rows_of_shard(self, graph: Folder, communicator: Communicator) -> "DealtShard":
+        """A rank's shard in the host's memory; if it is not open there, without arcs, and not kept. Raises as `graph`."""
+        from pipeline.store.shards import DealtShard, dealing_of, load_rows
+
         with self._lock:
-            self._shards[key] = dealt
-            self._shards.move_to_end(key)
-            self._keep(ranks_here)
+            dealt = self._shards.get((graph.digest, "cpu", communicator.size, communicator.rank))
+        if dealt is None:
+            require_visible(graph.path)
+            dealing = dealing_of(graph, communicator.size)
+            dealt = DealtShard(load_rows(graph, dealing, communicator.rank), dealing)
         return dealt
 
     def _open(
@@ -118,9 +134,11 @@ class OpenGraphs:
             self._numberings = {of: numbering for of, numbering in self._numberings.items() if of in held}
         return self._numberings.setdefault(digest, Derived())
 
-    def _keep(self, most: int) -> None:
-        while len(self._shards) > most:
-            self._shards.popitem(last=False)
+    def _keep(self, backend: Backend, most: int) -> None:
+        """Close the shards that were not used for the longest time, of those in the same memory."""
+        in_memory = [key for key in self._shards if key[1] == backend]
+        for key in in_memory[: max(0, len(in_memory) - most)]:
+            del self._shards[key]
 
 
 class ConvertedGraphs:

@@ -5,9 +5,10 @@ together, a shard each. A task whose worker dies runs again, so a task must be f
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kernels.algorithm import Algorithm
@@ -19,6 +20,7 @@ from pipeline.store.manifest import Folder
 
 if TYPE_CHECKING:
     from pipeline.cluster.held_graph import HeldGraph, HeldIndex
+    from pipeline.cluster.shard_of_graph import ShardOfGraph
     from pipeline.cluster.whole_graph import WholeGraph
     from pipeline.store.index.arrays import StoredIndex
     from pipeline.store.shards import DealtShard
@@ -39,8 +41,17 @@ class TaskContext:
     ranks_here: int = 1  # how many of the group's ranks this process has
 
     def turn(self) -> AbstractContextManager[object]:
-        """A block in which no other task of this process uses its GPU, because plans and device memory are not shared."""
-        return self.open_graphs.turn if self.backend == "gpu" and not self.sharded else nullcontext()
+        """A block in which no other task of this process uses its GPUs, because plans and device memory are not shared.
+
+        While the CPU takes over, others do. Ranks that are all threads of this process enter and leave the block together.
+        """
+        if self.backend != "gpu" or self.ranks_here < self.communicator.size:
+            return nullcontext()
+        if self.sharded:
+            return _together(self.open_graphs.turn, self.communicator)
+        from kernels.gpu.deep import holding
+
+        return holding(self.open_graphs.turn)
 
     def graph(self, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it. Raises as `OpenGraphs.graph`."""
@@ -49,6 +60,12 @@ class TaskContext:
         from pipeline.cluster.shard_of_graph import ShardOfGraph
 
         return ShardOfGraph(folder, self._shard(folder), self.communicator)
+
+    def rows_of_shard(self, folder: Folder) -> "ShardOfGraph":
+        """Open the rows of a rank's shard, in the host's memory; arcs only if these are open already. Raises as `graph`."""
+        from pipeline.cluster.shard_of_graph import ShardOfGraph
+
+        return ShardOfGraph(folder, self.open_graphs.rows_of_shard(folder, self.communicator), self.communicator)
 
     def graph_for(self, algorithm: Algorithm, folder: Folder) -> "HeldGraph":
         """Open a stored graph as the group holds it for the stage of an algorithm. Raises as `graph`, and as `SharedGraph`."""
@@ -80,6 +97,15 @@ class TaskContext:
 
     def _shard(self, folder: Folder) -> "DealtShard":
         return self.open_graphs.shard(folder, self.communicator, self.backend, self.ranks_here)
+
+
+@contextmanager
+def _together(turn: Lock, ranks: Communicator) -> Iterator[None]:
+    """A block of all ranks of a group, which the first one enters and leaves for them."""
+    with turn if ranks.rank == 0 else nullcontext():
+        ranks.sum(0)  # until the first one has the turn
+        yield
+        ranks.sum(0)  # until all have used it
 
 
 def innermost(function: Callable[..., Any]) -> Callable[..., Any]:

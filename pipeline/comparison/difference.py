@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kernels.cpu.parallel import cores
+from kernels.spans import span
 from pipeline.comparison.blocks import KINDS, ComparedColumns, compare_blocks
 from pipeline.comparison.matching import Matchings, Unordered
 from pipeline.comparison.merging import Key, VersionReader, aligned, ranges
@@ -152,9 +153,13 @@ class Comparison:
         keys = both[0] if both[0] == both[1] else [ROW]  # only one graph has parallel arcs, which a column of their own numbers
         self.columns = ComparedColumns(keys, [column for column in shared if column not in keys], changes.ids(name, new.schema))
         common = [dict.fromkeys(self.columns.ids & {*shared}, of_run) for of_run in numbers.of_runs] if numbers else [{}, {}]
-        self._sides = [VersionReader(version, shared, keys, own) for version, own in zip((old, new), common, strict=True)]
         same_ids = numbers is None or numbers.of_runs[0] is numbers.of_runs[1]
-        self._same, self._read = old.same(new) and same_ids, [0, 0]
+        # A file that both have is not read: its keys, of which a table has each once, are in no other file.
+        unread = old.common(new) if same_ids and keys != [ROW] else set[str]()
+        read = [version.without(unread) for version in (old, new)]
+        self._sides = [VersionReader(version, shared, keys, own) for version, own in zip(read, common, strict=True)]
+        self._same = old.same(new) and same_ids
+        self._read = [version.rows - of_read.rows for version, of_read in zip((old, new), read, strict=True)]
         extra, lost = ([one for one in a if one not in b] for a, b in (present[::-1], present))
         self._difference = TableDifference((old.rows, new.rows), new_columns=extra, lost_columns=lost)
 
@@ -170,12 +175,15 @@ class Comparison:
         part = Part(TableDifference((0, 0)))
         for old, new in aligned(self._sides, *keys):
             try:
-                block = compare_blocks(old, new, self.columns, examples, matchings.of)
+                with span(f"compare {self.name}", "compare"):
+                    block = compare_blocks(old, new, self.columns, examples, matchings.of)
             except Unordered as error:
                 raise Damaged(f"{next(iter(self._versions[1].files)).parent}: {error}") from None
             if self._tabulated:
                 rows, started = block.rows(), time.perf_counter()
-                if not replays(old, new, rows, self.columns):
+                with span(f"prove changes of {self.name}", "proof"):
+                    replayed = replays(old, new, rows, self.columns)
+                if not replayed:
                     raise ProofFailed(f"{self.name}{changes.SUFFIX}: does not turn the old table into the new one")
                 part.seconds += time.perf_counter() - started
                 part.rows += [rows] if len(rows) else []

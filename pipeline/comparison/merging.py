@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kernels.graph import Array
+from kernels.spans import span
 from pipeline.comparison.values import whole
 from pipeline.comparison.versions import Version
 from pipeline.errors import Damaged
@@ -118,7 +119,7 @@ class VersionReader:
         with self._locks[number]:
             rows = self._held.pop(number, None)
             if rows is None:
-                with self._opened(group) as file:
+                with span("read rows", "read"), self._opened(group) as file:
                     read = file.read_row_group(group.number, self._columns, use_threads=False)
                 rows = self._completed(read, group.before)
             self._uses[number] -= 1

@@ -4,34 +4,23 @@ Each is proved: block by block, its rows turn the old table into the new one, bi
 """
 
 import shutil
-import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from itertools import pairwise
-from math import isfinite
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any, NamedTuple, Protocol
 
 from kernels.cpu.parallel import cores
-from pipeline.comparison.blocks import KINDS
-from pipeline.comparison.difference import Comparison, Part, TableDifference, compared
+from pipeline.comparison.change_table import ChangeTable
+from pipeline.comparison.difference import compared
 from pipeline.comparison.numbers import CommonNumbers, numbers_of
-from pipeline.comparison.replay import codes
-from pipeline.comparison.values import ascend, key_numbers, same, whole
 from pipeline.comparison.versions import Version
-from pipeline.errors import BadConfig, ProofFailed
+from pipeline.errors import BadConfig
 from pipeline.runtime.threads import BoundedThreads
 from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import CheckFacts
 from pipeline.store.facts.changes import ChangedFacts, ChangesFacts
-from pipeline.store.manifest import Folder, digest_of, make
+from pipeline.store.manifest import Folder, make
 from pipeline.tables import changes
 from pipeline.tables import files as tables
-from pipeline.tables.changes import KIND
 
 STEP = "change_tables"
 RULES = (
@@ -42,7 +31,22 @@ RULES = (
 Versions = Mapping[str, Version]
 
 
-def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None) -> Folder:
+class Tabulated(NamedTuple):
+    """A change table that is complete: its folder, and what is known of it."""
+
+    folder: Path
+    facts: ChangedFacts
+    seconds: float  # of its proof
+
+
+class Begun(Protocol):
+    """Change tables that were begun before; see `pipeline.comparison.ahead.ChangesAhead`."""
+
+    def of(self, name: str, old: Version, new: Version) -> Tabulated | None:
+        """The change table of these versions, once it is complete; None if it was not begun. Raises as `tabulate_changes`."""
+
+
+def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | None = None, begun: Begun | None = None) -> Folder:
     """Write the change tables of two runs, by the tables of each.
 
     A table has none if only one of the runs has it, if its columns or their types differ, or if the ids of only one source are
@@ -51,6 +55,7 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
     Args:
         path: The folder, which has a folder `NAME_changes` for each table, and is kept if the tables have not changed.
         edges: The edge list of a run that is not published yet, whose table `coordinates` is not among `new`.
+        begun: Change tables that this run has begun already.
 
     Returns:
         The folder. Facts: `ChangesFacts`.
@@ -68,26 +73,46 @@ def tabulate_changes(path: Path, old: Versions, new: Versions, edges: Folder | N
         reasons = dict.fromkeys(old.keys() - after, "only the old run has it")
         reasons |= dict.fromkeys(after.keys() - old, "only the new run has it")
         reasons |= {
-            name: why for name in old.keys() & after if (why := reason or _why_not(name, old[name], after[name], numbers))
+            name: why
+            for name in old.keys() & after
+            if (why := reason or why_not_comparable(name, old[name], after[name], numbers))
         }
-        wanted = sorted((old.keys() & after) - reasons.keys())
-        with BoundedThreads(cores(), 2 * cores()) as writers:
-            made = {name: _Changes(name, old[name], after[name], numbers, folder, writers) for name in wanted}
-            for one, part in compared([of_table.comparison for of_table in made.values()]):
-                made[one.name].take(part)
-            for of_table in made.values():
-                of_table.end()
-            tabulated = {name: of_table.finished() for name, of_table in made.items()}
-        seconds = sum(one.seconds for one in made.values())
+        wanted = {name: (old[name], after[name]) for name in sorted((old.keys() & after) - reasons.keys())}
+        made = {name: of for name, both in wanted.items() if begun and not numbers and (of := begun.of(name, *both))}
+        for of_table in made.values():
+            of_table.folder.rename(folder / of_table.folder.name)
+        made |= tabulate({name: both for name, both in wanted.items() if name not in made}, numbers, folder)
+        seconds = sum(of_table.seconds for of_table in made.values())
         if placed:
             shutil.rmtree(placed)
         proof = CheckFacts(rules=[*RULES], seconds=round(seconds, 6))
+        tabulated = {name: made[name].facts for name in wanted}
         return ChangesFacts(tables=tabulated, not_compared=dict(sorted(reasons.items())), proof=proof).stored()
 
     inputs = {
         f"{side} {name}": table.digest for side, versions in (("old", old), ("new", new)) for name, table in versions.items()
     }
     return make(path, STEP, inputs | ({"edges": edges.digest} if edges else {}), {}, write)
+
+
+def tabulate(wanted: Mapping[str, tuple[Version, Version]], numbers: CommonNumbers | None, parent: Path) -> dict[str, Tabulated]:
+    """Write the change table of each of several tables to a folder in `parent`; all cores share the ranges of all of them.
+
+    Args:
+        wanted: By their names the old and the new version, which are comparable.
+        numbers: The numbers of vertices whose ids are strings.
+
+    Raises:
+        Damaged, ProofFailed: As `tabulate_changes`.
+    """
+    with BoundedThreads(cores(), 2 * cores()) as writers:
+        made = {name: ChangeTable(name, *versions, numbers, parent, writers) for name, versions in wanted.items()}
+        for one, part in compared([of_table.comparison for of_table in made.values()]):
+            made[one.name].take(part)
+        for of_table in made.values():
+            of_table.end()
+        facts = {name: of_table.finished() for name, of_table in made.items()}
+    return {name: Tabulated(of_table.folder, facts[name], of_table.seconds) for name, of_table in made.items()}
 
 
 def _numbers(old: Versions, new: Versions) -> tuple[CommonNumbers | None, str]:
@@ -97,7 +122,7 @@ def _numbers(old: Versions, new: Versions) -> tuple[CommonNumbers | None, str]:
         return None, "the ids of only one of the sources are strings"
 
 
-def _why_not(name: str, old: Version, new: Version, numbers: CommonNumbers | None) -> str:
+def why_not_comparable(name: str, old: Version, new: Version, numbers: CommonNumbers | None) -> str:
     """Why two versions of a table cannot have a change table; empty if they can."""
     before, after = (
         {column: version.schema.field(column).type for column in changes.compared(name, version.schema, numbers is not None)}
@@ -109,103 +134,3 @@ def _why_not(name: str, old: Version, new: Version, numbers: CommonNumbers | Non
         if before[column] != kind:
             return f"column {column} is {kind}, and was {before[column]}"
     return next((f"column {column} is gone" for column in before if column not in after), "")
-
-
-class _File(NamedTuple):
-    """A file of a change table, read back."""
-
-    path: Path
-    rows: int
-    ends: list[tuple[Any, ...]]  # its first and last key
-    seconds: float  # of reading it
-
-
-class _Changes:
-    """The change table of one table: each row group is a file, which a thread encodes, reads back and proves.
-
-    `seconds` are those of its proof.
-    """
-
-    def __init__(
-        self, name: str, old: Version, new: Version, numbers: CommonNumbers | None, parent: Path, writers: BoundedThreads
-    ) -> None:
-        self.comparison, self.seconds = Comparison(name, old, new, numbers, tabulated=True), 0.0
-        self._name, self._versions, self._numbers, self._writers = name, (old, new), numbers, writers
-        self._schema = changes.schema(name, old.schema, new.schema, numbers is not None)
-        self._keys = changes.keys(name, self._schema.names)
-        self._folder = parent / f"{name}{changes.SUFFIX}"
-        self._folder.mkdir()
-        self._held: list[pa.Table] = []
-        self._files: list[Future[_File]] = []
-
-    def take(self, part: Part) -> None:
-        """Take the next part; write its rows as soon as there are enough for a file."""
-        self.comparison.take(part)
-        self.seconds += part.seconds
-        self._held += part.rows
-        while sum(map(len, self._held)) > tables.ROWS_PER_GROUP:
-            self._put(tables.ROWS_PER_GROUP)
-
-    def end(self) -> None:
-        """Write the rows that are left, after the last part."""
-        self._put()
-
-    def finished(self) -> ChangedFacts:
-        """Wait for the files, and name them. Raises ProofFailed unless they make the new table of the old one."""
-        difference, files = self.comparison.result(), [file.result() for file in self._files]
-        self._require(difference, files)
-        self.seconds += sum(file.seconds for file in files)
-        # The files of several are named as by `pipeline.tables.files.published_names`.
-        mark = f"-{digest_of([[*side.files.values()] for side in self._versions])[:16]}" if len(files) > 1 else ""
-        for number, file in enumerate(files):
-            file.path.rename(self._folder / tables.file_name(number).replace(".parquet", f"{mark}.parquet"))
-        if not files:
-            tables.write_rows(self._folder / tables.file_name(0), self._schema, self._keys, [])
-        largest = {name: value for name, value in difference.largest.items() if isfinite(value)}
-        counts = {kind: getattr(difference, kind) for kind in KINDS}
-        return ChangedFacts(rows=[*difference.rows], **counts, columns=difference.columns, largest=largest)
-
-    def _ids(self, rows: pa.Table, replaced: Callable[[CommonNumbers, pa.Array], pa.Array]) -> pa.Table:
-        """The rows with other values in the columns of ids, if these are strings in the source."""
-        for position, name in enumerate(rows.schema.names if self._numbers else ()):
-            if self._numbers and changes.plain(name) in changes.ids(self._name, self._versions[1].schema):
-                rows = rows.set_column(position, name, replaced(self._numbers, whole(rows[name])))
-        return rows
-
-    def _put(self, most: int | None = None) -> None:
-        """Let a thread write the first held rows, or without `most` all of them, which are the last ones."""
-        if any(map(len, self._held)):
-            rows = pa.concat_tables(self._held)
-            self._held = [rows[most:]] if most else []
-            self._files.append(self._writers.submit(self._write, self._folder / f"{len(self._files)}", rows[:most]))
-
-    def _write(self, path: Path, rows: pa.Table) -> _File:
-        rows = rows.select(self._schema.names).combine_chunks()
-        named = self._ids(rows, CommonNumbers.named).cast(self._schema)
-        tables.write_rows(path, self._schema, self._keys, named.to_batches())
-        del named
-        started = time.perf_counter()
-        if not self._has(path, rows):
-            raise ProofFailed(f"{self._folder.name}: its rows, read back, are not those that were written")
-        keys = [whole(rows[key]) for key in self._keys]
-        if not ascend(*key_numbers(keys)):
-            raise ProofFailed(f"{self._folder.name}: its keys do not ascend")
-        return _File(path, len(rows), [tuple(key[at].as_py() for key in keys) for at in (0, -1)], time.perf_counter() - started)
-
-    def _has(self, path: Path, rows: pa.Table) -> bool:
-        """Whether a file, read back, has these rows, whose ids are numbers."""
-        with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=[KIND.name]) as file:
-            read = self._ids(file.read(use_threads=False), CommonNumbers.numbered)
-        return (
-            read.schema.names == rows.schema.names
-            and np.array_equal(codes(read[KIND.name]), codes(rows[KIND.name]))
-            and all(same(whole(read[name]), whole(rows[name])) for name in rows.schema.names if name != KIND.name)
-        )
-
-    def _require(self, difference: TableDifference, files: list[_File]) -> None:
-        """Raise ProofFailed unless the files together have the proved rows of all ranges, each once."""
-        ends = [end for file in files for end in (file.ends if file.rows > 1 else file.ends[:1])]
-        if not all(below < above for below, above in pairwise(ends)) or (
-            sum(file.rows for file in files) != difference.added + difference.removed + difference.changed
-        ):
-            raise ProofFailed(f"{self._folder.name}: its keys do not ascend, or its rows are not those of the two tables")

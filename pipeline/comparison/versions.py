@@ -1,5 +1,7 @@
 """A version of a table, published by a run or written by a step."""
 
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +48,16 @@ class Version:
     def digest(self) -> str:
         """Digest of the content."""
         return digest_of([*self.files.values()])
+
+    def without(self, digests: Collection[str]) -> "Version":
+        """The files with other digests."""
+        return Version({path: digest for path, digest in self.files.items() if digest not in digests}) if digests else self
+
+    def common(self, other: "Version") -> set[str]:
+        """The digests of files that both versions have, each once; none if either version has no other file."""
+        counts = [Counter(version.files.values()) for version in (self, other)]
+        both = {digest for digest, count in counts[0].items() if count == counts[1][digest] == 1}
+        return both if all(count.keys() - both for count in counts) else set()
 
     def same(self, other: "Version") -> bool:
         """Whether the files have the same bytes."""

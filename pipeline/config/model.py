@@ -153,7 +153,7 @@ class Model(BaseModel):
     PAIRS: ClassVar[tuple[str, ...]] = ()  # keys that name files of pairs of vertices
     COLUMNS: ClassVar[tuple[str, ...]] = ()  # keys that name columns of the table of nodes or of places, one or several
     SEEDS: ClassVar[tuple[str, ...]] = ()  # keys that say what seeds a stage has, which its kernels get as rows
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @property
     def vertex_files(self) -> dict[str, str]:

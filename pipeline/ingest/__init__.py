@@ -6,6 +6,7 @@ A source is located (`source`), decompressed (`decompress`) and opened (`opening
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.feed import SHOWN, Feed, find
-from pipeline.ingest.source import Source, identify, locate
+from pipeline.ingest.source import Source, identify, locate, reading
 from pipeline.redaction import quoted
-from pipeline.store.digests import Sums
+from pipeline.signals import beside as in_background
+from pipeline.store.digests import LARGE, Remembered, Sums
 from pipeline.store.edges import EdgeArrays, HeldEdges
 from pipeline.store.manifest import Folder, make
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from pipeline.ingest.formats.osm.updates import ChangedExtract
 
 log = logging.getLogger(__name__)
+DIGESTS = "sources.json"  # those of the files that step `edges` was made from
 
 
 def ingest(
@@ -57,29 +60,41 @@ def ingest(
     source, tables_beside = find(graph.source), {"coordinates": graph.coordinates, "nodes": graph.nodes}
     beside = {name: locate(file) for name, file in tables_beside.items() if file}
     sources: dict[str, Source | Feed] = {"source": source, **beside}
-    inputs = {name: _identify(one, graph.sha256 if name == "source" else None) for name, one in sources.items()}
-    sums = held.sums if held else Sums()
-    for name, one in sources.items():
-        if isinstance(one, Source) and one.local and one.unwritten is not None:
-            sums.begin(inputs[name], one.local, one.unwritten)
-    # A local file is identified by its digest, which must still be the same after the file has been read.
-    expected = {name: inputs[name] for name, one in sources.items() if one.is_local}
-    if extract:
-        inputs |= extract.inputs(source.url, inputs["source"])
+    path, sums = work / (extract.folder if extract else "edges"), held.sums if held else Sums()
+    remembered = Remembered(work / DIGESTS)
+    meanwhile = None if extract or graph.sha256 or path.exists() else _digested_meanwhile(source, sums, remembered)
+    known = {
+        name: _identify(one, graph.sha256 if name == "source" else None, remembered)
+        for name, one in sources.items()
+        if not (meanwhile and name == "source")
+    }
+    for name, digest in known.items():
+        if isinstance(one := sources[name], Source) and one.local and one.unwritten is not None:
+            sums.begin(digest, one.local, one.unwritten)
     kept: list[EdgeArrays] = []
+
+    def identities() -> dict[str, str]:
+        return {"source": meanwhile.result(), **known} if meanwhile else known
+
+    def digest_of(name: str) -> str | None:
+        """The digest of a local file, which must still be the same after the file has been read."""
+        return identities()[name] if name in sources and sources[name].is_local else None
+
+    of_changes = extract.inputs(source.url, known["source"]) if extract else {}
 
     def write_all(folder: Path) -> dict[str, Any]:
         from pipeline.ingest.edges import EdgeReader, declared_by, write_beside
 
         before_reading()
-        reading = EdgeReader(graph, source, expected.get("source"), held, sums, copy, reject)
+        reading = EdgeReader(graph, source, partial(digest_of, "source"), held, sums, copy, reject)
         if "nodes" in beside and graph.node_columns.declare:
-            reading.declared = partial(declared_by, graph, beside["nodes"], expected.get("nodes"))
+            reading.declared = partial(declared_by, graph, beside["nodes"], digest_of("nodes"))
         reading.changes = extract.read() if extract else None
         facts = reading.write(folder)
         if extract:
             extract.save(folder, reading.changes)
         kept.extend([reading.arrays] if reading.arrays else [])
+        expected = {name: digest for name in beside if (digest := digest_of(name))}
         return facts.model_copy(update=write_beside(graph, beside, expected, folder, facts, sums)).stored()
 
     # What else identifies a source is among the inputs.
@@ -90,7 +105,8 @@ def ingest(
         | {"copy": copy}
         | ({"reject": reject} if reject else {})
     )
-    edges = make(work / (extract.folder if extract else "edges"), "edges", inputs, parameters, write_all)
+    edges = make(path, "edges", identities if meanwhile else known | of_changes, parameters, write_all)
+    remembered.save()
     if held:
         held.sources[edges.digest] = source.unwritten
     if held and kept:
@@ -98,10 +114,25 @@ def ingest(
     return edges
 
 
-def _identify(source: Source | Feed, sha256: str | None) -> str:
-    """A string that changes with the content, see `pipeline.ingest.source.identify`; logs which files of several are ignored."""
+def _digested_meanwhile(source: Source | Feed, sums: Sums, remembered: Remembered) -> Future[str] | None:
+    """Begin to digest a large file of this machine, which is read for the first time; None for any other source."""
+    if not isinstance(source, Source) or source.local is None or source.unwritten is None or (source.size or 0) < LARGE:
+        return None
+    digest = in_background(partial(_identify, source, None, remembered))
+    sums.begin_with(digest, source.local, source.unwritten)
+    return digest
+
+
+def _identify(source: Source | Feed, sha256: str | None, remembered: Remembered) -> str:
+    """A string that changes with the content, see `pipeline.ingest.source.identify`; logs which files of several are ignored.
+
+    A local file is not read again if it has not been written since its digest was `remembered`.
+    """
     if isinstance(source, Source):
-        return identify(source, sha256)
+        if source.local is None or sha256 is not None:
+            return identify(source, sha256)
+        with reading(source):
+            return remembered.digest_of(source.local)
     if sha256 is not None:
         raise BadInput(source.url, "is a source of several files; graph.sha256 is that of one file")
     if ignored := source.ignored:

@@ -91,6 +91,7 @@ def estimate(config: RunConfig) -> Estimate:
     disk += sum(of_product.bytes for of_product in trees.values())
     disk += sum(shape.vertices * 8 * (1 + len(stage.columns)) for stage in config.custom)
     memory = memory_of(config, backend, shape, sizes.floats, trees)
+    disk += shape.arrays if memory.sparing else 0
     needs = [
         Need("memory", memory.total, free_memory()),
         Need("disk", int(disk), free_disk(config.output)),

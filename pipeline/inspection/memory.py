@@ -14,7 +14,7 @@ from pipeline.inspection.products import TreesOfProduct, answers_of, are_swept, 
 from pipeline.registry.graph import GRAPH_TABLES
 from pipeline.registry.products import PRODUCTS
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import Shape, leave_enough
+from pipeline.runtime.memory import Shape, leave_enough, stages_at_once
 
 _RANKING = 48  # bytes for each vertex of a ranking that is computed beside others
 _FLOATS = 2  # how many times as many bytes a tree takes with floats
@@ -28,12 +28,14 @@ class Memory:
         steps: Of the process in which a step computes, by its name.
         own: Of the run's process.
         workers, each: How many workers of this machine there are, and bytes of each.
+        sparing: Whether the layout reads the edges from the disk, again and again, because memory has no room for them.
     """
 
     steps: dict[str, int]
     own: int
     workers: int
     each: int
+    sparing: bool = False
 
     @property
     def total(self) -> int:
@@ -57,15 +59,16 @@ def memory_of(config: RunConfig, backend: Backend, shape: Shape, floats: bool, t
     if cluster.scheduler == "none":
         held = _bytes(rates.HELD, shape)
         steps = {"graph": layout} | {name: int(held + more) for name, more in beside.items()}
-        together = sorted((beside[stage] for stage in config.stages), reverse=True)[: 1 if cluster.shards else cores()]
-        return Memory(steps, max([*steps.values(), int(held + sum(together))]), 0, 0)
+        at_once = 1 if cluster.shards else stages_at_once(backend, shape.vertices, shape.arcs)
+        together = sorted((beside[stage] for stage in config.stages), reverse=True)[:at_once]
+        return Memory(steps, max([*steps.values(), int(held + sum(together))]), 0, 0, sparing)
     whole = {stage for stage in config.stages if BY_NAME[stage].shares_searches}  # of which a process has all
     share = 1 / cluster.shards if cluster.shards else 1.0
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
     ranks_of_each = max(1, -(-cluster.shards // max(1, workers)))
-    graph = rates.HELD[1] * shape.vertices + rates.HELD[2] * shape.arcs
+    graph = _bytes((0.0, *rates.WORKER[1:]), shape)
     steps = {
-        name: int(rates.WORKER + (graph + more * ranks_of_each if name in whole else (graph + more) * share * ranks_of_each))
+        name: int(rates.WORKER[0] + (graph + more * ranks_of_each if name in whole else (graph + more) * share * ranks_of_each))
         for name, more in beside.items()
     }
     own = int(rates.HELD[0] if cluster.shards else layout)

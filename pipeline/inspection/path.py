@@ -67,8 +67,8 @@ def shortest_path(run: Folder, src: str, dst: str, table: str | None = None) -> 
     if row and row["distance"] is not None and roads and roads.turns and roads.turns.matter:
         from pipeline.inspection.turned_path import TurnedPaths
 
-        way = TurnedPaths(run, name).between(source, end)
-        vertices = [{"vertex": vertex, **described.row(vertex), "distance": at} for vertex, at in way]
+        turned = TurnedPaths(run, name).between(source, end)
+        vertices = [{"vertex": vertex, **described.row(vertex), "distance": at} for vertex, at in turned]
         return ShortestPath(facts.run, name, _unit_of(facts, name), vertices)
     if row is None:
         raise BadSource(f"vertex {dst} is not in the graph ({number(facts.graph.vertices)} vertices)")

@@ -48,10 +48,11 @@ START = {"cpu": 1.15, "gpu": 0.8}  # seconds before the first step, of the compi
 SHARDED = 6.0  # how many times as long a stage takes over ranks of processes, which wait for each other
 SESSION = 0.4  # seconds that the ranks of a stage take to begin and to end
 HOST: Rate = (1.1e9, 140.0, 3.0)  # bytes in the host's memory until the GPU has stored the graph, per vertex, per arc
+# Memory is what the kernel cannot give up: maps of stored arrays are not in it.
 LAYOUT = (160e6, 320e6)  # bytes of a process that lays out, beside `Shape.layout`, in memory and from the disk
 LAID_OUT = 35.0  # the same for each vertex
-HELD: Rate = (265e6, 15.0, 35.0)  # bytes of a process with a stored graph, per vertex, per arc
+HELD: Rate = (210e6, 20.0, 0.0)  # bytes of a process with a stored graph, per vertex, per arc
 HIERARCHY = 180.0  # bytes per vertex of a hierarchy in memory
-WORKER = 200e6  # bytes of a worker before it has a graph
+WORKER: Rate = (200e6, 15.0, 35.0)  # bytes of a worker with a graph, or of all with its shards: Dask counts maps, too
 GPU_MEMORY: Rate = (500e6, 60.0, 40.0)  # bytes on the GPU that the layout takes, per vertex, per arc
 EDGE = 7.0  # bytes of an edge in a stored edge list

@@ -6,10 +6,13 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import over_items
 from kernels.decimals import units_of
 from kernels.graph import Array
+from pipeline.store.manifest import Folder
+from pipeline.tables import files as tables
 
 Result = TypeVar("Result")
 Part = TypeVar("Part")
@@ -18,6 +21,13 @@ Part = TypeVar("Part")
 def of_parts(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     """Call `work`, which releases the GIL, for each part on all cores; results in the order of the parts."""
     return over_items(parts, work, parallel=len(parts) > 1)
+
+
+def of_groups(table: Folder, columns: Sequence[str], work: Callable[[pa.Table], Result]) -> list[Result]:
+    """As `of_parts`, of the row groups of a table, of which memory has one for each core; a table without rows has one."""
+    paths = tables.files(table.path)
+    groups = [(path, group) for path in paths for group in range(max(1, pq.read_metadata(path).num_row_groups))]
+    return of_parts(lambda at: work(tables.read_group(*at, columns)), groups)
 
 
 def values_of(column: pa.ChunkedArray) -> list[Array]:
@@ -73,13 +83,21 @@ def exact_sum(column: pa.ChunkedArray, decimals: int | None = None) -> int | flo
 
     That of floats that are counted in units of 10^-`decimals` is rounded once.
     """
-    parts = [chunk.to_numpy() for chunk in column.chunks]
+    return total_of(of_parts(lambda chunk: part_of_sum(chunk.to_numpy(), decimals), column.chunks), decimals)
+
+
+def part_of_sum(part: Array, decimals: int | None) -> int | float:
+    """What `total_of` adds up for a part of a column, of less than 2^31 rows."""
     if decimals is not None:
-        units: int = sum(of_parts(lambda part: int(units_of(part, decimals).sum()), parts))
-        return units / int(10**decimals)
-    if not pa.types.is_integer(column.type):
+        return int(units_of(part, decimals).sum())
+    if part.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            return float(sum(of_parts(lambda part: float(part.sum(dtype=np.float64)), parts)))
-    low, bits = np.int64(0xFFFFFFFF), np.int64(32)  # narrower columns are widened; parts have < 2^31 rows
-    halves = of_parts(lambda part: (int((part >> bits).sum()), int((part & low).sum())), parts)
-    return sum((high << 32) + low for high, low in halves)
+            return float(part.sum(dtype=np.float64))
+    low, bits = np.int64(0xFFFFFFFF), np.int64(32)  # narrower columns are widened
+    return (int((part >> bits).sum()) << 32) + int((part & low).sum())
+
+
+def total_of(parts: Sequence[int | float], decimals: int | None) -> int | float:
+    """The `exact_sum` of a column, of those of its parts."""
+    total = sum(parts)
+    return total if decimals is None else total / int(10**decimals)

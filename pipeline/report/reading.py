@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import elementwise
-from kernels.graph import Array
+from kernels.graph import Array, index_dtype
 from pipeline.store.facts import GraphFacts, facts_of_answer
 from pipeline.store.graph import open_shard, shard_rows
 from pipeline.store.manifest import Folder
@@ -28,8 +28,8 @@ MOST_MADE = 400  # vertices for whose map coordinates are made; `pipeline.report
 class VertexColumns:
     """The vertices of a graph."""
 
-    # ids, out_degree, in_degree: int64 [V]: ascending by external id.
-    ids: Array
+    ids: Array  # int64 [V]: ascending
+    # out_degree, in_degree: int32 [V], or int64 from 2^31 arcs.
     out_degree: Array
     in_degree: Array
 
@@ -65,8 +65,9 @@ class Coordinates:
 def vertices(graph: Folder) -> VertexColumns:
     """Ids and degrees of the stored graph."""
     ids, rows_by_id, *degrees = open_vertices(graph)
-    columns = (ids, *degrees[: 1 if GraphFacts.of(graph).symmetric else 2])
-    by_id = [elementwise(column.__getitem__, rows_by_id, dtype=column.dtype) for column in columns]
+    facts = GraphFacts.of(graph)
+    kind, columns = index_dtype(facts.arcs + 1), (ids, *degrees[: 1 if facts.symmetric else 2])
+    by_id = [elementwise(column.__getitem__, rows_by_id, dtype=ids.dtype if column is ids else kind) for column in columns]
     return VertexColumns(by_id[0], by_id[1], by_id[-1])
 
 

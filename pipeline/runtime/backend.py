@@ -4,16 +4,19 @@ import logging
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kernels.arrays import is_cupy_array
 from kernels.gpu.devices import cuda_version, current, name_of, obstacle
 from kernels.graph import Array
 from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
+
+if TYPE_CHECKING:
+    from kernels.gpu.deep import Taken
 
 log = logging.getLogger(__name__)
 Backend = Literal["cpu", "gpu"]
@@ -77,20 +80,31 @@ def wait_for(backend: Backend) -> None:
         cupy.cuda.get_current_stream().synchronize()
 
 
+def taken_over(backend: Backend) -> "AbstractContextManager[Taken | None]":
+    """Count how often the CPU takes over from kernels of the GPU, because a graph is deep; None on the CPU."""
+    if backend == "cpu":
+        return nullcontext()
+    from kernels.gpu.deep import counting
+
+    return counting()
+
+
 class Clock:
-    """Sums the seconds spent in the functions that it times, on any thread."""
+    """Sums the seconds spent in the functions that it times, on any thread, and how often the CPU takes over there."""
 
     def __init__(self, backend: Backend) -> None:
-        self.seconds = 0.0
+        self.seconds, self.on_cpu = 0.0, 0
         self.backend = backend
 
     @contextmanager
     def timed(self) -> Iterator[None]:
         """Add the wall time of a block, or of a function that this decorates, to `seconds`, unless it raises."""
         started = time.perf_counter()
-        yield
+        with taken_over(self.backend) as taken:
+            yield
         wait_for(self.backend)
         self.seconds += time.perf_counter() - started
+        self.on_cpu += taken.times if taken else 0
 
 
 def gpu() -> dict[str, str]:

@@ -11,23 +11,29 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from kernels.cpu.parallel import cores
 from kernels.gpu.loader import free_bytes
-from kernels.layout.rules import PASSES
 from pipeline.config.model import MIB
 from pipeline.errors import TooLarge
 from pipeline.runtime.backend import Backend
+from pipeline.runtime.interpreter import keeps_freed_memory
 from pipeline.units import size
 
 MEMINFO, STATUS = Path("/proc/meminfo"), Path("/proc/self/status")
 CGROUPS = Path("/sys/fs/cgroup")
-# For versions 2 and 1: the limit, the usage, and the entry of `memory.stat` with the page cache that can be reclaimed.
+# For versions 2 and 1: the limit, the usage, and the entries of `memory.stat` with the page cache that the kernel gives up.
 _NAMES = (
-    ("memory.max", "memory.current", "inactive_file"),
-    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ("memory.max", "memory.current", ("inactive_file", "active_file")),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
 )
 _PER_VERTEX = 24  # bytes of a stored vertex: its id and its two degrees
-_SHARE = 1 / PASSES  # of the arcs that are sorted at a time where memory is short
-_PART_OF_FREE = 3  # of free memory an edge list may take this fraction
+_PLENTY = 2  # times the memory that this process has
+# Of free memory an edge list may take this fraction: its layout takes up to 4 times as much, and 35 bytes for each vertex.
+_PART_OF_FREE: dict[Backend, int] = {"cpu": 6, "gpu": 3}
+_SHARE_OF_FREE = 4  # the same of arcs that are sorted at a time where memory is short
+_LEAST_SHARE = 2**25  # bytes of these arcs
+# Bytes, per vertex and per arc, that a stage or its proof takes at most beside the graph.
+_OF_STAGE: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
 _KEY = 8  # bytes of a key by which a GPU sorts an arc
 _STORED = 0.5  # of the arcs, at least: the others may be parallel arcs, which are dropped
 
@@ -50,7 +56,22 @@ def free_memory(backend: Backend = "cpu") -> int:
 
 def leave_enough(columns: int, backend: Backend) -> bool:
     """Whether an edge list of so many bytes may be held in memory: its layout needs the rest."""
-    return columns <= free_memory(backend) // _PART_OF_FREE
+    return columns <= free_memory(backend) // _PART_OF_FREE[backend]
+
+
+def stages_at_once(backend: Backend, vertices: int, arcs: int, gpus: int = 1) -> int:
+    """How many stages may run and be proved at the same time: as many as memory allows, at most one for each core.
+
+    `gpus` hold the graph together, with as much free memory each.
+    """
+    of_vertex, of_arc = _OF_STAGE[backend]
+    fit = min(free_memory(), gpus * free_memory(backend)) // max(1, of_vertex * vertices + of_arc * arcs)
+    return max(1, min(cores(), fit))
+
+
+def share_of_arcs() -> int:
+    """Bytes that arcs may take at a time, if the edge list is not in memory: the fewer, the more often it is read."""
+    return max(free_memory() // _SHARE_OF_FREE, _LEAST_SHARE)
 
 
 _LIMITS: list[int] = []  # bytes that this process may take, of the runs in it that state some
@@ -84,7 +105,12 @@ def private_memory() -> int:
 
 
 def return_unused() -> None:
-    """Return memory that Arrow and the C library keep after it was freed: here up to a quarter of a step's peak."""
+    """Return memory that Arrow and the C library keep after it was freed: here up to a quarter of a step's peak.
+
+    Where twice as much is free as this process has, a command keeps it, because the kernel would zero it before it is used again.
+    """
+    if keeps_freed_memory() and private_memory() < free_memory() // _PLENTY:
+        return
     pa.default_memory_pool().release_unused()
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # glibc's
         trim(0)
@@ -126,13 +152,13 @@ def control_groups() -> list[LimitedGroup]:
 
 def _group(folder: Path) -> LimitedGroup | None:
     """A control group; None if it has no limit."""
-    for limit, usage, idle in _NAMES:
+    for limit, usage, cached in _NAMES:
         try:
             most, taken = int((folder / limit).read_text()), int((folder / usage).read_text())
             stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
         except (OSError, ValueError):  # not there, or "max"
             continue
-        return LimitedGroup(folder, most, most - taken + int(stat.get(idle, 0)))
+        return LimitedGroup(folder, most, most - taken + sum(int(stat.get(name, 0)) for name in cached))
     return None
 
 
@@ -162,20 +188,20 @@ class Shape:
     def sorting(self, backend: Backend, sparing: bool = False) -> int:
         """Bytes that the layout takes at least beside the edge list, to sort the arcs into rows.
 
-        If `sparing`, the edge list is not in memory, and a share of the arcs is sorted at a time beside the rows.
+        If `sparing`, the edge list is not in memory, and a share of the arcs at a time is.
         """
         if backend == "gpu":
             return self.arcs * _KEY
         if sparing:
-            return int(self.arcs * (_STORED * (1 - _SHARE) * self._arc + _SHARE * self._dealt))
+            return min(self.arcs * self._dealt, _LEAST_SHARE)
         return self.arcs * (self._dealt + (0 if self.symmetric else self._arc))
 
     def layout(self, sparing: bool) -> int:
         """Bytes that the layout takes at most on a CPU beside vertices and what is read of the source, if no arc is dropped."""
+        if sparing:
+            return min(self.arcs * self._dealt, share_of_arcs())
         directions = 1 if self.symmetric else 2
         before, rows = (directions - 1) * self._arc, directions * self._arc
-        if sparing:  # while the arcs are sorted; they are stored by pieces
-            return int(self.arcs * (before + (1 - _SHARE) * self._arc + _SHARE * self._dealt))
         return self.columns + self.arcs * max(before + self._dealt, rows + self._arc)
 
     @property
@@ -187,7 +213,12 @@ class Shape:
         """Bytes of the stored graph."""
         directions = 1 if self.symmetric else 2
         rows = _PER_VERTEX + (4 if self.vertices < 2**31 else 8) + 8 * directions
-        return self.vertices * rows + directions * self.arcs * self._arc
+        return self.vertices * rows + self.arrays
+
+    @property
+    def arrays(self) -> int:
+        """Bytes of the arcs in all directions: also of the files into which they are sorted where memory is short."""
+        return self.arcs * self._arc * (1 if self.symmetric else 2)
 
 
 def free_disk(folder: Path) -> int:
@@ -206,9 +237,10 @@ def require_space(shape: Shape, backend: Backend, folder: Path, held: bool = Fal
         share: How much of the figures is certain, if the numbers of edges and vertices are estimates.
     """
     memory = shape.sorting(backend, sparing=not held) + (shape.columns if backend == "gpu" and not held else 0)
+    spilled = shape.arrays if backend == "cpu" and not held and not leave_enough(shape.columns, backend) else 0
     checked = (
         ("memory", memory, free_memory(backend), "on the GPU" if backend == "gpu" else "on this machine"),
-        ("disk", shape.disk() * _STORED, free_disk(folder), f"at {folder}"),
+        ("disk", (shape.disk() + spilled) * _STORED, free_disk(folder), f"at {folder}"),
     )
     for what, needed, free, where in checked:
         if needed * share > free:

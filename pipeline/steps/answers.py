@@ -15,6 +15,7 @@ from kernels.algorithm import Algorithm, AnswerTooLarge
 from kernels.cpu.parallel import cores
 from kernels.spans import span
 from pipeline import progress
+from pipeline.comparison.earlier import EarlierTable
 from pipeline.errors import BadInput, TooLarge
 from pipeline.runtime.backend import Backend, Clock
 from pipeline.runtime.memory import free_memory
@@ -22,7 +23,7 @@ from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import default_source, rows_of_sources
 from pipeline.store.code import Code
-from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, over_ranks
+from pipeline.store.facts import GraphFacts, IndexFacts, StageFacts, on_cpu, over_ranks
 from pipeline.store.manifest import Folder, make
 from pipeline.store.scratch import attempts_beside
 from pipeline.tables import files as tables
@@ -43,14 +44,15 @@ def solve(graph: Folder, algorithm: Algorithm, sources: Sequence[int], runtime: 
 
     def write(folder: Path) -> dict[str, Any]:
         request = AnswerRequest(
-            graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options
-        )
+            graph, algorithm, code, _existing(graph, parameters["sources"]) if algorithm.has_sources else (), options=options,
+            earlier=EarlierTable.of(runtime.work / name, name, code.version()),
+        )  # fmt: skip
         written = write_table(folder, request, runtime, runtime.ranks_for(algorithm, graph))
         given = {key: value for key, value in parameters.items() if key == "options"}
         given |= {"sources": request.sources} if algorithm.has_sources else {}
         return StageFacts(
             backend=runtime.backend, weight=GraphFacts.of(graph).weight, rows=written.rows, seconds=written.seconds,
-            **given, **over_ranks(ranks, written.supersteps),
+            **given, **over_ranks(ranks, written.supersteps), **on_cpu(written.on_cpu),
         ).stored()  # fmt: skip
 
     return make(runtime.work / name, name, {"graph": graph.digest}, parameters, write, code)
@@ -66,23 +68,25 @@ class AnswerRequest:
     sources: Sequence[int]
     index: Folder | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    earlier: EarlierTable = field(default_factory=EarlierTable)  # whose files are linked where they have the same rows
 
 
 @dataclass(frozen=True)
 class TableFiles:
-    """Files of a table by their numbers; their rows, and the seconds in the kernel and supersteps of their answers."""
+    """Files of a table by their numbers; their rows, and seconds in the kernel, supersteps and `on_cpu` of their answers."""
 
     files: dict[int, Path]
     rows: int
     seconds: float
     supersteps: int
+    on_cpu: int  # how often the CPU took over
 
 
 def write_table(folder: Path, request: AnswerRequest, runtime: Runtime, ranks: int) -> TableFiles:
     """Write all files of a table into `folder`; tasks are the answers of one file, or all answers for a larger group."""
     answers = len(request.sources) if request.algorithm.has_sources else 1
     tasks = [range(answers)] if ranks else tables.by_file(answers, GraphFacts.of(request.graph).vertices)
-    rows, seconds, supersteps = 0, 0.0, 0
+    rows, seconds, supersteps, times = 0, 0.0, 0, 0
     run = partial(_write, request, rows_of_sources(request.graph, request.sources), attempts_beside(folder))
     written = runtime.cluster.map(run, tasks, runtime.backend, ranks, code=request.code)
     for parts in progress.counted(written, list(map(len, tasks)), "sources"):
@@ -91,7 +95,8 @@ def write_table(folder: Path, request: AnswerRequest, runtime: Runtime, ranks: i
         rows += sum(part.rows for part in parts)
         seconds += max(part.seconds for part in parts)
         supersteps += parts[0].supersteps
-    return TableFiles({}, rows, round(seconds, 6), supersteps)
+        times += sum(part.on_cpu for part in parts)
+    return TableFiles({}, rows, round(seconds, 6), supersteps, times)
 
 
 def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context: "TaskContext", answers: range) -> TableFiles:
@@ -118,7 +123,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
 
     supersteps = 0
     try:
-        with tables.Files(attempts, schema, tables.keys(algorithm.table_name), encoders) as files:
+        with tables.Files(attempts, schema, tables.keys(algorithm.table_name), encoders, request.earlier.write) as files:
             for taken, batches in map_in_order(tabulate, answers, min(held.threads, len(answers) or 1)):
                 supersteps += taken
                 progress.advance()
@@ -130,7 +135,7 @@ def _write(request: AnswerRequest, rows: Sequence[int], attempts: Path, context:
         raise BadInput(request.graph.path, f"{algorithm.name}: {error}") from error
     except AnswerTooLarge as error:
         raise TooLarge(f"{algorithm.name}: {error}") from error
-    return TableFiles(files.paths, files.rows, clock.seconds, supersteps)
+    return TableFiles(files.paths, files.rows, clock.seconds, supersteps, clock.on_cpu)
 
 
 def _within_memory(algorithm: Algorithm, options: Mapping[str, Any], backend: Backend) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ of one reads everything, and writes all shards. A stored graph without a proof d
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,7 @@ from pydantic import TypeAdapter
 
 from kernels.graph import OFFSET, Csr, Graph
 from kernels.layout.laid_out import LaidOut
-from kernels.layout.rules import ArcRules, Edges, EdgeSource
+from kernels.layout.rules import ArcRules, EdgeSource
 from kernels.spans import span
 from pipeline import progress
 from pipeline.cluster.threads import LocalThreads
@@ -24,6 +25,7 @@ from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, require_space, return_unused
+from pipeline.signals import beside
 from pipeline.steps.layout_files import StoredShard, store_shards
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
@@ -31,7 +33,7 @@ from pipeline.steps.sources import require_sources_in
 from pipeline.store.arrays import Background
 from pipeline.store.edges import Columns, as_edges, unchanged
 from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
-from pipeline.store.manifest import Folder, WrittenStep, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, check, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
 
@@ -51,7 +53,8 @@ def lay_out(
 
     Args:
         sources: External ids that the graph must have, which is checked first.
-        layout: `shards` is the cluster's where that holds a graph in shards: each rank makes its own, and none holds more.
+        layout: `shards` is the cluster's where that holds a graph in shards. Each rank makes its own, and none holds more; if all
+            are threads of this process, which holds the edges, one makes all shards.
         parallel: What becomes of parallel arcs. Merged edges are laid out in the place of those of the edge list.
 
     Returns:
@@ -69,7 +72,7 @@ def lay_out(
     Raises:
         BadConfig: Self-loops are kept, but vertices without edges are declared by them.
         BadSource: No edge has one of the sources. Nothing is written.
-        Damaged: The edge list cannot be read.
+        Damaged: The edge list cannot be read, or a file differs from its array on the GPU (`runtime.checking` may say so later).
         BadInput: The source to which the edge list refers is not the file that was ingested, or it declares fewer vertices, or
             parallel arcs have different weights and the layout refuses them.
         ProofFailed: The stored graph is not that of the edge list. Nothing is written.
@@ -80,15 +83,16 @@ def lay_out(
         raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     rows, held = (parallel.merged, None) if parallel.merged else (edges, held)
+    over_ranks = cluster.shards > 0 and held is None
     if cluster.shards:
-        layout, held = layout.model_copy(update={"shards": cluster.shards}), None
-    elif not runtime.in_this_process:
+        layout = layout.model_copy(update={"shards": cluster.shards})
+    if not over_ranks:
         cluster = LocalThreads()  # one rank lays out the whole graph: in this process, which has all the memory
-    opened: list[Graph] = []
+    opened, deferred = list[Graph](), list[list[Future[None]]]()
 
     def write(folder: Path) -> WrittenStep:
         require_sources_in(edges, sources, held)
-        if not cluster.shards:  # ranks hold a part each
+        if not over_ranks:  # ranks hold a part each
             require_space(_shape_of(rows, layout), backend, folder, held=held is not None)
         with nullcontext() if held else unchanged(rows, runtime.held_edges.sources.get(rows.digest)):
             work = partial(store_part, rows, layout, parallel.rule, held)
@@ -98,13 +102,20 @@ def lay_out(
         for path in list(stored.folder.path.iterdir()):
             path.rename(folder / path.name)
         opened.extend([stored.graph] if stored.graph else [])
-        return WrittenStep(stored.folder.facts, {name: digest for of in (stored, *others) for name, digest in of.digests.items()})
+        digests = {name: digest for of in (stored, *others) for name, digest in of.digests.items()}
+        if runtime.checking is None or not digests:
+            return WrittenStep(stored.folder.facts, digests)
+        deferred.append(runtime.checking)
+        known = {name: FileEntry((folder / name).stat().st_size, digest) for name, digest in digests.items()}
+        return WrittenStep(stored.folder.facts, {}, known)
 
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
     path = runtime.work / (parallel.folder or parallel.step)
     graph = make(path, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
-    if opened and cluster.open_graphs and parallel.step == PLAIN.step:
-        cluster.open_graphs.keep(graph, backend, opened[0])
+    for checking in deferred:  # reading the files again takes as long as the stages
+        checking.append(beside(partial(check, graph)))
+    if opened and runtime.cluster.open_graphs and not runtime.cluster.shards and parallel.step == PLAIN.step:
+        runtime.cluster.open_graphs.keep(graph, backend, opened[0])
     return graph
 
 
@@ -163,9 +174,9 @@ def store_part(
     if ranks.rank == 0:
         folder.mkdir()
     ranks.sum(0)  # the folder has to exist before any rank writes into it
-    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == len(part.parts) == 1 else None
+    kept: dict[str, Csr] | None = {} if context.backend == "gpu" and ranks.size == 1 else None
     with Background() as background:
-        stored = store_shards(part, folder, background, rules.keep_parallel, kept, sparing=not isinstance(source, Edges))
+        stored = store_shards(part, folder, background, rules.keep_parallel, kept, source.spill)
         write_vertices(folder, part, ranks)
         if kept is None:
             background.finish()  # as they are read

@@ -6,12 +6,14 @@ from typing import Any
 
 from kernels.graph import Csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
+from kernels.layout.spilling import Spill
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, places_in, together
 from pipeline.store.facts import ShardFacts
+from pipeline.store.graph import cut_rows
 from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
 
-_PIECE = 1 << 22  # arcs of the rows that are stored at a time where memory is short
+_ARC = 24  # bytes of an arc that is stored, at most: with its weight, and the bytes by which the decimals of one are found
 
 
 @dataclass
@@ -31,43 +33,48 @@ class StoredShard:
 
 
 def store_shards(
-    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, sparing: bool
+    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, spill: Spill | None
 ) -> list[StoredShard]:
     """Store a rank's shards; of each direction only the degrees can be asked for afterwards.
 
     Args:
-        kept: Receives the arcs of the only shard, which stay in memory while they are saved.
-        sparing: Whether a single rank stores by ranges of rows, so that memory does not have a direction twice.
+        kept: Receives the arcs of all shards of a single rank, which stay in memory while they are saved.
+        spill: Where the arcs of a single rank are that memory does not hold; it stores them by ranges of rows.
     """
     stored = []
+    if kept is not None:
+        for name in part.directions:
+            kept[name] = part.whole(name)
+            part.free(name)
     for number in part.parts:
         if kept is None:
             background.finish()  # the next shard needs the memory
         shard = StoredShard([part.rows(number).start, part.rows(number).stop], {})
         for name in part.directions:
-            if sparing:
-                _store_in_pieces(part, number, name, shard, folder, keep_parallel)
+            if spill:
+                _store_in_pieces(part, number, name, shard, folder, keep_parallel, spill.most)
             else:
-                arcs = part.take(number, name)
+                rows = part.rows(number)
+                arcs = part.take(number, name) if kept is None else cut_rows(kept[name], rows, range(part.num_vertices))
                 shard.directions[name] = save_direction(folder, number, name, arcs, background.save)
-                if kept is not None:
-                    kept[name] = arcs
                 if name == "out":
                     shard.places = places_in(arcs)
                     shard.parallel_arcs = parallel_arcs(arcs) if keep_parallel else 0
                 del arcs
-            if number == part.parts[-1]:
+            if kept is None and number == part.parts[-1]:
                 part.free(name)
         stored.append(shard)
     return stored
 
 
-def _store_in_pieces(part: LaidOut, number: int, name: str, shard: StoredShard, folder: Path, keep_parallel: bool) -> None:
-    """Store a direction of a shard by ranges of its rows, so that memory does not have all of it twice."""
+def _store_in_pieces(
+    part: LaidOut, number: int, name: str, shard: StoredShard, folder: Path, keep_parallel: bool, most: int
+) -> None:  # fmt: skip
+    """Store a direction of a shard by ranges of its rows, whose arcs take about `most` bytes of memory."""
     rows, places = part.rows(number), list[DecimalPlaces | None]()
     arcs = int(part.degrees(name)[rows.start : rows.stop].sum())
     growing = GrowingDirection(folder, number, name, len(rows), arcs)
-    for piece in part.pieces(number, name, _PIECE):
+    for piece in part.pieces(number, name, most // _ARC):
         growing.add(piece)
         if name == "out":
             places.append(places_in(piece))

@@ -1,19 +1,22 @@
 """The constants of a run, as one argument of every step."""
 
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernels.algorithm import Algorithm
-from kernels.cpu.parallel import cores
 from kernels.derived import Derived
+from kernels.gpu.devices import device_count
 from pipeline.cluster.protocol import Cluster
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.model import Snap
 from pipeline.config.products.places import PlacesConfig
 from pipeline.config.products.zones import ZonesConfig
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import free_memory
+from pipeline.runtime.memory import stages_at_once
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import GraphFacts
 from pipeline.store.manifest import Folder
@@ -22,8 +25,23 @@ from pipeline.store.names import VertexNames
 if TYPE_CHECKING:
     from pipeline.steps.turns.turned import Turned
 
-# Bytes of memory, per vertex and per arc, that a stage or its proof takes at most beside the graph.
-BYTES: dict[Backend, tuple[int, int]] = {"cpu": (128, 12), "gpu": (256, 0)}
+
+@contextmanager
+def checks() -> Iterator[list[Future[None]]]:
+    """Checks that go on beside the block; if it raises, an error of a check is raised instead, because it may be the reason."""
+    begun: list[Future[None]] = []
+    try:
+        yield begun
+    except Exception as error:
+        for check in begun:
+            if found := check.exception():
+                raise found from error
+        raise
+
+
+def lays_out_here(cluster: Cluster) -> bool:
+    """Whether this process lays out graphs; otherwise ranks in other processes do, which read their parts of the edges."""
+    return cluster.open_graphs is not None or not cluster.shards
 
 
 @dataclass(frozen=True)
@@ -45,6 +63,8 @@ class Runtime:
     zones: ZonesConfig = field(default_factory=ZonesConfig)  # the columns of files of zones
     snap: Snap = field(default_factory=Snap)  # how the vertices of places are found
     derived: Derived = field(default_factory=Derived, compare=False)  # what several steps of this run need and one has read
+    # Checks of stored files (Damaged), which go on beside later steps until the run is published. None: nobody awaits them.
+    checking: list[Future[None]] | None = field(default=None, compare=False)
 
     @property
     def in_this_process(self) -> bool:
@@ -66,15 +86,13 @@ class Runtime:
     def stages_at_once(self, graph: Folder) -> int:
         """How many stages may run and be proved at the same time: in this process only, as many as memory allows.
 
-        On a GPU stages compute one after the other, while the files of others are encoded and read, each on a core.
+        On GPUs stages compute one after the other, while the files of others are encoded and read, each on a core. Ranks on CPUs
+        run one stage at a time, because each has its arrays in the memory of this process.
         """
-        if not self.in_this_process or self.cluster.shards:
+        if not self.in_this_process or (self.cluster.shards and self.backend == "cpu"):
             return 1
-        facts = GraphFacts.of(graph)
-        of_vertex, of_arc = BYTES[self.backend]
-        needed = max(1, of_vertex * facts.vertices + of_arc * facts.arcs)
-        fit = min(free_memory(), free_memory(self.backend)) // needed
-        return max(1, min(cores(), fit))
+        gpus = max(1, min(self.cluster.shards, device_count())) if self.backend == "gpu" else 1
+        return stages_at_once(self.backend, GraphFacts.of(graph).vertices, GraphFacts.of(graph).arcs, gpus)
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

@@ -16,10 +16,11 @@ from kernels.registry import BY_NAME
 from kernels.spans import span
 from pipeline import progress
 from pipeline.errors import ProofFailed
+from pipeline.runtime.backend import taken_over
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
 from pipeline.store.code import Code
-from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts
+from pipeline.store.facts import CheckFacts, GraphFacts, IndexFacts, ProofFacts, on_cpu
 from pipeline.store.manifest import Folder, check, make
 from pipeline.tables import files as tables
 
@@ -74,7 +75,7 @@ def prove(graph: Folder, answer: Folder, oracle: bool, runtime: Runtime) -> Fold
         over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return ProofFacts(
             stage=stage, backend=runtime.backend, holds=True, rules=[TABLE_RULE, *proof.rules], seconds=proof.seconds,
-            oracle=compared, **over_ranks,
+            oracle=compared, **over_ranks, **on_cpu(proof.on_cpu or 0),
         ).stored()  # fmt: skip
 
     inputs = {"graph": graph.digest, "answer": answer.digest}
@@ -95,10 +96,21 @@ def _require(
     in_tasks = tasks_of if table.has_seeds else tables.by_file
     tasks = [range(answers)] if ranks else in_tasks(answers, GraphFacts.of(graph).vertices)
     rules: tuple[str, ...] = ()
-    checked = runtime.cluster.map(partial(prove, graph, table), tasks, runtime.backend, ranks, code=code)
+    times = 0
+    checked = runtime.cluster.map(partial(_counted, prove, graph, table), tasks, runtime.backend, ranks, code=code)
     for of_ranks in progress.counted(checked, list(map(len, tasks)), "sources"):
-        rules = of_ranks[0] or rules
-    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6))
+        rules = of_ranks[0][0] or rules
+        times += sum(of_rank for _, of_rank in of_ranks)
+    return CheckFacts(rules=list(rules), seconds=round(time.perf_counter() - started, 6), **on_cpu(times))
+
+
+def _counted(
+    prove: Prove, graph: Folder, table: "AnswerTable", context: "TaskContext", answers: range
+) -> tuple[tuple[str, ...], int]:
+    """What `prove` returns, and how often the CPU took over."""
+    with taken_over(context.backend) as taken:
+        rules = prove(graph, table, context, answers)
+    return rules, taken.times if taken else 0
 
 
 def _ask_oracle(graph: Folder, table: "AnswerTable", runtime: Runtime, code: Code) -> CheckFacts:

@@ -1,12 +1,13 @@
 """Arrays on the disk, one `.npy` file each, opened as read-only memory maps or read block by block."""
 
+import ctypes
 import math
 import mmap
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from io import BytesIO
+from io import BytesIO, RawIOBase
 from pathlib import Path
 from threading import Lock
 from typing import Any, Self
@@ -24,7 +25,13 @@ from pipeline.store.digests import Digest
 _CHUNK = 2**22  # bytes that a thread writes at a time; no more than STAGED_BYTES
 _WORTH_THREADS = 2**26  # bytes
 _FILES = 4  # that are saved at a time in the background, each on all cores
+_WINDOW = 2**25  # bytes that the disk writes while the next ones are made
+_BEGIN, _WAIT = 2, 7  # flags of `sync_file_range`: begin to write, and wait until all is written
 _parsing = Lock()  # of a header: Python 3.11 counts the parser's depth for all threads together and fails where two parse
+
+_sync_file_range = getattr(ctypes.CDLL(None), "sync_file_range", None)  # Linux's
+if _sync_file_range:
+    _sync_file_range.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
 
 
 def dtype_of(kind: pa.DataType) -> np.dtype[Any]:
@@ -74,26 +81,45 @@ def save_array(path: Path, array: Array) -> str | None:
     return digest.hexdigest() if hashes else None
 
 
+class SteadyFile:
+    """A file that is written from its begin to its end, and that the disk writes at the same time.
+
+    Of a control group the kernel can only give up pages that are on the disk; it ends a process that has made too many others.
+    """
+
+    def __init__(self, file: RawIOBase) -> None:
+        self._file, self._written, self._begun = file, 0, 0
+
+    def append(self, array: Array) -> None:
+        """Write the entries of an array."""
+        rest = np.ascontiguousarray(array).view(np.uint8).data
+        while len(rest):
+            count = self._file.write(rest) or 0
+            rest, self._written = rest[count:], self._written + count
+            if self._written - self._begun >= _WINDOW and _sync_file_range:
+                file, before, window = self._file.fileno(), max(self._begun - _WINDOW, 0), self._written - self._begun
+                _sync_file_range(file, self._begun, window, _BEGIN)
+                _sync_file_range(file, before, self._begun - before, _WAIT)
+                self._begun = self._written
+
+
 class GrowingFile:
     """An array [n] that is written piece by piece, so that memory never has all of it; the file is that of `save_array`."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any], length: int) -> None:
         self._file, self._left = path.open("wb", buffering=0), length
-        self._write(memoryview(_header(dtype, (length,))))
+        self._steady = SteadyFile(self._file)
+        self._steady.append(np.frombuffer(_header(dtype, (length,)), np.uint8))
 
     def append(self, piece: Array) -> None:
         """Write the next entries."""
         self._left -= len(piece)
-        self._write(np.ascontiguousarray(piece).view(np.uint8).data)
+        self._steady.append(piece)
 
     def close(self) -> None:
         """All entries have been written."""
         self._file.close()
         assert not self._left
-
-    def _write(self, rest: memoryview) -> None:
-        while len(rest):
-            rest = rest[self._file.write(rest) :]
 
 
 class Background:

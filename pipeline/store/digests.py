@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -122,8 +122,10 @@ def digests_of_files(paths: Sequence[Path]) -> list[str]:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file of any size, in large parts: it runs beside other threads, and may wait for the GIL before each."""
-    return _hashed(path, hashlib.sha256(), np.empty(min(LARGE, max(path.stat().st_size, 1)), np.uint8).data)
+    """The SHA-256 of a file, in large parts: it runs beside other threads, and may wait for the GIL before each."""
+    if (size := path.stat().st_size) < LARGE:
+        return _hashed(path, hashlib.sha256(), np.empty(max(size, 1), np.uint8).data)
+    return _hashed_ahead(path, hashlib.sha256(), LARGE, parallel=False)
 
 
 def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
@@ -152,22 +154,27 @@ def _hashed(path: Path, digest: _Hash, buffer: memoryview) -> str:
 
 
 def _digest_of_large(path: Path) -> str:
-    """Read by all cores and hashed by all cores, the next part while the last one is hashed.
+    """Read by all cores and hashed by all cores."""
+    return _hashed_ahead(path, Digest(cores()), cores() * _READ, parallel=True)
+
+
+def _hashed_ahead(path: Path, digest: _Hash, size: int, parallel: bool) -> str:
+    """The digest of a file, of which a thread, or several, read the next `size` bytes while the last ones are hashed.
 
     A memory map would need no buffers, but a file that another program makes shorter would end the process.
     """
-    digest, file = Digest(cores()), os.open(path, os.O_RDONLY)
+    file = os.open(path, os.O_RDONLY)
     try:
-        for part in ahead(_parts(file), 1):
+        for part in ahead(_parts(file, size, parallel), 1):
             digest.update(part)
     finally:
         os.close(file)
     return digest.hexdigest()
 
 
-def _parts(file: int) -> Iterator[memoryview]:
+def _parts(file: int, size: int, parallel: bool) -> Iterator[memoryview]:
     """The content of a file in order, in two buffers: a part is valid until the one after the next is asked for."""
-    size, at = cores() * _READ, 0
+    at = 0
     buffers = [np.empty(size, np.uint8).data for _ in range(2)]
 
     def fill(buffer: memoryview, begin: int) -> int:
@@ -178,7 +185,7 @@ def _parts(file: int) -> Iterator[memoryview]:
 
     while True:
         buffer = buffers[0]
-        read = sum(over_items(range(0, size, _READ), partial(fill, buffer)))
+        read = sum(over_items(range(0, size, _READ), partial(fill, buffer), parallel=parallel))
         yield buffer[:read]
         if read < size:
             return
@@ -191,6 +198,7 @@ class Sums:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path, self._computed = path, dict[str, Future[str]]()
+        self._begun = list[tuple[Future[str], Future[str]]]()  # the digests of files, and their sums
         try:
             self._known = _SUMS.validate_json(path.read_bytes()) if path else {}
         except (OSError, ValueError):
@@ -203,7 +211,11 @@ class Sums:
     def begin(self, digest: str, path: Path, unwritten: Unwritten) -> None:
         """Compute the sum of a file that has this digest as long as it is unwritten, unless it is known."""
         if digest not in self._known and digest not in self._computed:
-            self._computed[digest] = beside(partial(_sum_of, digest, path, unwritten))
+            self._computed[digest] = beside(partial(_sum_of, path, unwritten, lambda: digest))
+
+    def begin_with(self, digest: Future[str], path: Path, unwritten: Unwritten) -> None:
+        """The same while the digest is computed."""
+        self._begun.append((digest, beside(partial(_sum_of, path, unwritten, digest.result))))
 
     def of(self, digests: Iterable[str]) -> dict[str, str]:
         """The sums that are known or were begun, by digests; waits for them, and forgets all others.
@@ -211,6 +223,7 @@ class Sums:
         Raises Changed if a file changed before it was read, and OSError if it cannot be read.
         """
         wanted = set(digests)
+        self._computed |= {digest.result(): sha256 for digest, sha256 in self._begun if not digest.exception()}
         known = {digest: sha256 for digest, sha256 in self._known.items() if digest in wanted}
         sums = known | {digest: of.result() for digest, of in self._computed.items() if digest in wanted}
         if self._path and sums != self._known:
@@ -219,8 +232,8 @@ class Sums:
         return sums
 
 
-def _sum_of(digest: str, path: Path, unwritten: Unwritten) -> str:
+def _sum_of(path: Path, unwritten: Unwritten, digest: Callable[[], str]) -> str:
     sha256 = sha256_of(path)
-    if not unwritten and digest_of_file(path) != digest:
+    if not unwritten and digest_of_file(path) != digest():
         raise Changed(str(path), "changed while it was read")
     return sha256

@@ -118,7 +118,12 @@ def as_edges(columns: Columns, backend: Backend) -> Edges:
 
 def fit(rows: int, types: Mapping[str, np.dtype[Any]], backend: Backend) -> bool:
     """Whether the columns leave enough free memory for their layout."""
-    return leave_enough(rows * sum(dtype.itemsize for dtype in types.values()), backend)
+    return leave_enough(bytes_of(rows, types), backend)
+
+
+def bytes_of(rows: int, types: Mapping[str, np.dtype[Any]]) -> int:
+    """Bytes of columns of these types."""
+    return rows * sum(dtype.itemsize for dtype in types.values())
 
 
 def largest_of(table: pa.Table) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """An edge list that is decoded each time that it is needed, for a layout in little memory."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,16 @@ from kernels.cpu.parallel import cores
 from kernels.layout.rules import Edges, EdgeSource
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import return_unused
+from pipeline.runtime.memory import free_memory, return_unused
 from pipeline.runtime.threads import map_in_order
 from pipeline.store.digests import Digest
-from pipeline.store.edges import EdgeArrays, as_edges, fit, groups_of, largest_of, read_edges, read_group, types_of
+from pipeline.store.edges import EdgeArrays, as_edges, bytes_of, fit, groups_of, largest_of, read_edges, read_group, types_of
 from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import Folder
+from pipeline.store.spilling import SpillFiles
+from pipeline.units import size as size_of
+
+log = logging.getLogger(__name__)
 
 
 def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) -> EdgeSource:
@@ -27,6 +32,8 @@ def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) ->
     """
     facts = EdgeFacts.of(edges)
     if backend == "cpu" and size == 1 and not fit(facts.edges, types_of(facts), backend):
+        columns, free = (size_of(count) for count in (bytes_of(facts.edges, types_of(facts)), free_memory()))
+        log.info("graph: laid out from the disk, because the edges would take %s, and %s of memory are free", columns, free)
         return EdgesOnDisk(edges)
     return as_edges(read_edges(edges, backend, rank, size), backend)
 
@@ -41,6 +48,7 @@ class EdgesOnDisk:
         self._folder, self._facts = edges, EdgeFacts.of(edges)
         self._types = types_of(self._facts)
         self._seen = dict[tuple[Path, int], str]()  # digests of the row groups that were read once
+        self.spill = SpillFiles(edges.path.parent)
 
     @property
     def count(self) -> int:

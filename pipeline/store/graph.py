@@ -103,7 +103,7 @@ def open_rows(folder: Folder, blocks: Sequence[range]) -> tuple[list[Csr], list[
 
     def of_direction(direction: str) -> list[Csr]:
         opened = {number: _open_stored(folder, number, direction) for number in {number for number, _ in parts}}
-        cuts = [(_cut(opened[number], rows, range(*stored[number].rows)), rows) for number, rows in parts]
+        cuts = [(cut_rows(opened[number], rows, range(*stored[number].rows)), rows) for number, rows in parts]
         if delta is None or positions is None:
             return [csr for csr, _ in cuts]
         changes = delta.arcs(direction, positions, "cpu")
@@ -192,7 +192,7 @@ def _joined(parts: Sequence[Csr]) -> Csr:
     return Csr(joined_offsets(parts), np.concatenate([part.indices for part in parts]), weights)
 
 
-def _cut(csr: Csr, rows: range, stored: range) -> Csr:
+def cut_rows(csr: Csr, rows: range, stored: range) -> Csr:
     """The arcs of those `rows` that a CSR of the rows `stored` has, which begin within them."""
     first, stop = rows.start - stored.start, min(rows.stop, stored.stop) - stored.start
     first = min(first, stop)

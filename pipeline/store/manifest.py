@@ -171,7 +171,7 @@ def check(folder: Folder, unread: str = "") -> None:
 def make(
     path: Path,
     step: str,
-    inputs: Mapping[str, str],
+    inputs: Mapping[str, str] | Callable[[], Mapping[str, str]],
     parameters: Mapping[str, Any],
     write: Callable[[Path], dict[str, Any] | WrittenStep],
     code: Code | None = None,
@@ -182,7 +182,8 @@ def make(
 
     Args:
         path: The folder; replaced if it is not valid for this key.
-        step, inputs, parameters: Together with `code` they make the key (see Manifest).
+        step, inputs, parameters: Together with `code` they make the key (see Manifest). A function that returns the inputs is
+            called after `write` if nothing is at `path`.
         write: Writes files into the empty folder it is given and returns the facts, or `WrittenStep`. If it raises, or a signal
             ends the process, nothing is left behind, and the folder that was at `path` stays.
         code: What the step uses; None takes the module that defines `write`.
@@ -191,7 +192,13 @@ def make(
         Damaged: A file has not the digest that it must have.
     """
     version = (code or Code.of_step(step, write.__module__)).version()
-    if valid := _valid(path, key := digest_of([FORMAT, step, dict(inputs), dict(parameters), version])):
+
+    def keyed() -> tuple[dict[str, str], str]:
+        given = dict(inputs() if callable(inputs) else inputs)
+        return given, digest_of([FORMAT, step, given, dict(parameters), version])
+
+    before = None if callable(inputs) and not path.exists() else keyed()
+    if before and (valid := _valid(path, before[1])):
         log.info("%s: still valid, skipped", step)
         return valid
     _require_ours(path)
@@ -204,8 +211,9 @@ def make(
             files = entries(fresh, checked)
         if wrong := next((name for name, digest in digests.items() if files[name].blake3 != digest), None):
             raise Damaged(f"{path / wrong}: differs from the array in memory")
+        given, key = before or keyed()
         manifest = Manifest(
-            step, key, dict(inputs), dict(parameters), facts, files, version,
+            step, key, given, dict(parameters), facts, files, version,
             dt.datetime.now(dt.UTC).isoformat(timespec="seconds"), round(time.perf_counter() - started, 6),
         )  # fmt: skip
         seal(fresh, vars(manifest))

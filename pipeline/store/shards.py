@@ -80,15 +80,31 @@ def load_shard(
 
     `ranks_here` ranks of the graph share this process, and its GPU. `counted`: weights are in the unit in which they are counted.
     """
-    blocks = dealing.blocks(rank)
-    out, into = open_rows(graph, blocks)
+    out, into = open_rows(graph, dealing.blocks(rank))
     if counted and decimals_of(graph) is not None:
         symmetric, out = into is out, [counted_rows(graph, rows) for rows in out]
         into = out if symmetric else [counted_rows(graph, rows) for rows in into]
-    ids = of_blocks(open_vertices(graph)[0], blocks)
     memory = _memory_of(out if into is out else [*out, *into], ranks_here) if backend == "gpu" else None
+    return _assembled(graph, dealing, rank, out, into, memory)
+
+
+def load_rows(graph: Folder, dealing: Dealing, rank: int) -> Shard:
+    """The shard of a rank in the host's memory without arcs, and so without ghosts. Raises Damaged as `open_graph`."""
+    opened, _ = open_rows(graph, dealing.blocks(rank))
+    rows = [counted_rows(graph, _without_arcs(of_block)) for of_block in opened]
+    return _assembled(graph, dealing, rank, rows, rows, None)
+
+
+def _assembled(
+    graph: Folder, dealing: Dealing, rank: int, out: list[Csr], into: list[Csr], memory: ArcMemory | None
+) -> Shard:  # fmt: skip
+    ids = of_blocks(open_vertices(graph)[0], dealing.blocks(rank))
     stored = StoredRows(ids, rows_by_id_in_blocks(graph), out, into, GraphFacts.of(graph).directed)
     return assemble(rank, dealing, stored, memory)
+
+
+def _without_arcs(rows: Csr) -> Csr:
+    return Csr(np.zeros_like(rows.offsets), rows.indices[:0], None if rows.weights is None else rows.weights[:0])
 
 
 def _memory_of(parts: Sequence[Csr], ranks_here: int) -> ArcMemory:

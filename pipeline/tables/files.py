@@ -1,7 +1,7 @@
 """The published tables: how a table is written, and how it is read back."""
 
 import json
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from itertools import islice
@@ -37,6 +37,7 @@ from pipeline.tables.points import GEOMETRY, metadata, sorted_coordinates, with_
 FILES = edges.FILES
 ROWS_PER_GROUP = 1_000_000
 ROWS_PER_FILE = 1_000_000  # a multiple of ROWS_PER_GROUP: what a core encodes, and what a worker writes again if it dies
+Write = Callable[[int, Path, pa.Schema, Sequence[str], Iterable[pa.RecordBatch]], object]  # of a file, by its number
 UNITS = b"units"  # in the metadata of a file: JSON, column to the unit that the graph states; absent if it states none
 
 
@@ -157,13 +158,13 @@ class Files:
         rows: Of all of them.
     """
 
-    def __init__(self, folder: Path, arrow: pa.Schema, keys: Sequence[str], threads: int) -> None:
-        """`arrow` and `keys` are those of `write_rows`."""
+    def __init__(self, folder: Path, arrow: pa.Schema, keys: Sequence[str], threads: int, write: Write | None = None) -> None:
+        """`arrow` and `keys` are those of `write_rows`; `write` may do the same as this by other means."""
         self.paths: dict[int, Path] = {}
         self.rows = 0
-        self._folder, self._form = folder, (arrow, keys)
+        self._folder, self._form, self._write = folder, (arrow, keys), write or (lambda _, *rows: write_rows(*rows))
         self._threads = BoundedThreads(threads, threads)
-        self._begun: tuple[Path, list[pa.RecordBatch]] | None = None
+        self._begun: tuple[int, list[pa.RecordBatch]] | None = None
 
     def __enter__(self) -> "Files":
         return self
@@ -178,7 +179,7 @@ class Files:
         """Begin a file; the previous file is complete."""
         self._end()
         self.paths[number] = new_attempt(self._folder)
-        self._begun = self.paths[number], []
+        self._begun = number, []
 
     def write(self, number: int, batch: pa.RecordBatch) -> None:
         """Append rows to file `number`, which is begun if it is new. A file is in memory until it is complete and encoded."""
@@ -191,8 +192,8 @@ class Files:
     def _end(self) -> None:
         """Let a thread encode the file that was begun; wait for one if all threads are busy."""
         if self._begun:
-            path, batches = self._begun
-            self._threads.submit(write_rows, path, *self._form, batches)
+            number, batches = self._begun
+            self._threads.submit(self._write, number, self.paths[number], *self._form, batches)
             self._begun = None
 
 
@@ -259,11 +260,13 @@ def read_answer(files: Sequence[Path], answer: int, rows: int, columns: Sequence
 
 
 def _read_groups(groups: Sequence[tuple[Path, int]], columns: Sequence[str] | None, footers: Mapping[Path, Any]) -> pa.Table:
-    def one(at: tuple[Path, int]) -> pa.Table:
-        with span("read rows", "read"), pq.ParquetFile(at[0], metadata=footers[at[0]], page_checksum_verification=True) as file:
-            return file.read_row_groups([at[1]] if file.num_row_groups else [], columns, use_threads=False)
+    return pa.concat_tables(over_items(groups, lambda at: read_group(*at, columns, footers[at[0]]), parallel=len(groups) > 1))
 
-    return pa.concat_tables(over_items(groups, one, parallel=len(groups) > 1))
+
+def read_group(path: Path, group: int, columns: Sequence[str] | None, footer: Any = None) -> pa.Table:
+    """Read a row group of a file, or no rows of a file without any; `footer` saves reading it again."""
+    with span("read rows", "read"), pq.ParquetFile(path, metadata=footer, page_checksum_verification=True) as file:
+        return file.read_row_groups([group] if file.num_row_groups else [], columns, use_threads=False)
 
 
 def head(folder: Path, rows: int) -> pa.Table:

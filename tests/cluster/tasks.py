@@ -151,9 +151,9 @@ def limit_rows(group: int, file: int) -> None:
     tables.ROWS_PER_GROUP, tables.ROWS_PER_FILE = group, file
 
 
-def measured(function: Any, notes: Path, context: TaskContext, item: Any) -> Any:
-    """Call `function` with small row groups, and note by how many bytes this process's peak memory grew."""
-    limit_rows(*SMALL)
+def measured(function: Any, notes: Path, limits: tuple[int, int], context: TaskContext, item: Any) -> Any:
+    """Call `function` with small row groups and files, and note by how many bytes this process's peak memory grew."""
+    limit_rows(*limits)
     with grown() as bytes_grown:
         result = function(context, item)
     (notes / f"{context.communicator.rank}").write_text(str(bytes_grown()))

@@ -53,6 +53,19 @@ NAMED_AND_TYPED = [
 ]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_frontiers_of_few_rows_with_many_arcs(directed):
+    """Behind the source are three hubs, then 3,000 leaves of which each leads to another vertex."""
+    leaves = [(hub, 10 + 1000 * hub + leaf) for hub in (1, 2, 3) for leaf in range(1000)]
+    edges = EdgeList(
+        "hubs", ((0, 1), (0, 2), (0, 3), *leaves, *((leaf, 20_000 + leaf) for _, leaf in leaves), (1, 3010)), directed
+    )
+    for order in ORDERS:
+        graph = graph_of(edges, in_order(edges, order))
+        row = int(np.flatnonzero(graph.ids == 0)[0])
+        assert in_ids(graph, bfs(graph, row)) == oracles.paths(edges, 0, weighted=False)
+
+
 def sources(edges: EdgeList) -> list[int]:
     """Every vertex, or a sample from a large graph."""
     return edges.ids if len(edges.ids) <= 100 else edges.ids[:: len(edges.ids) // 4]

@@ -24,6 +24,7 @@ from pipeline.config.loading import run_config
 from pipeline.run import run
 from tests.cpu.requested.test_triangles import GRAPHS
 from tests.emulator.test_kernels import crowd, roads
+from tests.gpu.one import test_pagerank as of_ranks
 from tests.gpu.requested import test_betweenness as of_betweenness
 from tests.gpu.requested import test_cdlp, test_cores, test_generators
 from tests.gpu.requested import test_seeded_pagerank as of_seeds
@@ -35,6 +36,7 @@ from tests.gpu.requested.test_custom import (  # noqa: F401
     test_the_tables_are_those_of_the_cpu,
     test_what_a_program_writes_into_the_graph_stays_in_its_call,
 )
+from tests.gpu.several import test_shard_runs as of_runs
 from tests.graphs import EdgeList, graph_of
 from tests.pipeline.changes.histories import differing
 from tests.pipeline.reach.inputs import write_pairs
@@ -186,6 +188,10 @@ def test_pagerank_from_seeds(make):
     of_seeds.check(make(), 2, iterations=2)
 
 
+def test_fixed_iterations_of_pagerank():
+    of_ranks.test_fixed_numbers_of_iterations(2)
+
+
 def test_copies_of_a_graph_derive_again_where_they_are():
     graph = roads(5)
     graph.positions  # noqa: B018  (derived from the original)
@@ -206,3 +212,7 @@ def test_tables_of_a_run(arcs, tmp_path):
     source = {"source": str(tmp_path / "arcs.csv"), "ids": "integer"}
     runs = [run(run_config("test", graph=source, output=tmp_path / on, backend=on, **asked)) for on in ("cpu", "gpu")]
     assert differing(*(each.path for each in runs)) == []
+
+
+def test_a_run_over_shards_on_one_gpu(tmp_path, monkeypatch):
+    of_runs.test_the_tables_are_those_of_a_cpu(tmp_path, monkeypatch)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kernels.layout import sorting
+from kernels.layout import rules, sorting
 from pipeline.cluster.threads import LocalThreads
 from pipeline.config.cluster import ClusterConfig
 from pipeline.config.graph import Columns, GraphConfig
@@ -18,7 +18,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store import edges as store
-from pipeline.store import edges_on_disk
+from pipeline.store import edges_on_disk, spilling
 from pipeline.store.digests import Unwritten
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import EdgeFacts
@@ -68,8 +68,9 @@ def test_referred_held_and_copied_edges_make_the_same_graph(weight, tmp_path):
 @pytest.mark.parametrize("weight", ["none", "int64", "double"])
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("step", [1, 10**7])  # positions are looked up in a table, or searched for
-def test_edges_that_do_not_fit_make_the_same_graph(weight, directed, kept, step, tmp_path, monkeypatch):
+# Positions are looked up in a table, or searched for; `share`: bytes of the arcs that are sorted at a time.
+@pytest.mark.parametrize(("step", "share"), [(1, 10**6), (1, 400), (10**7, 400)])
+def test_edges_that_do_not_fit_make_the_same_graph(weight, directed, kept, step, share, tmp_path, monkeypatch):
     write(tmp_path / "dense", weight)
     table = pq.read_table(tmp_path / "dense").rename_columns(["src", "dst", "weight"][: 2 + (weight != "none")])
     for name in ("src", "dst"):
@@ -87,6 +88,8 @@ def test_edges_that_do_not_fit_make_the_same_graph(weight, directed, kept, step,
     monkeypatch.setattr(edges_on_disk, "fit", lambda *_: False)
     monkeypatch.setattr(edges_on_disk, "read_edges", None)
     monkeypatch.setattr(sorting, "_BUCKET_ARCS", 16)
+    monkeypatch.setattr(spilling, "share_of_arcs", lambda: share)
+    monkeypatch.setattr(rules, "_BLOCK", 7)
     assert graph("on-disk") == expected
 
 

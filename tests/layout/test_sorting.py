@@ -9,6 +9,17 @@ from kernels.layout import sorting
 from kernels.layout.numbering import number
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import ArcRules, Edges
+from pipeline.store.spilling import SpillFiles
+
+
+class ShortMemory(Edges):
+    """Edges whose arcs have to be sorted in many shares."""
+
+    spill = None
+
+    def blocks(self):
+        for begin in range(0, self.count, 300):
+            yield self.take(slice(begin, begin + 300))
 
 
 @pytest.fixture(autouse=True)
@@ -38,15 +49,19 @@ def _expected(src, dst, weights, rules):
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("vertices", [1, 3, 100, 1000])
 @pytest.mark.parametrize(("step", "first"), [(1, 0), (1, 2**40), (10**5, 7)])  # looked up in a table, or searched for before
-def test_sorted_arcs_equal_those_of_a_sort_of_all(both, keep, vertices, step, first):
+@pytest.mark.parametrize("share", [None, 1000])  # bytes of the arcs that are sorted at a time
+def test_sorted_arcs_equal_those_of_a_sort_of_all(both, keep, vertices, step, first, share, tmp_path, monkeypatch):
+    spill = share and SpillFiles(tmp_path)
+    monkeypatch.setattr(SpillFiles, "most", share)
+    monkeypatch.setattr(ShortMemory, "spill", spill)
     random = np.random.default_rng(vertices)
     src, dst = (np.minimum(random.integers(vertices, size=2000), random.integers(vertices, size=2000)) for _ in range(2))
     src, dst, weights = src.astype(np.int32), dst.astype(np.int32), random.integers(9, size=2000).astype(np.int32)
     rules, dropped = ArcRules(range(0), both, keep, keep), []
     kind = np.int32 if first < 2**31 else np.int64
     ends = [(end.astype(np.int64) * step + first).astype(kind) for end in (src, dst)]
-    numbering = number(Edges(*ends, weights), range(first, first + 1))
-    assert bool(len(numbering.table)) == (step == 1 or vertices == 1)
+    numbering = number((ShortMemory if spill else Edges)(*ends, weights), range(first, first + 1))
+    assert bool(len(numbering.table)) == (step == 1 or vertices == 1) * (not spill or 5 * len(numbering.ids) <= share)
     found = sorting.sort_arcs(numbering, rules, dropped)
     places = (numbering.ids - first) // step
     vertices, src, dst = len(places), *(np.searchsorted(places, end).astype(np.int32) for end in (src, dst))
@@ -58,11 +73,17 @@ def test_sorted_arcs_equal_those_of_a_sort_of_all(both, keep, vertices, step, fi
         listed = Edges(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int32)).with_parts(dropped)
         edges = len(tails) if not both else len(tails) // 2
         assert len(listed.src) + edges == np.count_nonzero(src != dst)
-    into = sorting.transpose(found)
+    into = sorting.transpose(found, spill)
     order = np.lexsort((tails, heads))
     np.testing.assert_array_equal(into.indices, tails[order])
     np.testing.assert_array_equal(into.weights, expected[order])
-    np.testing.assert_array_equal(sorting.transpose(into).indices, found.indices)
+    again = sorting.transpose(into, spill)
+    np.testing.assert_array_equal(again.indices, found.indices)
+    is_symmetric = np.array_equal(into.indices, found.indices) and np.array_equal(into.offsets, found.offsets)
+    is_symmetric &= np.array_equal(into.weights, found.weights)
+    assert (sorting.in_rows(found, spill) is found) == is_symmetric
+    assert is_symmetric or not both
+    assert not list(tmp_path.iterdir())  # files have no names
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 11), (0, 12), (3, 40), (0, 64), (20, 64)])

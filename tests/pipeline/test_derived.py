@@ -105,6 +105,8 @@ def test_the_forest_of_several_files_is_the_same_over_ranks(weight, tmp_path, mo
     (tmp_path / "graph.csv").write_text("src,dst,weight\n" + lines)
     files, facts = [], []
     for shards in (0, 1, 3):
+        if shards:
+            monkeypatch.setattr(forest_step, "free_memory", lambda: 0)
         graph, cluster = {"source": str(tmp_path / "graph.csv")}, {"shards": shards}
         published = run(run_config("test", graph=graph, output=tmp_path / str(shards), stages=["mst"], cluster=cluster))
         files.append([path.read_bytes() for path in tables.files(published.path / "forest")])
@@ -127,6 +129,7 @@ def test_a_forest_table_over_ranks_that_is_not_that_of_the_edges_is_not_kept(col
 
     checked = forest_over_ranks._wrong_vertex
     monkeypatch.setattr(forest_over_ranks, "_wrong_vertex", wrong)
+    monkeypatch.setattr(forest_step, "free_memory", lambda: 0)  # of one process
     with pytest.raises(ProofFailed, match="the row of vertex"):
         forest_step.root(graph, graph, mst, Runtime(tmp_path, cluster=LocalThreads(1)))
     assert not (tmp_path / "forest").exists()

@@ -208,8 +208,8 @@ def test_a_changed_table_is_not_proved(stage, tmp_path):
 
 @pytest.mark.parametrize(("free", "stages"), [(2**40, 16), (2**29, 3), (2**20, 1)])
 def test_stages_run_at_once_as_far_as_memory_allows(free, stages, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.steps.runtime.cores", lambda: 16)
-    monkeypatch.setattr("pipeline.steps.runtime.free_memory", lambda backend="cpu": free)
+    monkeypatch.setattr("pipeline.runtime.memory.cores", lambda: 16)
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend="cpu": free)
     graph = Folder(tmp_path, unsealed("graph", path_facts(1_000_000).stored()))
     assert Runtime(tmp_path).stages_at_once(graph) == stages
 
@@ -218,8 +218,11 @@ def test_stages_run_at_once_as_far_as_memory_allows(free, stages, tmp_path, monk
     ("vertices", "free", "stages"), [(10, 2**40, 16), (16_000_001, 2**40, 16), (16_000_001, 2**33, 2), (10, 0, 1)]
 )
 def test_stages_of_a_gpu_run_at_once_as_far_as_its_memory_allows(vertices, free, stages, tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.steps.runtime.cores", lambda: 16)
-    monkeypatch.setattr("pipeline.steps.runtime.free_memory", lambda backend="cpu": free if backend == "gpu" else 2**50)
+    monkeypatch.setattr("pipeline.runtime.memory.cores", lambda: 16)
+    monkeypatch.setattr("pipeline.runtime.memory.free_memory", lambda backend="cpu": free if backend == "gpu" else 2**50)
     graph = Folder(tmp_path, unsealed("graph", path_facts(vertices).stored()))
     assert Runtime(tmp_path, "gpu").stages_at_once(graph) == stages
-    assert Runtime(tmp_path, "gpu", LocalThreads(2)).stages_at_once(graph) == 1
+    monkeypatch.setattr("pipeline.steps.runtime.device_count", lambda: 2)
+    over_ranks = Runtime(tmp_path, "gpu", LocalThreads(2)).stages_at_once(graph)
+    assert over_ranks == (min(16, 2 * stages) if free else 1)
+    assert Runtime(tmp_path, "cpu", LocalThreads(2)).stages_at_once(graph) == 1

@@ -40,7 +40,8 @@ def test_a_shard_has_its_rows_their_arcs_and_their_ghosts(edges: EdgeList, size:
         ends = set()
         for csr, local, of_all in ((shard.out, shard.local_out, graph.out), (shard.into, shard.local_into, graph.into)):
             csr.validate(graph.num_vertices, len(shard.rows))
-            local.validate(max(len(shard.local_rows), 1), len(shard.local_rows))
+            local.validate(max(len(shard.local_rows), 1), len(shard.rows))
+            shard.with_ghosts(local).validate(max(len(shard.local_rows), 1), len(shard.local_rows))
             arcs = slice(*of_all.offsets[[rows.start, rows.stop]])
             np.testing.assert_array_equal(csr.indices, of_all.indices[arcs])
             np.testing.assert_array_equal(np.diff(csr.offsets), np.diff(of_all.offsets)[rows])

@@ -100,8 +100,16 @@ def _check(graph: Graph, answer: Any, parameters: BetweennessParameters, communi
 def _weigh(graph: Graph, weighing: Weighing, sources: Array) -> PathWeights:
     if is_cupy(graph):
         from kernels.betweenness.certificate.cuda import paths_from
+        from kernels.gpu.deep import Deep, aside, host_copy
+        from kernels.gpu.loader import to_host
+        from kernels.gpu.transfer import on_host
 
-        weight, rounds, logarithm = paths_from(graph, weighing, sources)
+        try:
+            weight, rounds, logarithm = paths_from(graph, weighing, sources)
+        except Deep:
+            there = host_copy(graph), on_host(weighing), to_host(sources)
+            with aside():
+                return _weigh(*there)
         terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
         return PathWeights(weight, relative_error(rounds, terms, logarithm))
     parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))

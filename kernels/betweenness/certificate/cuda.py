@@ -10,6 +10,7 @@ from kernels.betweenness.certificate.weighing import Weighing
 from kernels.betweenness.constants import DEEP_THREADS, MOST_THREADS
 from kernels.bfs import bfs
 from kernels.certificate.rules import Broken, name_of
+from kernels.gpu.deep import require_work
 from kernels.gpu.loader import at_once, fitting, launch, minus_ones, pointer
 from kernels.graph import Array, Graph, distance_dtype
 from kernels.sssp import sssp
@@ -24,12 +25,13 @@ _TRIED = 4  # sources whose levels are counted
 def paths_from(graph: Graph, weighing: Weighing, sources: Array) -> tuple[float, int, float]:
     """The sum of the mean weights, the most rounds, and the largest logarithm of a number of paths.
 
-    Raises Broken where a distance is wrong.
+    Raises Broken where a distance is wrong, and Deep.
     """
     weighted = weighing.weights and graph.out.weights is not None
     starting = sources[graph.out.offsets[sources + 1] > graph.out.offsets[sources]]  # others have no paths
-    levels = [0 if weighted else int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()]
-    if max(levels, default=0) >= DEEP:
+    levels = max((int(bfs(graph, row).distance.max()) for row in starting[:_TRIED].tolist()), default=0)
+    require_work(graph, levels, len(starting))
+    if levels >= DEEP and not weighted:
         return _follow_by_blocks(graph, starting, weighing)
     num_rows = max(graph.out.used_rows, graph.into.used_rows)
     of_source = 16 + weighted * distance_dtype(graph.out.weights).itemsize

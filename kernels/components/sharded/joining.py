@@ -54,7 +54,7 @@ def join(owners: Owners, edges: RankedEdges, gathered: int) -> tuple[Array, Arra
         chosen (int64): Indices in `edges` of those in the forest, ascending. Of parallel edges on several ranks, one or more are
             chosen.
     """
-    place = _order(edges.weight, edges.low, edges.high)
+    place = _order(edges.weight, edges.low, edges.high).astype(edges.near.dtype)
     edges, chosen = edges.take(place), [place[:0]]
     root = np.arange(owners.own.start, owners.own.stop, dtype=edges.near.dtype, like=edges.near)
     while True:
@@ -90,8 +90,7 @@ def _round(owners: Owners, edges: RankedEdges, root: Array) -> tuple[RankedEdges
     best = np.full_like(trees, len(near))
     for end in (near, far):
         lower_at(best, end, np.arange(len(end), dtype=best.dtype, like=best))  # in order: the first one is a tree's lightest
-    others = trees[np.where(near[best] == np.arange(len(best), like=best), far[best], near[best])]
-    winner = _hook(owners, root, trees, others, edges.take(best))
+    winner = _hook(owners, root, trees, best, edges._replace(near=near, far=far))
     _jump(owners, root)
     joined, won = owners.request(trees, root, winner)
     near, far = joined[near], joined[far]
@@ -99,20 +98,31 @@ def _round(owners: Owners, edges: RankedEdges, root: Array) -> tuple[RankedEdges
     return edges._replace(near=near, far=far).take(left), best[won == owners.communicator.rank], left
 
 
-def _hook(owners: Owners, root: Array, trees: Array, others: Array, best: RankedEdges) -> Array:
-    """Let the root of each tree be the tree that its lightest edge leads to; return the rank that has this edge."""
-    rank = np.full_like(trees, owners.communicator.rank)
-    here, other, *key, source = owners.send(trees, others, best.weight, best.low, best.high, rank)
-    lightest = np.full_like(root, -1)
-    # Of one sender they ascend, so a part in which they do names no tree twice
-    cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
-    for begin, end in pairwise(cuts):
-        held = lightest[here[begin:end]]
-        less = np.flatnonzero((held < 0) | _less([column[begin:end] for column in key], [column[held] for column in key])) + begin
-        lightest[here[less]] = less
-    hooked = np.flatnonzero(lightest >= 0)
+def _hook(owners: Owners, root: Array, trees: Array, best: Array, edges: RankedEdges) -> Array:
+    """Let the root of each tree be the tree that its lightest edge leads to; return the rank that has this edge.
+
+    Args:
+        trees: The trees at the ends of this rank's `edges`, which are numbered among these.
+        best: The lightest one of those edges, for each of the trees.
+    """
     winner = np.full_like(root, -1)
-    root[hooked], winner[hooked] = other[lightest[hooked]], source[lightest[hooked]]
+    lightest = [np.empty_like(column, shape=root.shape) for column in (edges.weight, edges.low, edges.high)]
+    for block in owners.blocks(len(trees), root):
+        edge = edges.take(best[block])
+        numbers = np.arange(block.start, block.start + len(edge.near), dtype=trees.dtype, like=trees)
+        others = trees[np.where(edge.near == numbers, edge.far, edge.near)]
+        rank = np.full_like(others, owners.communicator.rank)
+        here, other, *keys, source = owners.send(trees[block], others, edge.weight, edge.low, edge.high, rank)
+        # Of one sender they ascend, so a part in which they do names no tree twice
+        cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
+        for begin, end in pairwise(cuts):
+            those, offered = here[begin:end], [column[begin:end] for column in keys]
+            less = np.flatnonzero((winner[those] < 0) | _less(offered, [column[those] for column in lightest]))
+            those = those[less]
+            root[those], winner[those] = other[begin:end][less], source[begin:end][less]
+            for column, of_edge in zip(lightest, offered, strict=True):
+                column[those] = of_edge[less]
+    hooked = np.flatnonzero(winner >= 0)
     # Two trees that take the same edge lead to each other: the smaller number becomes the root of both. No cycle is longer.
     (back,) = owners.request(root[hooked], root)
     number = hooked + owners.own.start

@@ -9,10 +9,12 @@ from kernels.certificate.launches import require_device_form, require_held
 from kernels.cores import Cores
 from kernels.cores.certificate import cpu
 from kernels.cores.constants import THREADS
+from kernels.gpu.deep import NO_LIMIT, most_rounds, require_shallow
 from kernels.gpu.loader import launch, pointer
 from kernels.graph import OFFSET, Array, Csr, Graph
 
 _SOURCE = "cores/certificate/removal.cu"
+_DEEP = 2  # 64-bit word of the control
 
 
 class DeviceSides(NamedTuple):
@@ -37,7 +39,7 @@ def _holds(graph: Graph, answer: Cores) -> bool:
     if (left < core).any():
         return False
     removed = cupy.zeros(graph.num_vertices, np.bool_)
-    remove(sides, core, left, removed, cupy.empty(0, OFFSET))
+    remove(sides, core, left, removed, cupy.empty(0, OFFSET), most_rounds(graph.out))
     return bool(removed.all())
 
 
@@ -55,8 +57,11 @@ def supports(sides: DeviceSides, core: Array, num_own: int) -> Array:
     return counts
 
 
-def remove(sides: DeviceSides, core: Array, left: Array, removed: Array, debts: Array) -> None:
-    """As `cpu.remove`."""
+def remove(sides: DeviceSides, core: Array, left: Array, removed: Array, debts: Array, most_thin: int = NO_LIMIT) -> None:
+    """As `cpu.remove`. Raises Deep."""
     num_own, row = len(left), sides.positions.dtype
-    state = left, removed, debts, cupy.empty(num_own, row), cupy.zeros(2, np.uint64)
+    control = cupy.zeros(3, np.uint64)
+    state = left, removed, debts, cupy.empty(num_own, row), np.int64(most_thin), control
     launch(_SOURCE, "remove_rows", THREADS, 32 * num_own, *sides, core, np.int64(num_own), *state, ROW=row)
+    if most_thin < num_own:
+        require_shallow(control[_DEEP])

@@ -53,10 +53,12 @@ count_supports(const int64_t* out, const ROW* heads, const int64_t* into, const 
     }
 }
 
-/* `control`: the barrier, and the number of rows that were queued. Two barriers enclose each time that it is read. */
+/* `control`: the barrier, and the number of rows that were queued, which two barriers enclose each time that it is read; then
+   whether the removal was given up, after more than `most_thin` rounds of few rows. */
 extern "C" __global__ void __launch_bounds__(THREADS, 4)
 remove_rows(const int64_t* out, const ROW* heads, const int64_t* into, const ROW* tails, const ROW* positions,
-    const int64_t* core, int64_t num_own, int64_t* left, bool* removed, int64_t* debts, ROW* queue, uint64_t* control) {
+    const int64_t* core, int64_t num_own, int64_t* left, bool* removed, int64_t* debts, ROW* queue, int64_t most_thin,
+    uint64_t* control) {
     const Arcs arcs = {out, heads, into, tails, positions};
     const int lane = threadIdx.x & 31;
     uint32_t* barrier = (uint32_t*)&control[0];
@@ -69,12 +71,17 @@ remove_rows(const int64_t* out, const ROW* heads, const int64_t* into, const ROW
             queue[place] = (ROW)row;
         }
     }
-    int64_t head = 0;
+    int64_t head = 0, thin = 0;
     while (true) {
         grid_barrier(barrier);
         const int64_t tail = *(volatile uint64_t*)&control[1];
         grid_barrier(barrier);
         if (head == tail) {
+            break;
+        }
+        thin += tail - head < THIN_ROUND;
+        if (thin > most_thin) {
+            control[2] = 1;
             break;
         }
         for (int64_t item = head + global_thread() / 32; item < tail; item += num_threads() / 32) {

@@ -118,17 +118,18 @@ def _least(
     chosen = Keys(*(np.full_like(above, _NONE, column.dtype) for column in (edges.heavy, edges.low, edges.high)))
     own, others, offered = of_nodes(range(num_own))
     _take(above, chosen, own - rows.start, others, offered)
-    foreign, others, offered = of_nodes(range(num_own, len(nodes)))
-    del own
-    here, others, *columns = rows.send(foreign, others, *offered)
-    offered = Keys(*columns)
-    # Of one sender they ascend, so a part in which they do names no node twice
-    cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
-    for part in (slice(*cut) for cut in pairwise(cuts)):
-        those, keys = here[part], Keys(*(column[part] for column in offered))
-        held = chosen.take(those)
-        less = np.flatnonzero((held.low < 0) | _is_less(keys, held))
-        _take(above, chosen, those[less], others[part][less], keys.take(less))
+    del own, others, offered
+    for block in rows.blocks(len(nodes) - num_own, nodes):
+        foreign, others, offered = of_nodes(range(num_own + block.start, min(num_own + block.stop, len(nodes))))
+        here, others, *columns = rows.send(foreign, others, *offered)
+        offered = Keys(*columns)
+        # Of one sender they ascend, so a part in which they do names no node twice
+        cuts = [0, *(np.flatnonzero(here[1:] <= here[:-1]) + 1).tolist(), len(here)]
+        for part in (slice(*cut) for cut in pairwise(cuts)):
+            those, keys = here[part], Keys(*(column[part] for column in offered))
+            held = chosen.take(those)
+            less = np.flatnonzero((held.low < 0) | _is_less(keys, held))
+            _take(above, chosen, those[less], others[part][less], keys.take(less))
     return above, chosen
 
 

@@ -134,7 +134,13 @@ class Proof:
         return sums
 
     def require_stored(self, edges: Edges, alike: bool = False) -> None:
-        """Require that every edge has a stored arc that is no heavier, or weighs the same if `alike`.
+        """Require that every edge has a stored arc that is no heavier, or weighs the same if `alike`."""
+        in_pieces = self._ranks.size == 1 and isinstance(edges.src, np.ndarray)
+        for part in edges.pieces() if in_pieces else [edges]:
+            self._require_stored(part, alike)
+
+    def _require_stored(self, edges: Edges, alike: bool) -> None:
+        """The same for edges of which there are not many, or of several ranks.
 
         Each is looked up at the end with the greater row, which has fewer arcs if rows are ordered by degree. Edges of a directed
         graph are looked up at their tail.
@@ -151,8 +157,10 @@ class Proof:
         rows, (src, dst, *weights) = ends[0], columns
         if self._rules.both:
             rows, dst = np.maximum(*ends), np.where(ends[0] >= ends[1], dst, src)
-        if self._ranks.size > 1:
-            order = np.argsort(rows)
+        order = np.argsort(rows)  # rows that are in a file are read in the order in which it has them
+        if self._ranks.size == 1:
+            rows, dst, weights = rows[order], dst[order], [column[order] for column in weights]
+        else:
             sent = Owners(self._held.bounds, self._ranks).send(rows[order], *(column[order] for column in (dst, *weights)))
             rows, dst, *weights = sent[0].astype(rows.dtype), *sent[1:]
         held, weight = self._held, weights[0] if weights else None

@@ -5,8 +5,9 @@ The ranks clean the arcs in ranges of external ids (cleaning.py), agree on the o
 that graph with its rows dealt (`kernels.distributed.dealing`), for ranks that continue with it in memory.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from kernels.layout.rules import ArcRules, Edges
 from kernels.layout.sharded.cleaning import ArcsToIds, VerticesOfRange, clean_arcs
 from kernels.layout.sharded.ordering import cut_over_ranks, in_order
 
+Item = TypeVar("Item")
+
 
 def build_csr_over_ranks(
     edges: Edges, rules: ArcRules, window: int | None, communicator: Communicator, deals: bool = False
@@ -28,11 +31,11 @@ def build_csr_over_ranks(
     owned = clean_arcs(edges, rules, communicator)
     self_loops = communicator.sum(owned.self_loops)
     owners = Owners.of_counts(len(owned.ids), communicator)
-    order, rows = in_order(np.diff(owned.out.csr.offsets), owners, window)
+    order, rows = in_order(np.diff(owned.arcs[0].csr.offsets), owners, window)
     row_of_own = np.empty_like(rows)
     row_of_own[order] = rows
-    directions = [_by_row(arcs, order, row_of_own, owned, communicator) for arcs in (owned.out, owned.into) if arcs]
-    if owned.into and _alike(directions[0], directions[1], communicator):
+    directions = [_by_row(arcs, order, row_of_own, owned, communicator) for arcs in _taken_out(owned.arcs)]
+    if len(directions) > 1 and _alike(directions[0], directions[1], communicator):
         directions.pop()
     num_vertices = int(owners.bounds[-1])
     degrees = np.diff(directions[0].offsets)
@@ -45,7 +48,10 @@ def build_csr_over_ranks(
         rows, row_of_own = dealing.dealt(rows), dealing.dealt(row_of_own)
         ascending = np.argsort(rows).astype(order.dtype)
         rows, order = rows[ascending], order[ascending]
-        directions = [take_rows(Csr(csr.offsets, dealing.dealt(csr.indices), csr.weights), ascending, None) for csr in directions]
+        directions = [
+            take_rows(Csr(csr.offsets, dealing.dealt(csr.indices), csr.weights), ascending, None)
+            for csr in _taken_out(directions)
+        ]
     cuts = np.searchsorted(rows, np.asarray(bounds[1:-1].astype(rows.dtype), like=rows)).tolist()
     here = np.concatenate(communicator.exchange(np.split(rows, cuts))) - rows.dtype.type(bounds[communicator.rank])
     arrival = np.empty(len(here), index_dtype(len(here)), like=here)
@@ -54,7 +60,7 @@ def build_csr_over_ranks(
     ids, positions = (
         np.concatenate(communicator.exchange(np.split(column, cuts)))[arrival] for column in (owned.ids[order], positions)
     )
-    sent = [_sent(csr, cuts, arrival, communicator) for csr in directions]
+    sent = [_sent(csr, cuts, arrival, communicator) for csr in _taken_out(directions)]
     by_name, own = dict(zip(("out", "in"), sent, strict=False)), range(communicator.rank, communicator.rank + 1)
     first, directed = owners.own.start, not rules.both
     return LaidOut(bounds, own, ids, positions, first, row_of_own, by_name, directed, False, self_loops, owned.dropped)
@@ -68,6 +74,12 @@ def shard_of(part: LaidOut, communicator: Communicator) -> Shard:
     if is_cupy(shard.out):
         shard = to_device(shard)
     return replace(shard, ghost_positions=Halo(shard, communicator).refresh(part.positions))
+
+
+def _taken_out(items: list[Item]) -> Iterator[Item]:
+    """The items in order; the list has none of them any more when they are used, so that each is freed before the next one."""
+    while items:
+        yield items.pop(0)
 
 
 def _by_row(arcs: ArcsToIds, order: Array, row_of_own: Array, owned: VerticesOfRange, communicator: Communicator) -> Csr:

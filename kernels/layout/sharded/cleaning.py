@@ -34,8 +34,7 @@ class VerticesOfRange:
 
     cuts: Array  # int64 [size - 1]: a NumPy array: rank r owns the ids below `cuts[r]` that no lower rank owns
     ids: Array  # int64 [n]: the own vertices, ascending; may be empty
-    out: ArcsToIds
-    into: ArcsToIds | None  # None if every arc is stored with its reverse, so that both directions are equal
+    arcs: list[ArcsToIds]  # out-arcs, and in-arcs unless every arc is stored with its reverse, so that both are equal
     self_loops: int  # number of edges that are self-loops of own vertices
     dropped: list[Edges]  # edges from own vertices that were dropped because a parallel one is no heavier
 
@@ -58,11 +57,11 @@ def clean_arcs(edges: Edges, rules: ArcRules, communicator: Communicator) -> Ver
     ids = _within(out_heads, cuts, communicator.rank)
     if rules.both:
         once = [part.take(np.flatnonzero(part.src >= part.dst)) for part in dropped]  # each was received as two arcs
-        return VerticesOfRange(cuts, ids, ArcsToIds(_rows_of(ids, out, out_heads), out_heads), None, self_loops, once)
+        return VerticesOfRange(cuts, ids, [ArcsToIds(_rows_of(ids, out, out_heads), out_heads)], self_loops, once)
     in_heads, into, _ = clean(_to_owners([(dst, src)], weights, cuts, communicator), of_tails)
     ids = distinct(np.concatenate([ids, _within(in_heads, cuts, communicator.rank)]))
-    rows = ArcsToIds(_rows_of(ids, out, out_heads), out_heads), ArcsToIds(_rows_of(ids, into, in_heads), in_heads)
-    return VerticesOfRange(cuts, ids, *rows, self_loops, dropped)
+    arcs = [ArcsToIds(_rows_of(ids, out, out_heads), out_heads), ArcsToIds(_rows_of(ids, into, in_heads), in_heads)]
+    return VerticesOfRange(cuts, ids, arcs, self_loops, dropped)
 
 
 def _cuts(src: Array, dst: Array, declared: range, communicator: Communicator) -> Array:

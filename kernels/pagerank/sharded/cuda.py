@@ -83,7 +83,7 @@ class _OwnScores:
         self._scores: Array = cupy.empty(len(shard.ids), np.float64)
         self._control = cupy.zeros(2, np.uint64)
         self._plan = shard.derived.get(_plan_of, lambda: _plan_of(shard))
-        self._partials = self._plan.new_partials() if self._plan else None
+        self._partials = cupy.empty(self._plan.num_partials, np.float32) if self._plan else None
 
     def begin(self) -> Array:
         """Give every row an equal score; return the sums."""

@@ -6,13 +6,14 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.certificate.launches import launch, require_device_form, require_held, work_of
 from kernels.certificate.rules import require_source
+from kernels.gpu.deep import most_rounds, require_shallow
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import Array, Csr, Graph, distance_dtype
 from kernels.paths.certificate import cpu
 from kernels.paths.predecessors_cuda import types_of
 
 _SOURCE = "paths/certificate/paths.cu"
-_BROKEN, _WRONG, _SEARCHED, _WORDS = 2, 4, 6, 10  # 32-bit words of Control
+_BROKEN, _WRONG, _SEARCHED, _DEEP, _WORDS = 2, 4, 6, 7, 10  # 32-bit words of Control
 
 
 def check(graph: Graph, paths: Paths, weighted: bool) -> None:
@@ -30,9 +31,10 @@ def _holds(graph: Graph, paths: Paths, weighted: bool) -> bool:
     step, queue = (cupy.empty(0 if weights is None else num_rows, row) for _ in range(2))
     out, into = ((csr.offsets, csr.indices, pointer(csr.weights if weighted else None)) for csr in (graph.out, graph.into))
     answer = (np.int64(source), np.int64(num_rows), distance, predecessor)
-    arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, control)
+    arguments = (*out, *into, graph.positions, *answer, nearest, narrow, step, queue, np.int64(most_rounds(graph.out)), control)
     launch(_SOURCE, "check_paths", num_rows + graph.num_arcs, arguments, **types_of(graph.out, distance.dtype, weighted))
     words = to_host(control)
+    require_shallow(words[_DEEP])
     return not (words[_BROKEN] or words[_WRONG + words[_SEARCHED]])
 
 

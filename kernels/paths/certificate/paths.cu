@@ -12,9 +12,10 @@
 #include "paths/certificate/lengths.cuh"
 
 /* `wide`: some distance does not fit 16 bits. `without`: a row has no predecessor before the search over arcs of length zero.
-   `wrong`: a predecessor is wrong or missing, before the search and, if it was `searched`, after it. */
+   `wrong`: a predecessor is wrong or missing, before the search and, if it was `searched`, after it. `deep`: the search was given
+   up, after too many thin levels. */
 struct Control {
-    uint32_t barrier, wide, broken, without, wrong[2], searched, padding;
+    uint32_t barrier, wide, broken, without, wrong[2], searched, deep;
     unsigned long long queued;
 };
 
@@ -116,20 +117,26 @@ struct Spreading {
     }
 };
 
-/* Search breadth-first from the rows that have a path; a warp reads one row of the queue. */
-__device__ void spread(Spreading search, int64_t source, int64_t num_rows, Control* control) {
+/* Search breadth-first from the rows that have a path; a warp reads one row of the queue. Returns false if the search was given up,
+   after more than `most_thin` levels of few rows. */
+__device__ bool spread(Spreading search, int64_t source, int64_t num_rows, int64_t most_thin, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         search.step[v] = v == source || search.nearest[v] < num_rows ? 0 : -1;
     }
     grid_barrier(&control->barrier);
     walk_arcs(search.out.offsets, search.out.indices, num_rows, search);
     unsigned long long head = 0;
+    int64_t thin = 0;
     for (ROW next = 2;; ++next) {
         grid_barrier(&control->barrier);
         const unsigned long long tail = *(volatile unsigned long long*)&control->queued;
         grid_barrier(&control->barrier);
         if (head == tail) {
-            return;
+            return true;
+        }
+        thin += tail - head < THIN_ROUND;
+        if (thin > most_thin) {
+            return false;
         }
         for (unsigned long long place = head + global_thread() / 32; place < tail; place += num_threads() / 32) {
             const ROW row = search.queue[place];
@@ -160,7 +167,7 @@ __device__ void compare(const SUM* __restrict__ distance, const ROW* __restrict_
 extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGHT) == 8 ? 2 : 1) check_paths(
     const int64_t* out_offsets, const ROW* out_indices, const WEIGHT* out_weights, const int64_t* in_offsets,
     const ROW* in_indices, const WEIGHT* in_weights, const ROW* positions, int64_t source, int64_t num_rows, const SUM* distance,
-    const ROW* predecessor, ROW* nearest, Code* narrow, ROW* step, ROW* queue, Control* control) {
+    const ROW* predecessor, ROW* nearest, Code* narrow, ROW* step, ROW* queue, int64_t most_thin, Control* control) {
     const Sides into = {in_offsets, in_indices, in_weights};
     check_rows(distance, predecessor, source, num_rows, nearest, narrow, control);
     grid_barrier(&control->barrier);
@@ -186,8 +193,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, sizeof(ROW) + sizeof(WEIGH
     if (*(volatile uint32_t*)&control->without == 0 || *(volatile uint32_t*)&control->broken != 0) {
         return;
     }
-    spread({distance, {out_offsets, out_indices, out_weights}, positions, nearest, step, queue, &control->queued}, source,
-           num_rows, control);
+    const Spreading search = {
+        distance, {out_offsets, out_indices, out_weights}, positions, nearest, step, queue, &control->queued};
+    if (!spread(search, source, num_rows, most_thin, control)) {
+        control->deep = 1;
+        return;
+    }
     compare(distance, predecessor, positions, nearest, source, num_rows, control, 1);
     control->searched = 1;
 }

@@ -12,10 +12,11 @@ import cupy
 import numpy as np
 
 from kernels.distributed.halo import Halo
+from kernels.gpu.deep import NO_LIMIT
 from kernels.graph import Array, Csr
 from kernels.paths.lengths import as_length, beyond, far_of
 from kernels.paths.predecessors_cuda import of_levels
-from kernels.paths.team import NO_LIMIT, Team, quads_of
+from kernels.paths.team import Team, quads_of
 
 _HOPS = np.dtype(np.int32)  # type in which hops are summed
 _WINDOW = 1024.0  # width in mean weights

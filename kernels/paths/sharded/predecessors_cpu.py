@@ -72,7 +72,7 @@ def _follow_zero_steps(halo: Halo, source: int, known: Array, weights: tuple[Arr
 
 def _arcs_of_length_zero(csr: Csr, weights: Array, known: Array) -> Csr:
     """The arcs between reached rows that add nothing to a distance."""
-    near = np.repeat(np.arange(len(known)), np.diff(csr.offsets))
+    near = np.repeat(np.arange(len(csr.offsets) - 1), np.diff(csr.offsets))
     kept = (known[near] >= 0) & (known[near] == known[csr.indices]) & (known[near] + weights == known[near])
-    offsets = np.concatenate([np.zeros(1, OFFSET), np.cumsum(np.bincount(near[kept], minlength=len(known)))])
+    offsets = np.concatenate([np.zeros(1, OFFSET), np.cumsum(np.bincount(near[kept], minlength=len(csr.offsets) - 1))])
     return Csr(offsets, csr.indices[kept], None)

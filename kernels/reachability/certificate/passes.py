@@ -1,6 +1,7 @@
 """The passes of the certificate: each returns the first node, or support, that breaks its rule, or -1.
 
-Arrays have an entry for each local node, `numbers` the global nodes: of one rank these are the same.
+Arrays have an entry for each local node, `numbers` the global nodes: of one rank these are the same. Offsets are those of the own
+nodes, at least.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from kernels.reachability.keys import key
 @njit(cache=True, nogil=True)
 def first_wrong_level(offsets: Array, indices: Array, level: Array) -> int:
     """The level of a node is one more than the largest in its row; 0 if the row is empty."""
-    for node in range(len(level)):
+    for node in range(len(offsets) - 1):
         largest = -1
         for arc in range(offsets[node], offsets[node + 1]):
             largest = max(largest, level[indices[arc]])
@@ -25,7 +26,7 @@ def first_wrong_level(offsets: Array, indices: Array, level: Array) -> int:
 @njit(cache=True, nogil=True)
 def first_wrong_low(offsets: Array, indices: Array, last: Array, low: Array) -> int:
     """The low of a node is the smallest of its own number and the lows in its row."""
-    for node in range(len(low)):
+    for node in range(len(offsets) - 1):
         smallest = last[node]
         for arc in range(offsets[node], offsets[node + 1]):
             smallest = min(smallest, low[indices[arc]])
@@ -37,7 +38,7 @@ def first_wrong_low(offsets: Array, indices: Array, last: Array, low: Array) -> 
 @njit(cache=True, nogil=True)
 def first_wrong_post(offsets: Array, indices: Array, last: Array, post: Array) -> int:
     """The post of a node is the largest of its own number and the posts in its row."""
-    for node in range(len(post)):
+    for node in range(len(offsets) - 1):
         largest = last[node]
         for arc in range(offsets[node], offsets[node + 1]):
             largest = max(largest, post[indices[arc]])
@@ -49,7 +50,7 @@ def first_wrong_post(offsets: Array, indices: Array, last: Array, post: Array) -
 @njit(cache=True, nogil=True)
 def first_wrong_bits(offsets: Array, indices: Array, own: Array, bits: Array) -> int:
     """The word of a node is the union of its own bit and the words in its row."""
-    for node in range(len(bits)):
+    for node in range(len(offsets) - 1):
         word = own[node]
         for arc in range(offsets[node], offsets[node + 1]):
             word |= bits[indices[arc]]

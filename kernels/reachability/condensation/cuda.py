@@ -6,6 +6,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Condensation
+from kernels.gpu.deep import unless_deep
 from kernels.gpu.loader import launch
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.reachability.order.cuda import find_order, order_of
@@ -15,9 +16,20 @@ _SOURCE, _THREADS = "reachability/condensation/condensation.cu", 512
 
 
 def condense(graph: Graph) -> Condensation:
+    """Answer `kernels.reachability.condense` on CuPy arrays."""
+    return unless_deep(_condense, _on_cpu, graph)
+
+
+def _on_cpu(host: Graph) -> Condensation:
+    from kernels.reachability.condensation.cpu import condense as on_cpu
+
+    return on_cpu(host)
+
+
+def _condense(graph: Graph) -> Condensation:
     """Condense a graph of CuPy arrays; in addition to the answer it takes about 26 bytes per arc.
 
-    If the rows have a topological order, every row is a component; otherwise the components are searched.
+    If the rows have a topological order, every row is a component; otherwise the components are searched. Raises Deep.
     """
     row, num_rows = graph.rows_by_id.dtype, np.int64(graph.num_vertices)
     order = None if graph.symmetric else find_order(graph.out, graph.into, row)

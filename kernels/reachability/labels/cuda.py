@@ -4,6 +4,7 @@ import cupy
 import numpy as np
 
 from kernels.answers import Condensation, Labels
+from kernels.gpu.deep import unless_deep
 from kernels.graph import Array
 from kernels.reachability.constants import FUSED_DIMENSIONS
 from kernels.reachability.keys import salt_of
@@ -22,7 +23,14 @@ from kernels.reachability.order.cuda import order_of
 
 def label(condensation: Condensation, dimensions: int, seed: int, method: str) -> Labels:
     """Answer `kernels.reachability.label` on CuPy arrays."""
-    return (label_by_dfs if method == "dfs" else _label_by_tree)(condensation, dimensions, seed)
+    find = label_by_dfs if method == "dfs" else _label_by_tree
+
+    def on_cpu(host: Condensation, dimensions: int, seed: int) -> Labels:
+        from kernels.reachability.labels import cpu  # imports Numba
+
+        return cpu.label(host, range(dimensions), seed, method)
+
+    return unless_deep(find, on_cpu, condensation, dimensions, seed)
 
 
 def _label_by_tree(condensation: Condensation, dimensions: int, seed: int) -> Labels:

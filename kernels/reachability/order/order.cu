@@ -13,11 +13,12 @@ typedef UnsignedOf<sizeof(ROW)>::type Unsigned;
 
 struct Control {
     int64_t queued;
-    int64_t padding[CONTROL_WORDS - 2]; /* the counters are on different cache lines */
+    int64_t deep; /* whether the order was given up, because a warp has polled too often */
+    int64_t padding[CONTROL_WORDS - 3]; /* the counters are on different cache lines */
     int64_t taken;
 };
 
-#define POLLS 256 /* unsuccessful polls of a warp before it checks whether all warps have stopped */
+#define POLLS 256 /* unsuccessful polls of a warp before it checks whether all warps have stopped or have to */
 
 /* In-degrees and an empty queue. */
 extern "C" __global__ void start_order(const int64_t* parent_offsets, int64_t num_nodes, ROW* waiting, ROW* order) {
@@ -73,10 +74,12 @@ __device__ __forceinline__ void take_arcs(
 }
 
 extern "C" __global__ void __launch_bounds__(512, 2) order_nodes(
-    const int64_t* child_offsets, const ROW* children, int64_t num_nodes, ROW* waiting, ROW* order, Control* control) {
+    const int64_t* child_offsets, const ROW* children, int64_t num_nodes, ROW* waiting, ROW* order, int64_t most_polls,
+    Control* control) {
     const int lane = threadIdx.x & 31;
     for (int64_t base = global_thread() - lane; base < num_nodes; base += num_threads()) {
         bool open = base + lane < num_nodes;
+        int64_t idle = 0; /* polls since a node was taken; a level takes about as long as a poll */
         for (uint32_t polls = 0; __any_sync(FULL_WARP, open); ++polls) {
             int64_t arc = 0, end = 0;
             const bool waits = open;
@@ -104,10 +107,15 @@ extern "C" __global__ void __launch_bounds__(512, 2) order_nodes(
             if (lane == 0 && taken > 0) {
                 atomicAdd((uint64_t*)&control->taken, (uint64_t)taken);
             }
-            bool is_over = false;
+            idle = taken == 0 ? idle + 1 : 0;
+            if (lane == 0 && idle > most_polls) {
+                store_relaxed(&control->deep, 1);
+            }
+            bool is_over = idle > most_polls;
             if (polls % POLLS == POLLS - 1 && taken == 0) {
                 const int64_t before = load_relaxed(&control->taken); /* read first: it cannot exceed `queued` */
-                is_over = before == load_relaxed(&control->queued) && before < num_nodes;
+                is_over |= before == load_relaxed(&control->queued) && before < num_nodes;
+                is_over |= load_relaxed(&control->deep) != 0;
             }
             if (__any_sync(FULL_WARP, is_over)) {
                 return;

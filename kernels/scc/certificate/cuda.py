@@ -1,18 +1,24 @@
-"""The certificate of strong components on CuPy arrays: a launch a direction (strong.cu), and the passes over a rank's arcs."""
+"""The certificate of strong components on CuPy arrays: a launch a direction (strong.cu), and the passes over a rank's arcs.
+
+If every arc is there in both directions, strong components are weak ones, whose certificate needs no search.
+"""
 
 import cupy
 import numpy as np
 
 from kernels.answers import Components
 from kernels.certificate.launches import launch, require_device_form, require_held, work_of
+from kernels.gpu.deep import most_rounds, require_shallow
 from kernels.gpu.loader import pointer, to_host
 from kernels.graph import Array, Csr, Graph
 from kernels.scc.certificate import cpu
 from kernels.scc.certificate.cpu import ClassSearch
 from kernels.scc.constants import CHUNK
+from kernels.wcc.certificate import certify_wcc
 
 _SHARDED = "scc/certificate/sharded.cu"
-_CONTROL, _SEARCH_CONTROL = 5, 4  # 64-bit words of Control in strong.cu and in sharded.cu
+_CONTROL, _SEARCH_CONTROL = 6, 4  # 64-bit words of Control in strong.cu and in sharded.cu
+_BROKEN, _DEEP = slice(1, 4), 4  # 32-bit words of Control in strong.cu
 
 
 def check(graph: Graph, components: Components) -> None:
@@ -21,11 +27,15 @@ def check(graph: Graph, components: Components) -> None:
 
 
 def _holds(graph: Graph, components: Components) -> bool:
+    if graph.symmetric:
+        return certify_wcc(graph, components).holds
     labels = require_device_form("labels", components.labels, graph.num_vertices, graph.rows_by_id.dtype)
     control = _search_classes(graph, graph.out, graph.into, labels, None)
-    if not graph.symmetric:  # launched before the forward search is read back, whose result it continues
-        control = _search_classes(graph, graph.into, graph.out, labels, control)
-    return not to_host(control.view(np.uint32))[1:4].any()
+    # launched before the forward search is read back, whose result it continues
+    control = _search_classes(graph, graph.into, graph.out, labels, control)
+    words = to_host(control.view(np.uint32))
+    require_shallow(words[_DEEP])
+    return not words[_BROKEN].any()
 
 
 def _search_classes(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before: Array | None) -> Array:
@@ -39,8 +49,9 @@ def _search_classes(graph: Graph, csr: Csr, reverse: Csr, labels: Array, before:
     queue = cupy.empty(2 * (num_rows + graph.num_arcs // CHUNK), np.int64)
     control: Array = cupy.zeros(_CONTROL, np.uint64)
     sides = (csr.offsets, csr.indices, reverse.offsets, reverse.indices)
+    size = np.int64(num_rows), np.int64(most_rounds(graph.out))
     state = (labels, reached, large, waiting, queue, pointer(before), control)
-    arguments = (*sides, np.bool_(before is None), graph.positions, np.int64(num_rows), *state)
+    arguments = (*sides, np.bool_(before is None), graph.positions, *size, *state)
     launch("scc/certificate/strong.cu", "peel", num_rows + graph.num_arcs, arguments, ROW=row)
     return control
 

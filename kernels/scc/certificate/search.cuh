@@ -9,15 +9,21 @@ struct Chunk {
     int64_t row, first;
 };
 
-/* Search level by level; GROUP lanes read a chunk. */
+/* Search level by level; GROUP lanes read a chunk. Returns false if the search was given up, after more than `most_thin` levels of
+   few chunks. */
 template <typename Peeling>
-__device__ void search(Peeling peeling, bool waits, uint32_t* barrier, unsigned long long* queued) {
+__device__ bool search(Peeling peeling, bool waits, int64_t most_thin, uint32_t* barrier, unsigned long long* queued) {
     unsigned long long head = 0;
+    int64_t thin = 0;
     for (int level = 0;; ++level) {
         grid_barrier(barrier);
         const unsigned long long tail = head + *(volatile unsigned long long*)&queued[level % 3];
         if (head == tail) {
-            return;
+            return true;
+        }
+        thin += tail - head < THIN_ROUND;
+        if (thin > most_thin) {
+            return false;
         }
         if (global_thread() == 0) {
             queued[(level + 2) % 3] = 0;

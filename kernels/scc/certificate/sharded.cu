@@ -8,6 +8,8 @@
 #include "certificate/arcs.cuh"
 #include "scc/certificate/search.cuh"
 
+#define ALL_LEVELS ((int64_t)1 << 62)
+
 /* Counts the arcs into each class from another one; lanes whose arcs lead to one class add their number together. */
 struct Entering : EveryRow {
     const ROW* __restrict__ classes;
@@ -94,5 +96,5 @@ peel(const int64_t* offsets, const ROW* indices, const ROW* classes, const ROW* 
     for (int64_t place = global_thread(); place < num_starts; place += num_threads()) {
         peeling.append_row(starts[place]);
     }
-    search(peeling, waits, &control->barrier, control->queued);
+    search(peeling, waits, ALL_LEVELS, &control->barrier, control->queued);
 }

@@ -12,12 +12,13 @@
 #include "scc/certificate/search.cuh"
 #include "certificate/labels.cuh"
 
-/* `queued` counts entries of the level that is read, the one being filled, and the next, in
+/* `deep`: the search was given up, after too many thin levels. `queued` counts entries of the level that is read, the one being filled, and the next, in
    turn. */
 struct Control {
     uint32_t barrier;
     Labels labels;
     uint32_t unreached;
+    uint32_t deep;
     unsigned long long queued[3];
 };
 
@@ -103,10 +104,13 @@ struct Counting : EveryRow {
 /* If `waits`, a class is searched once all arcs into it were read, as in Kahn's algorithm; otherwise every class at once. */
 extern "C" __global__ void __launch_bounds__(THREADS, 2)
 peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, const ROW* back_indices, bool waits,
-     const ROW* positions, int64_t num_rows, const ROW* labels, uint32_t* reached, uint32_t* large, unsigned long long* waiting,
-     Chunk* queue, const Control* before, Control* control) {
-    if (before != nullptr && (before->labels.outside | before->labels.wrong | before->unreached) != 0) {
-        control->unreached = 1;
+     const ROW* positions, int64_t num_rows, int64_t most_thin, const ROW* labels, uint32_t* reached, uint32_t* large,
+     unsigned long long* waiting, Chunk* queue, const Control* before, Control* control) {
+    if (before != nullptr && (before->labels.outside | before->labels.wrong | before->unreached | before->deep) != 0) {
+        if (global_thread() == 0) {
+            control->unreached = before->deep == 0;
+            control->deep = before->deep;
+        }
         return;
     }
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
@@ -143,7 +147,10 @@ peel(const int64_t* offsets, const ROW* indices, const int64_t* back_offsets, co
             atomicOr(&reached[v >> 5], 1u << (v & 31));
         }
     }
-    search(peeling, waits, &control->barrier, control->queued);
+    if (!search(peeling, waits, most_thin, &control->barrier, control->queued)) {
+        control->deep = 1;
+        return;
+    }
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         if (!peeling.is_reached(v)) {
             control->unreached = 1;

@@ -56,7 +56,7 @@ class _ShardCounts:
 def _recount(halo: Halo, directed: bool) -> Recount:
     """As `recount_graph`, of the own rows. There are no hubs, so all triangles are found one by one."""
     shard, num_own = halo.shard, len(halo.shard.ids)
-    sides = (shard.local_out,) if shard.symmetric else (shard.local_out, shard.local_into)
+    sides = tuple(map(shard.with_ghosts, [shard.local_out] if shard.symmetric else [shard.local_out, shard.local_into]))
     by_id = np.argsort(np.concatenate([shard.positions, shard.ghost_positions])).astype(shard.positions.dtype)
     order = ordered(halo.extended(numbers_of_arcs(sides)[:num_own]), by_id)
     of_own, of_ghosts = np.split(order.places, [num_own])

@@ -54,12 +54,12 @@ def _count(shard: Shard, communicator: Communicator, kernel: str, directed: bool
 
 def _arcs_of(halo: Halo) -> ArcsOfRows:
     shard = halo.shard
-    into = None if shard.symmetric else shard.local_into
+    into = None if shard.symmetric else shard.with_ghosts(shard.local_into)
     degrees = np.diff(shard.out.offsets)
     if into:
         degrees = degrees + np.diff(shard.into.offsets)
     positions = np.concatenate([shard.positions, shard.ghost_positions])
-    return ArcsOfRows(shard.local_out, into, positions, halo.extended(degrees))
+    return ArcsOfRows(shard.with_ghosts(shard.local_out), into, positions, halo.extended(degrees))
 
 
 def _in_order(shard: Shard) -> Array:

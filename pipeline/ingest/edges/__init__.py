@@ -44,7 +44,7 @@ class EdgeReader:
 
     graph: GraphConfig
     source: Source | Feed
-    digest: str | None
+    digest: Callable[[], str | None]  # of a local source; called when all of it has been read
     held: HeldEdges | None
     sums: Sums
     copy: bool
@@ -100,7 +100,7 @@ class EdgeReader:
             yield read
             if self.reject and read.edges.rejects:
                 read.edges.rejects.check(self.source.url)
-            read.content.check(self.digest, graph.sha256)
+            read.content.check(self.digest(), graph.sha256)
 
     def _reference(self, read: Opened) -> ReferenceFacts | None:
         """The file on this machine that stands for a copy of its edges, if it may."""

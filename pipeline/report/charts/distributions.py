@@ -6,12 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from kernels.graph import Array
-from pipeline.report.aggregates import bins, frequencies, lower_median, of_parts, values_of
+from pipeline.report.aggregates import bins, frequencies, lower_median, of_groups, of_parts, values_of
 from pipeline.report.charts import Caption, Chart, histogram, log_log
 from pipeline.report.reading import VertexColumns
 from pipeline.report.wording import counted, in_unit, number, with_unit
 from pipeline.store.manifest import Folder
-from pipeline.tables import files as tables
 
 LEVEL_BARS = 170  # each two units of the chart wide
 DISTANCE_BARS = 60
@@ -72,7 +71,7 @@ def distance_chart(source: int | str, distance: pa.ChunkedArray, unit: str = "su
 
 def component_sizes(answer: Folder) -> tuple[Array, Array]:
     """Labels, ascending, and numbers of vertices of the components of a table."""
-    parts = of_parts(lambda chunk: chunk.value_counts(), tables.read(answer.path, columns=["labels"])["labels"].chunks)
+    parts = of_groups(answer, ["labels"], lambda rows: rows["labels"].value_counts())
     labels, counts = (np.concatenate([part.field(name).to_numpy() for part in parts]) for name in ("values", "counts"))
     order = np.argsort(labels)
     first = np.flatnonzero(np.append(True, np.diff(labels[order]) > 0)[: len(labels)])

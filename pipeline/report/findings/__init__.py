@@ -75,7 +75,9 @@ def read_and_draw(
     atlas, why_not = _atlas_for(edges, graph, reported, lambda: count + bool(moving and moving.result()))
     degrees.not_drawn += why_not
     reader = StageReader(reported, atlas, stages)
-    by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=len(answers) > 1), strict=True))
+    # Of a larger graph the row groups of a table are read at the same time, and memory has the columns of one stage
+    at_once = len(answers) > 1 and len(reported.vertices.ids) <= tables.ROWS_PER_GROUP
+    by_stage = dict(zip(answers, over_items(answers.items(), reader.read, parallel=at_once), strict=True))
     if moving and (moved_and_chart := moving.result()):
         moved, chart = moved_and_chart
         degrees.maps += [atlas.changes(moved)] if atlas else []

@@ -13,7 +13,7 @@ from kernels.algorithm import Algorithm, Form
 from kernels.registry import BY_NAME
 from pipeline.registry.stages import STAGES
 from pipeline.report import reading, results
-from pipeline.report.aggregates import exact_sum, of_parts
+from pipeline.report.aggregates import of_groups, of_parts, part_of_sum, total_of
 from pipeline.report.charts import Chart
 from pipeline.report.charts.distributions import component_chart, component_sizes, distance_chart, level_chart
 from pipeline.report.reaching import Reaching, reaching
@@ -167,20 +167,27 @@ class StageReader:
         return sum(of_parts(lambda pair: int(pair[0][pair[1].is_valid().to_numpy(zero_copy_only=False)].sum()), pairs))
 
     def _forest(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
-        table = tables.read(answer.path, columns=["src", "dst", "weight"])
-        trees, total = len(self._graph.vertices.ids) - table.num_rows, exact_sum(table["weight"], self._graph.decimals)
+        decimals = self._graph.decimals
+
+        def of_group(rows: pa.Table) -> tuple[int, int | float, pa.Table]:
+            weights = rows["weight"].combine_chunks().to_numpy()
+            return rows.num_rows, part_of_sum(weights, decimals), results.highest_edges(rows, "weight")
+
+        counts, sums, highest = zip(*of_groups(answer, ["src", "dst", "weight"], of_group), strict=True)
+        edges, total = sum(counts), total_of(sums, decimals)
+        trees = len(self._graph.vertices.ids) - edges
         of_table.result.figures = {
             f"{algorithm.name}: {what}": value for what, value in (("total weight", total), ("trees", trees))
         }
-        if table.num_rows:
-            of_table.result.tops.append(results.heaviest(algorithm.table_name, table))
+        if edges:
+            of_table.result.tops.append(results.heaviest(algorithm.table_name, pa.concat_tables(highest)))
         if self._atlas:
             of_table.maps.append(self._atlas.forest(answer))
         if isinf(total):
             weight = "beyond 1.8e308, the largest float64"
         else:
             weight = f"{number(total)} {self._graph.measure}" if self._graph.measure else number(total)
-        return f"{counted(table.num_rows, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
+        return f"{counted(edges, 'edge')} of total weight {weight}; {counted(trees, 'tree')}"
 
     def _components(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
         labels, sizes = component_sizes(answer)
@@ -199,19 +206,16 @@ class StageReader:
         )
 
     def _values(self, algorithm: Algorithm, answer: Folder, of_table: TableFindings) -> str:
-        table = tables.read(answer.path)
-        if not table.num_rows:
+        if not len(self._graph.vertices.ids):
             return "no value: the graph has no vertex"
         stage, sentences = STAGES[algorithm.name], []
         if stage.summary:
-            text, figures = stage.resolve("summary")(table)
+            text, figures = stage.resolve("summary")(tables.read(answer.path))
             sentences.append(text)
             of_table.result.figures |= {f"{algorithm.name}: {what}": value for what, value in figures.items()}
-        for name in stage.ranked or table.schema.names[1:]:
-            batches = table.select(["vertex", name]).to_batches()
-            first = results.highest(batches, name, results.MOST)
+        for name in stage.ranked or [column.name for column in algorithm.columns[1:]]:
+            first, total = _highest_and_sum(answer, name)
             vertex, highest = first["vertex"][0].as_py(), first[name][0].as_py()
-            total = pc.sum(table[name]).as_py()
             share = f"; the {first.num_rows} highest have {pc.sum(first[name]).as_py() / total:.2%} of the sum" if total else ""
             sentences.append(f"vertex {self._graph.text(vertex)} has the highest {name}, {number(highest)}{share}")
             of_table.result.tops.append(results.best(algorithm.table_name, name, first))
@@ -260,6 +264,16 @@ class StageReader:
         of_table.add(of_table.reaching.chart, f"{algorithm.title}: all components are on one level; no distribution to draw.")
         of_table.result.figures = {f"{algorithm.name}: {what}": value for what, value in of_table.reaching.sizes.items()}
         return of_table.reaching.sentence
+
+
+def _highest_and_sum(answer: Folder, name: str) -> tuple[pa.Table, int | float]:
+    """The rows of the highest values of a column, and its sum."""
+
+    def of_group(rows: pa.Table) -> tuple[pa.Table, int | float]:
+        return results.highest(rows.to_batches(), name, results.MOST), pc.sum(rows[name]).as_py() or 0
+
+    highest, sums = zip(*of_groups(answer, ["vertex", name], of_group), strict=True)
+    return results.highest(pa.concat_tables(highest).to_batches(), name, results.MOST), sum(sums)
 
 
 def _counts_hops(algorithm: Algorithm) -> bool:

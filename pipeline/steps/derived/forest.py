@@ -14,11 +14,13 @@ from kernels.cpu.parallel import assign, cores, elementwise
 from kernels.derived import Derived
 from kernels.forest.rooted import BYTES_PER_VERTEX, RULES, RootedForest, root_forest, wrong_vertex
 from kernels.graph import NO_ROW, Array, index_dtype
+from pipeline.comparison.earlier import EarlierTable
 from pipeline.errors import ProofFailed
 from pipeline.runtime.backend import Backend, bring
 from pipeline.runtime.memory import free_memory
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
+from pipeline.store.code import Code
 from pipeline.store.facts import CheckFacts, GraphFacts
 from pipeline.store.facts.derived import RootedFacts
 from pipeline.store.manifest import Folder, make
@@ -37,8 +39,8 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
     Args:
         graph: The stored graph.
         answer: The answer of stage `mst`, which may be proved at the same time.
-        runtime: The folder is `work / "forest"`. Ranks compute it if they hold the graph together; otherwise it is computed in
-            this process: on the GPU if that computes here and has memory for it, or else on the CPU.
+        runtime: The folder is `work / "forest"`. Ranks compute it if they hold the graph together in other processes, or this one
+            has too little memory for all of it; otherwise it is computed here, on the GPU if that has memory for it.
 
     Returns:
         The table, or None if it may take more memory than is free in this process. Facts: `RootedFacts`.
@@ -47,10 +49,14 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
         ProofFailed: The table is not that of the forest. Nothing is written.
     """
     vertices, ranks = GraphFacts.of(graph).vertices, runtime.ranks_of(graph)
-    needed = 0 if ranks else BYTES_PER_VERTEX["cpu"] * vertices
-    if needed > (free := free_memory()):
+    needed, free = BYTES_PER_VERTEX["cpu"] * vertices, free_memory()
+    if runtime.in_this_process and needed <= free:
+        ranks = 0  # they would use a core each
+    if needed > free and not ranks:
         log.warning("%s: left out, because it takes up to %d bytes of memory, and %d are free", STEP, needed, free)
         return None
+
+    code = Code.of_step(STEP, __name__)
 
     def write(folder: Path) -> dict[str, Any]:
         started, facts = time.perf_counter(), GraphFacts.of(graph)
@@ -66,7 +72,7 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
             edges = _ForestEdges(graph, answer, backend)
             with turn:
                 forest = root_forest(edges.src, edges.dst, edges.labels, vertices)
-            _write_files(folder, edges, forest, schema)
+            _write_files(folder, edges, forest, schema, EarlierTable.of(runtime.work / STEP, STEP, code.version()))
             trees, deepest = vertices - len(edges.src), int(forest.depth.max()) if vertices else 0
             del forest
             wrong_row = edges.wrong_row
@@ -77,7 +83,7 @@ def root(_: Folder, graph: Folder, answer: Folder, runtime: Runtime) -> Folder |
         over_ranks: dict[str, Any] = {"shards": ranks} if ranks else {}
         return RootedFacts(rows=vertices, trees=trees, deepest=deepest, proof=checked, **over_ranks).stored()
 
-    return make(runtime.work / STEP, STEP, {"graph": graph.digest, "answer": answer.digest}, {}, write)
+    return make(runtime.work / STEP, STEP, {"graph": graph.digest, "answer": answer.digest}, {}, write, code)
 
 
 def _where(runtime: Runtime, vertices: int) -> tuple[Backend, AbstractContextManager[object]]:
@@ -140,7 +146,9 @@ class _ForestEdges:
         return edges
 
 
-def _write_files(folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema) -> None:
+def _write_files(
+    folder: Path, edges: _ForestEdges, forest: RootedForest, schema: pa.Schema, earlier: EarlierTable
+) -> None:  # fmt: skip
     rows = len(edges.ids)
 
     def batches(number: int) -> Iterator[pa.RecordBatch]:
@@ -153,7 +161,7 @@ def _write_files(folder: Path, edges: _ForestEdges, forest: RootedForest, schema
             yield as_batch([edges.ids[part], above, weights, forest.depth[part], edges.ids[forest.root[part]]], schema)
 
     def write_file(number: int) -> None:
-        tables.write_rows(folder / tables.file_name(number), schema, tables.keys(STEP), batches(number))
+        earlier.write(number, folder / tables.file_name(number), schema, tables.keys(STEP), batches(number))
 
     for _ in map_in_order(write_file, range(tables.files_of(rows)), cores()):
         pass

@@ -76,7 +76,7 @@ class _Inputs(NamedTuple):
 
 
 def _write(inputs: _Inputs, keys: Sequence[str], attempts: Path, context: TaskContext, _: range) -> _RankFiles:
-    held = _held(inputs, context)
+    held = context.rows_of_shard(inputs.graph)
     rooted = root_forest(held.shard, held.communicator, _edges(held, inputs))
     with tables.Files(attempts, inputs.schema, keys, cores()) as files:
         for number, batch in held.batches(_FORM, rooted, inputs.schema, 0):
@@ -86,7 +86,7 @@ def _write(inputs: _Inputs, keys: Sequence[str], attempts: Path, context: TaskCo
 
 def _wrong_vertex(inputs: _Inputs, folder: Path, context: TaskContext, _: range) -> int | None:
     """As `RankedForest.wrong_row`, the same on every rank."""
-    held, of_answer = _held(inputs, context), _table(inputs)
+    held, of_answer = context.rows_of_shard(inputs.graph), _table(inputs)
     table = replace(of_answer, paths=tables.files(folder), rows=held.shard.num_vertices, schema=inputs.schema)
     columns = own_rows(held.vertices, table.row_groups(0, held.communicator))
     named = in_units(dict(zip(inputs.schema.names, columns, strict=True)), of_answer.algorithm, decimals_of(inputs.graph))
@@ -96,12 +96,6 @@ def _wrong_vertex(inputs: _Inputs, folder: Path, context: TaskContext, _: range)
         return None
     wrong = held.shard.ids[held.shard.positions == position]
     return int(np.concatenate(held.communicator.gather(wrong))[0])
-
-
-def _held(inputs: _Inputs, context: TaskContext) -> ShardOfGraph:
-    held = context.graph(inputs.graph)
-    assert isinstance(held, ShardOfGraph)
-    return held
 
 
 def _table(inputs: _Inputs) -> AnswerTable:

@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
+from pipeline.comparison.earlier import EarlierTable
 from pipeline.runtime.threads import map_in_order
 from pipeline.steps.runtime import Runtime
+from pipeline.store.code import Code
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.derived import DerivedFacts
 from pipeline.store.manifest import Folder, make
@@ -37,22 +39,24 @@ def tabulate_vertices(edges: Folder, graph: Folder, components: Folder, runtime:
     Raises:
         Damaged: A file differs from its manifest.
     """
+    code = Code.of_step(STEP, __name__)
 
     def write(folder: Path) -> dict[str, Any]:
         rows = _VertexRows(edges, graph, components)
+        earlier = EarlierTable.of(runtime.work / STEP, STEP, code.version())
 
         def write_file(number: int) -> None:
             groups = range(tables.ROWS_PER_FILE // tables.ROWS_PER_GROUP)
             first = number * len(groups)
             batches = (rows.batch(number, group) for group in groups if first + group < tables.groups_of(rows.number))
-            tables.write_rows(folder / tables.file_name(number), rows.schema, ["vertex"], batches)
+            earlier.write(number, folder / tables.file_name(number), rows.schema, ["vertex"], batches)
 
         for _ in map_in_order(write_file, range(tables.files_of(rows.number)), cores()):
             pass
         return DerivedFacts(rows=rows.number).stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "answer": components.digest}
-    return make(runtime.work / STEP, STEP, inputs, {}, write)
+    return make(runtime.work / STEP, STEP, inputs, {}, write, code)
 
 
 class _VertexRows:

@@ -92,7 +92,7 @@ def _write(
                 for file, batch in held.batches(form, alone, schema, number):
                     files.write(file, batch)
                 progress.advance()
-    return TableFiles(files.paths, files.rows, clock.seconds, supersteps)
+    return TableFiles(files.paths, files.rows, clock.seconds, supersteps, clock.on_cpu)
 
 
 def certify_rankings(graph: Folder, table: AnswerTable, context: TaskContext, answers: range) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from pipeline.errors import BadConfig
 from pipeline.ingest import ingest
 from pipeline.runtime.backend import choose
 from pipeline.steps.layout import lay_out, suited
-from pipeline.steps.runtime import Runtime
+from pipeline.steps.runtime import Runtime, lays_out_here
 from pipeline.steps.turns import SPLIT, TURNED
 from pipeline.store.deltas import ATTACHED, EDGES, GRAPHS
 from pipeline.store.edges import HeldEdges
@@ -63,7 +63,7 @@ def stored_graph(
         named = graph_of_run(runs) if runs else _config_of(target, folder, tables or {})
         turned = turned_of_run(runs, named) if runs and isinstance(named, StoredGraph) else None
         with shared_workspace(folder) as work:
-            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=not cluster.shards), snap=snap or Snap())
+            runtime = Runtime(work, backend, cluster, HeldEdges(backend, keeps=lays_out_here(cluster)), snap=snap or Snap())
             if turned:
                 runtime.turned[turned.streets.digest] = turned
             yield named if isinstance(named, StoredGraph) else _laid_out(named, runtime, options), runtime

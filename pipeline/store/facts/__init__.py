@@ -27,6 +27,7 @@ class CheckFacts(Facts):
     rules: list[str]
     seconds: float
     solver: str | None = None  # absent; of an oracle: `cuGraph`, which solves on a GPU, or another, on the CPU
+    on_cpu: int | None = None  # absent; how often the CPU took over from the GPU, because the graph is deep
 
 
 class MergeFacts(Facts):
@@ -185,11 +186,17 @@ class ComputedFacts(Facts):
     seconds: float  # in the kernel, summed over tasks and sources
     shards: int | None = None  # absent
     supersteps: int | None = None  # absent; summed over sources
+    on_cpu: int | None = None  # absent; how often the CPU took over from the GPU, because the graph is deep
 
 
 def over_ranks(ranks: int, supersteps: int) -> dict[str, Any]:
     """The fields of `ComputedFacts` for a group of ranks; none where one worker computes without others, with `ranks` 0."""
     return {"shards": ranks, "supersteps": supersteps} if ranks else {}
+
+
+def on_cpu(times: int) -> dict[str, Any]:
+    """The field of `ComputedFacts` or `CheckFacts` where the CPU took over from the GPU; none if it never did."""
+    return {"on_cpu": times} if times else {}
 
 
 class IndexFacts(ComputedFacts):

@@ -11,7 +11,7 @@ from pipeline.store.manifest import Folder
 class Facts(BaseModel):
     """Base class: frozen, with exactly the fields of the manifest's JSON, of exactly their types."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, defer_build=True)
 
     @classmethod
     def of(cls, folder: Folder) -> Self:

@@ -62,6 +62,21 @@ def over_ranks(graph: Graph, answer: Components, cuts: list[int], iterations: in
     return verdicts[0]
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_rows_of_many_arcs_with_and_without_a_majority(directed):
+    """Groups of different sizes and densities, whose labels are taken by more or less than half of a row's neighbours."""
+    random = np.random.default_rng(3)
+    near = random.integers(400, size=9000)
+    far = np.where(
+        random.random(9000) < near % 7 / 7, near // 40 * 40 + random.integers(40, size=9000), random.integers(400, size=9000)
+    )
+    edges = EdgeList("groups", tuple(zip(near.tolist(), far.tolist(), strict=True)), directed)
+    for build in (graph_of, uncleaned):
+        for iterations in range(1, 5):
+            graph = build(edges)
+            assert labels_of(graph, cdlp(graph, iterations)) == by_definition(edges, build is graph_of, iterations)
+
+
 @pytest.mark.parametrize("iterations", [0, 1, 2, 10])
 @pytest.mark.parametrize("edges", SMALL, ids=lambda edges: edges.name)
 def test_named_graphs(edges, iterations):

@@ -76,6 +76,18 @@ def test_twenty_runs_give_the_same_bits() -> None:
         assert bool((pagerank(on_device).scores.view(np.int64) == first.view(np.int64)).all())
 
 
+@pytest.mark.parametrize("iterations", [1, 2, 5])
+def test_fixed_numbers_of_iterations(iterations: int) -> None:
+    """Only the last of them states a change; rows without arcs have a score, too."""
+    graph = graph_of(random_edges(17, 600, 1500, True, 3))
+    expected = pagerank(graph, iterations=iterations)
+    poison()
+    found = pagerank(to_device(graph), iterations=iterations)
+    assert found.iterations == iterations
+    assert found.change == pytest.approx(expected.change, rel=1e-4)
+    assert cupy.asnumpy(found.scores) == pytest.approx(expected.scores, rel=1e-5)
+
+
 def test_iteration_stops_at_its_limits() -> None:
     on_device = to_device(graph_of(NAMED_GRAPHS[-1]))
     assert pagerank(on_device, iterations=3).iterations == 3

@@ -19,8 +19,10 @@ import pyarrow.parquet as pq
 
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
+from pipeline.config.run import RunConfig
 from pipeline.errors import BadInput, Damaged
 from pipeline.ingest import ingest
+from pipeline.run import run
 from pipeline.steps.layout import PLAIN, lay_out
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.parallel.merging import merge_parallel
@@ -114,7 +116,8 @@ def test_the_laid_out_graph_stays_on_the_gpu(tmp_path, monkeypatch):
             assert expected is None if found is None else np.array_equal(cupy.asnumpy(found), expected)
 
 
-def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path, monkeypatch):
+@pytest.fixture
+def faulty_disk(monkeypatch):
     real = arrays.save_array
 
     def faulty(path, array):
@@ -126,9 +129,23 @@ def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path, monkeyp
         return digest
 
     monkeypatch.setattr(arrays, "save_array", faulty)
+
+
+@pytest.mark.usefixtures("faulty_disk")
+def test_a_file_that_differs_from_the_kept_graph_is_not_stored(tmp_path):
     with pytest.raises(Damaged, match="differs from the array in memory"):
         lay_out(edge_folder(tmp_path, NAMED_GRAPHS[-1]), LayoutConfig(), Runtime(tmp_path, "gpu"))
     assert not (tmp_path / "graph").exists()
+
+
+@pytest.mark.usefixtures("faulty_disk")
+def test_a_run_compares_the_files_with_the_kept_graph_before_it_publishes(tmp_path):
+    source = tmp_path / "edges.csv"
+    source.write_text("src,dst\n1,2\n2,3\n")
+    graph = GraphConfig(source=str(source), directed=True)
+    with pytest.raises(Damaged, match=r"out-indices\.npy: its BLAKE3 digest differs"):
+        run(RunConfig(graph=graph, output=tmp_path / "out", stages=("wcc",), backend="gpu"))
+    assert not (tmp_path / "out" / "latest").exists()
 
 
 def test_an_error_of_a_file_leaves_no_graph(tmp_path, monkeypatch):

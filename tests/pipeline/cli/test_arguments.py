@@ -24,7 +24,7 @@ COMMANDS = (
     "run g.csv --out new --stages wcc --name n --publish-as p --keep 3 --backend cpu --order degree",
     "run g.csv --out new --stages bfs --source 1",
     "run g.toml --out new --sources s.txt",
-    "change o g.csv --publish-as latest --backend cpu --cluster none",
+    "change o g.csv --publish-as latest --backend cpu --cluster none --trace new.json",
     "reach o p.parquet --out new --witness w --unknown null --backend cpu",
     "matrix o --out new --sources s.txt --targets s.txt --cutoff 5 --proof every --cluster none",
     "trees o --out new --sources s.txt",

@@ -102,6 +102,37 @@ def test_a_row_group_in_several_ranges_is_decoded_once(tmp_path, monkeypatch, co
     assert len(decoded) == groups
 
 
+def test_files_that_both_versions_have_are_not_read(tmp_path, monkeypatch):
+    """Rows beside such files are added, removed and changed; the change table is that of a comparison of all."""
+    monkeypatch.setattr(tables, "ROWS_PER_GROUP", 10)
+
+    def rows(ids: list[int], label: int) -> pa.Table:
+        return pa.table({"vertex": ids, "labels": [label] * len(ids)}).cast(tables.schema("wcc", None))
+
+    def written(side: str, *parts: pa.Table) -> Version:
+        (tmp_path / side).mkdir()
+        for number, part in enumerate(parts):
+            tables.write_rows(tmp_path / side / tables.file_name(number), part.schema, ["vertex"], part.to_batches())
+        return Version({path: digest_of_file(path) for path in tables.files(tmp_path / side)})
+
+    kept = rows([*range(20, 30)], 1), rows([*range(50, 60)], 2)
+    old = written("old", rows([*range(10)], 0), kept[0], kept[1], rows([70, 71], 3))
+    new = written("new", rows([*range(3, 12)], 0), kept[0], rows([33, 44], 1), kept[1], rows([70, 72], 4))
+    read, true = [], pq.ParquetFile.read_row_group
+
+    def noted(file: pq.ParquetFile, *args: object, **options: object) -> pa.Table:
+        read.append(file.metadata.num_rows)
+        return true(file, *args, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", noted)
+    found = tabulate_changes(tmp_path / "found", {"wcc": old}, {"wcc": new})
+    assert sorted(read) == [2, 2, 2, 9, 10]
+    monkeypatch.setattr(Version, "common", lambda *_: set())
+    whole = tabulate_changes(tmp_path / "whole", {"wcc": old}, {"wcc": new})
+    assert whole.manifest.files == found.manifest.files and whole.facts["tables"] == found.facts["tables"]
+    assert [found.facts["tables"]["wcc"][kind] for kind in ("rows", "added", "removed", "changed")] == [[32, 33], 5, 4, 1]
+
+
 @pytest.mark.parametrize("wrong", ["a change is missed", "a value is wrong", "a row comes twice"])
 def test_a_wrong_change_table_is_not_written(tmp_path, monkeypatch, wrong):
     rows = pa.table({"vertex": np.arange(50), "labels": np.arange(50)})

@@ -146,7 +146,7 @@ def test_the_layout_is_refused_if_the_edges_turn_out_to_be_too_many(graph, tmp_p
     monkeypatch.setattr("pipeline.inspection.estimate.require_fit", lambda *_: None)
     config = run_config("test", graph=graph, output=tmp_path / "out", stages=["wcc"], backend="cpu")
     free(monkeypatch, memory=100_000)
-    with pytest.raises(TooLarge, match=r"a graph of 20,000 edges takes at least 106\.7 kB of memory, and 100\.0 kB are free"):
+    with pytest.raises(TooLarge, match=r"a graph of 20,000 edges takes at least 240\.0 kB of memory, and 100\.0 kB are free"):
         run(config)
     assert not (tmp_path / "out" / "steps" / "graph").exists()
 

@@ -78,7 +78,7 @@ def test_only_betweenness_differs_from_an_undirected_graph(fresh, tmp_path):
 
 
 def test_the_same_graph_with_in_arcs_of_their_own_has_the_same_tables(fresh, tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "in_rows", lambda out, sparing: transpose(out))
+    monkeypatch.setattr(building, "in_rows", lambda out, spill: transpose(out))
     twice = publish(tmp_path, ARCS, "out")
     assert not stored_once(twice)
     assert differing(fresh.path, twice.path) == []

@@ -1,5 +1,6 @@
 """What a process of the command does before it imports NumPy."""
 
+import ctypes
 import json
 import os
 import subprocess
@@ -40,3 +41,34 @@ def test_threads_give_up_the_gil_soon():
         assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL)
     finally:
         sys.setswitchinterval(before)
+
+
+FREED = """
+import ctypes, json, resource, sys, threading
+from pipeline.runtime.interpreter import keep_freed_memory, keeps_freed_memory
+if sys.argv[1:]:
+    keep_freed_memory()
+assert keeps_freed_memory() == bool(sys.argv[1:])
+faults = []
+def work():
+    for _ in range(9):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        bytearray(2**25)[::4096] = bytes(2**13)
+        faults.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(json.dumps(faults))
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallopt"), reason="the C library is not glibc")
+def test_memory_that_is_freed_is_kept():
+    def faults(*kept):
+        command = [sys.executable, "-c", FREED, *kept]
+        return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    first, *others = faults("kept")
+    assert max(others) < first / 4
+    first, *others = faults()
+    assert min(others) > first / 4  # mapped again

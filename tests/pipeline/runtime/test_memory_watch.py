@@ -5,9 +5,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +15,10 @@ from pipeline.config.loading import run_config
 from pipeline.errors import BadConfig, TooLarge
 from pipeline.runtime import memory, memory_watch
 from pipeline.signals import apart
+from tests.pipeline.runtime.limits import NoGroups, control_group, limited_runs
 from tests.project.test_layout import ROOT
 
 MIB = 2**20
-GROUPS = Path("/sys/fs/cgroup/memory")  # of version 1; only root may make some, and few containers let it
 EDGES = 2_000_000
 
 
@@ -72,37 +69,27 @@ def test_a_layout_reads_edges_from_the_disk_where_they_do_not_fit(tmp_path):
     assert tables[0] == tables[1]
 
 
-@contextmanager
-def control_group(limit):
-    """A control group of which the next process may be."""
-    mine = next(line.split(":")[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line)
-    group = GROUPS / mine.lstrip("/") / f"graphmill-{os.getpid()}-{time.monotonic_ns()}"
-    try:
-        group.mkdir()
-        (group / "memory.limit_in_bytes").write_text(str(limit))
-    except (OSError, StopIteration):
-        pytest.skip("needs control groups of version 1, and the right to make one")
-    try:
-        yield group
-    finally:
-        for _ in range(100):
-            try:
-                group.rmdir()
-                break
-            except OSError:  # its last process is still ending
-                time.sleep(0.1)
-
-
 @pytest.mark.nightly  # on a machine that does much else, a watcher may wake too late
 @pytest.mark.parametrize("limit", [180, 300, 450])
 def test_a_control_group_with_too_little_memory_is_named(wide, tmp_path, limit):
-    if not GROUPS.exists():
-        pytest.skip("needs control groups of version 1")
-    with control_group(limit * MIB) as group:
-        join = lambda: (group / "cgroup.procs").write_text(str(os.getpid()))  # noqa: E731
-        code, line = ended(wide, tmp_path, "--stages", "mst,sssp", before=join)
+    try:
+        with control_group(limit * MIB) as group:
+            join = lambda: (group / "cgroup.procs").write_text(str(os.getpid()))  # noqa: E731
+            code, line = ended(wide, tmp_path, "--stages", "mst,sssp", before=join)
+    except NoGroups:
+        pytest.skip("needs control groups of version 1, and the right to make one")
     assert code == 1
     assert "of memory, and" in line or f"control group {group.name} allows" in line, line
+
+
+@pytest.mark.nightly
+def test_the_kernel_ends_no_run():
+    try:
+        found = limited_runs(range(100))
+    except NoGroups:
+        pytest.skip("needs control groups of version 1, and the right to make one")
+    assert not found.faults, "\n".join(found.faults)
+    assert found.counts["complete"] and found.counts["ended with a message"]
 
 
 def test_a_limit_is_that_of_the_process(monkeypatch):

@@ -18,7 +18,17 @@ import pyarrow.parquet as pq
 
 from pipeline.config.graph import Limits
 from pipeline.errors import BadInput
-from pipeline.ingest.formats.parquet.pages import MAGIC, MAXIMUM, NULLS, STATISTICS, Chunk, check_bare, chunk_of, count_pages
+from pipeline.ingest.formats.parquet.pages import (
+    MAGIC,
+    MAXIMUM,
+    NULLS,
+    STATISTICS,
+    Chunk,
+    check_bare,
+    chunk_of,
+    count_pages,
+    states_checksum,
+)
 from pipeline.ingest.formats.parquet.problems import Contradiction, Unreadable
 from pipeline.ingest.formats.parquet.schema import ENCRYPTED, check_names, check_plain, columns_of
 from pipeline.ingest.formats.parquet.thrift import MALFORMED, read_struct
@@ -132,10 +142,17 @@ class Footer:
                         many = f"{self._limits.frames} pages, of under {_ROWS_PER_PAGE} rows on average"
                         raise Unreadable(f"has more than {many}, the limit (graph.limits.frames)")
 
-    def check_all_pages(self) -> None:
+    def check_all_pages(self, checksums: bool = False) -> None:
         """`check_pages` of every row group."""
         for number in range(len(self._rows)):
-            self.check_pages(number)
+            self.check_pages(number, checksums)
+
+    def has_checksums(self) -> bool:
+        """Whether the first page of a column states a checksum, as those of a program do for all pages or for none."""
+        with self._path.open("rb") as content:
+            chunks = (chunk for number, of_group in enumerate(self._chunks) if self._rows[number] for chunk in of_group.values())
+            first = next(chunks, None)
+            return first is not None and states_checksum(content.fileno(), first)
 
 
 def check_rows(rows: int, stated: int, stated_nulls: int, nulls: int = 0) -> None:

@@ -8,7 +8,7 @@ is wrong is refused there.
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -77,7 +77,7 @@ class ColumnsForGpu:
         Returns the largest value of each column of integers; None if the file's tables have to be read.
         """
         with ThreadPoolExecutor(cores()) as pool:
-            checks = [pool.submit(self.footer.check_pages, number, checksums=True) for number in range(len(self.rows))]
+            checks = self._check_pages(pool)
             try:
                 largest = self._decode(arrays)
                 for check in checks:
@@ -90,6 +90,15 @@ class ColumnsForGpu:
             finally:
                 pool.shutdown(cancel_futures=True)
         return largest
+
+    def _check_pages(self, pool: ThreadPoolExecutor) -> list[Future[None]]:
+        """Begin to check the pages of all row groups, on all cores if they have checksums.
+
+        Headers alone are read by one thread: several would wait for the GIL before and after each, for longer than it takes.
+        """
+        if self.footer.has_checksums():
+            return [pool.submit(self.footer.check_pages, number, checksums=True) for number in range(len(self.rows))]
+        return [pool.submit(self.footer.check_all_pages, checksums=True)]
 
     def _decode(self, arrays: EdgeArrays) -> dict[str, int]:
         """Fill the arrays. Raises one of _PROBLEMS."""

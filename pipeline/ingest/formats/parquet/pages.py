@@ -8,7 +8,9 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -126,12 +128,12 @@ def _read_page(file: int, start: int, where: str, chunk: Chunk, checksums: bool)
     """A page's number of rows, 0 unless it has data, and where it ends. Raises Contradiction and Unreadable."""
     try:
         header, length = _read_header(file, start)
-        kind, expanded, stored = (header[field] for field in (1, 2, 3))
+        kind, expanded, stored = header[1], header[2], header[3]
         content = header[_CONTENT[kind]] if kind in _CONTENT else {1: 0}
         values = content[1]
         if kind == _DATA_V2 and content[3] != values:
             raise ValueError
-        if kind == _DATA and not all(content[field] in _ENCODINGS for field in (2, 3, 4)):
+        if kind == _DATA and not {content[2], content[3], content[4]} <= _ENCODINGS:
             raise ValueError
         if expanded != stored and (chunk.codec == 0 or (kind == _DATA_V2 and not content.get(7, True))):
             raise ValueError  # the footer calls compressed bytes values
@@ -151,6 +153,13 @@ def _read_page(file: int, start: int, where: str, chunk: Chunk, checksums: bool)
         return values, start + length + stored
     except MALFORMED:
         raise Contradiction(f"{where}: no valid page at byte {start}") from None
+
+
+def states_checksum(file: int, chunk: Chunk) -> bool:
+    """Whether the first page of a column chunk states a checksum; not if there is no valid page."""
+    with suppress(*MALFORMED):
+        return _CHECKSUM in _read_header(file, chunk.start)[0]
+    return False
 
 
 def check_bare(file: int, where: str, chunk: Chunk) -> None:
@@ -189,10 +198,18 @@ def _read_usual(data: bytes) -> tuple[dict[int, Any], int] | None:
     """What `read_struct` returns, without statistics, if the header is a usual one."""
     if not (match := _USUAL.match(data)):
         return None
-    numbers = [value and read_integer(value, 0, 32)[0] for value in match.groups()]
-    expanded, stored, checksum, *of_values = numbers
-    header = {1: _DATA, 2: expanded, 3: stored, 5: dict(enumerate(of_values, 1))}
-    return header if checksum is None else header | {_CHECKSUM: checksum}, match.end()
+    expanded, stored, checksum, values, encoding, definitions, repetitions = match.groups()
+    content = {1: _number(values), 2: _number(encoding), 3: _number(definitions), 4: _number(repetitions)}
+    header = {1: _DATA, 2: _number(expanded), 3: _number(stored), 5: content}
+    if checksum is not None:
+        header[_CHECKSUM] = read_integer(checksum, 0, 32)[0]
+    return header, match.end()
+
+
+@lru_cache(2**14)
+def _number(value: bytes) -> int:
+    """A number of a header; pages of a file have the same ones again and again."""
+    return read_integer(value, 0, 32)[0]
 
 
 class _LongHeader(Sequence[int]):

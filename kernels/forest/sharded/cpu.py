@@ -1,0 +1,255 @@
+"""The edges that one rank can decide on, by Borůvka's rounds over its own arcs, on CPUs.
+
+All arcs of own rows are known here, so a tree's lightest edge is the lightest one that leaves it in the whole graph, and safe by
+the cut property. If it leads to a ghost, the tree waits until all ranks join; another tree may still join it by an edge of its
+own. As soon as all trees wait, rounds in which ghosts take edges, too, find the forest of what is left: an edge outside it is
+outside the forest of the graph (the cycle property).
+
+No arc is copied. An edge is an own row and the number of one of its arcs: out-arcs first, then in-arcs. The order of edges is
+(weight, smaller id, larger id); of arcs between the same two rows with one weight, those from the smaller id come first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kernels.arrays import frozen
+from kernels.components.union_find import root_of
+from kernels.cpu.compiled import njit
+from kernels.distributed import Shard
+from kernels.graph import Array, Csr, index_dtype
+
+_NONE = -1
+
+
+class OwnEdges(NamedTuple):
+    """Edges of a rank, each from its end of smaller external id; arrays [E]."""
+
+    # src, dst: index width: local rows.
+    src: Array
+    dst: Array
+    weights: Array
+
+
+class Decided(NamedTuple):
+    """What a rank can say about the edges of its own rows without the others."""
+
+    safe: OwnEdges  # those that are in the forest of the graph
+    # Those that may be in it and belong to this rank: edges to ghosts belong to the owner of the smaller external id.
+    left: OwnEdges
+    tree: Array  # index width [n]: the number of each own row's tree by the safe edges: 0, 1, ...
+
+
+class _Arcs(NamedTuple):
+    """The arcs of the own rows; a pair has the out-arcs, and the in-arcs or none of them if they are the same."""
+
+    offsets: tuple[Array, Array]
+    heads: tuple[Array, Array]
+    weights: tuple[Array, Array]  # empty if the graph has none
+    positions: tuple[Array, Array]  # of the own rows, and of the ghosts
+
+
+def decide(shard: Shard) -> Decided:
+    """Find the edges that are certainly in the forest of the graph, and those that may be."""
+    num_own, arcs = len(shard.ids), _arcs_of(shard)
+    rows, chosen = _listed(arcs, shard)
+    tree = np.arange(num_own + shard.num_ghosts, dtype=shard.ghosts.dtype)
+    size, begin = _join(arcs, rows, chosen, len(rows), len(rows), tree, num_own)
+    safe, number = _edges(shard, arcs, rows[begin:], chosen[begin:]), _numbered(tree[:num_own])
+    _, first = _join(arcs, rows, chosen, size, begin, tree, len(tree))
+    stop = first + _put_own_first(arcs, rows[first:begin], chosen[first:begin])
+    return Decided(safe, _edges(shard, arcs, rows[first:stop], chosen[first:stop]), number)
+
+
+def _arcs_of(shard: Shard) -> _Arcs:
+    out, into = shard.local_out, shard.local_into
+    if shard.symmetric:
+        into = Csr(np.zeros_like(out.offsets), out.indices[:0], None if out.weights is None else out.weights[:0])
+    unweighted = np.empty(0)
+    return _Arcs(
+        (frozen(out.offsets), frozen(into.offsets)),
+        (frozen(out.indices), frozen(into.indices)),
+        (
+            frozen(unweighted if out.weights is None else out.weights),
+            frozen(unweighted if into.weights is None else into.weights),
+        ),
+        (frozen(shard.positions), frozen(shard.ghost_positions)),
+    )
+
+
+def _listed(arcs: _Arcs, shard: Shard) -> tuple[Array, Array]:
+    """The edges of the own rows: their rows (index width), and the numbers of their arcs. One between own rows is listed once."""
+    kinds = arcs.heads[0].dtype, index_dtype(len(arcs.heads[0]) + len(arcs.heads[1]))
+    count = _list(arcs, len(shard.ids), *(np.empty(0, kind) for kind in kinds))
+    rows, chosen = (np.empty(count, kind) for kind in kinds)
+    _list(arcs, len(shard.ids), rows, chosen)
+    return rows, chosen
+
+
+def _numbered(tree: Array) -> Array:
+    """The number of each row's tree, which is named by one of its rows: 0, 1, ..."""
+    number: Array = np.cumsum(tree == np.arange(len(tree), dtype=tree.dtype), dtype=tree.dtype)
+    return number[tree] - 1
+
+
+def _edges(shard: Shard, arcs: _Arcs, rows: Array, chosen: Array) -> OwnEdges:
+    weights = np.ones(len(rows), np.int64 if shard.out.weights is None else shard.out.weights.dtype)
+    edges = OwnEdges(np.empty_like(rows), np.empty_like(rows), weights)
+    _write(arcs, rows, chosen, *edges)
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def _head(heads: tuple[Array, Array], arc: int) -> int:
+    first = len(heads[0])
+    head: int = heads[0][arc] if arc < first else heads[1][arc - first]
+    return head
+
+
+@njit(cache=True, nogil=True)
+def _position(positions: tuple[Array, Array], row: int) -> int:
+    first = len(positions[0])
+    position: int = positions[0][row] if row < first else positions[1][row - first]
+    return position
+
+
+@njit(cache=True, nogil=True)
+def _list(arcs: _Arcs, num_own: int, rows: Array, chosen: Array) -> int:
+    """List the edges if there is room for them; return their number."""
+    size = 0
+    for side in range(2):
+        begin = side * len(arcs.heads[0])
+        for row in range(num_own):
+            for place in range(arcs.offsets[side][row], arcs.offsets[side][row + 1]):
+                head = arcs.heads[side][place]
+                if head >= num_own or arcs.positions[0][row] < arcs.positions[0][head]:
+                    if size < len(rows):
+                        rows[size], chosen[size] = row, begin + place
+                    size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _write(arcs: _Arcs, rows: Array, chosen: Array, src: Array, dst: Array, weights: Array) -> None:
+    for edge in range(len(rows)):
+        near, far = rows[edge], _head(arcs.heads, chosen[edge])
+        ascends = _position(arcs.positions, near) < _position(arcs.positions, far)
+        src[edge], dst[edge] = (near, far) if ascends else (far, near)
+        if len(arcs.weights[0]) + len(arcs.weights[1]):
+            weights[edge] = _head(arcs.weights, chosen[edge])
+
+
+@njit(cache=True, nogil=True)
+def _put_own_first(arcs: _Arcs, rows: Array, chosen: Array) -> int:
+    """Put the edges before the others whose end of smaller external id is an own row; return their number."""
+    num_own, size = len(arcs.positions[0]), 0
+    for edge in range(len(rows)):
+        row, head = rows[edge], _head(arcs.heads, chosen[edge])
+        if head < num_own or _position(arcs.positions, row) < _position(arcs.positions, head):
+            rows[edge], rows[size] = rows[size], rows[edge]
+            chosen[edge], chosen[size] = chosen[size], chosen[edge]
+            size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _is_less(arcs: _Arcs, row: int, arc: int, other_row: int, other_arc: int) -> bool:
+    """Whether the edge of an arc is before that of another arc."""
+    if len(arcs.weights[0]) + len(arcs.weights[1]):
+        is_less: bool = _head(arcs.weights, arc) < _head(arcs.weights, other_arc)
+        if is_less or _head(arcs.weights, arc) > _head(arcs.weights, other_arc):
+            return is_less
+    near, far = _position(arcs.positions, row), _position(arcs.positions, _head(arcs.heads, arc))
+    other_near, other_far = _position(arcs.positions, other_row), _position(arcs.positions, _head(arcs.heads, other_arc))
+    one, other = min(near, far), min(other_near, other_far)
+    if one == other:
+        one, other = max(near, far), max(other_near, other_far)
+    if one == other:
+        num_out = len(arcs.heads[0])
+        one, other = (arc < num_out) != (near < far), (other_arc < num_out) != (other_near < other_far)  # 0 from the smaller id
+    if one == other:
+        one, other = arc, other_arc
+    is_before: bool = one < other
+    return is_before
+
+
+@njit(cache=True, nogil=True)
+def _join(arcs: _Arcs, rows: Array, chosen: Array, size: int, end: int, tree: Array, takers: int) -> tuple[int, int]:
+    """Join trees by their lightest edges, until each such edge leads to a row from `takers` on, which is never joined.
+
+    Args:
+        rows, chosen: The edges to begin with are the first `size`; entries from `end` on are kept. Others are overwritten.
+        tree (index width [n + g]): The tree of each local row, named by one of its rows; updated.
+
+    Returns: the number of edges between different trees, which are the first ones, and where those that joined trees begin,
+        which are before `end`.
+    """
+    best, up = np.empty_like(tree), np.empty_like(tree)
+    joined = 1
+    while joined:
+        best[:] = _NONE
+        size, end = _offer(arcs, rows, chosen, size, end, tree, best[:takers])
+        for row in range(len(up)):
+            up[row] = row
+        joined = _hook(arcs, rows, chosen, tree, best[:takers], up)
+        for row in range(len(tree)):
+            tree[row] = root_of(up, tree[row])
+    return size, end
+
+
+@njit(cache=True, nogil=True)
+def _offer(
+    arcs: _Arcs, rows: Array, chosen: Array, size: int, end: int, tree: Array, best: Array
+) -> tuple[int, int]:  # fmt: skip
+    """Find the lightest edge of each tree, drop the edges inside trees, and move those that are marked before `end`."""
+    kept, edge = 0, 0
+    while edge < size:
+        row, arc = rows[edge], chosen[edge]
+        if arc < 0:
+            end -= 1
+            if end < size:  # the last edge that was not read yet is there
+                size = end
+                rows[edge], chosen[edge] = rows[end], chosen[end]
+            else:
+                edge += 1
+            rows[end], chosen[end] = row, ~arc
+            continue
+        edge += 1
+        near, far = tree[row], tree[_head(arcs.heads, arc)]
+        if near == far:
+            continue
+        rows[kept], chosen[kept] = row, arc
+        for taker in (near, far):
+            if taker < len(best):
+                held = best[taker]
+                if held < 0 or _is_less(arcs, row, arc, rows[held], chosen[held]):
+                    best[taker] = kept
+        kept += 1
+    return kept, end
+
+
+@njit(cache=True, nogil=True)
+def _hook(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, best: Array, up: Array) -> int:
+    """Let each tree point to the other end of its lightest edge, and mark this edge; return how many trees do so."""
+    joined = 0
+    for root in range(len(best)):
+        if best[root] < 0:
+            continue
+        other = _other_end(arcs, rows, chosen, tree, best[root], root)
+        # Two trees that take the same edge lead to each other: the smaller one is a root. No cycle is longer.
+        if other < len(best) and (
+            other < root or best[other] < 0 or _other_end(arcs, rows, chosen, tree, best[other], other) != root
+        ):
+            up[root] = other
+            joined += 1
+    for root in range(len(best)):
+        if up[root] != root:
+            chosen[best[root]] = ~chosen[best[root]]
+    return joined
+
+
+@njit(cache=True, nogil=True)
+def _other_end(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, edge: int, one: int) -> int:
+    near, far = tree[rows[edge]], tree[_head(arcs.heads, chosen[edge])]
+    other: int = far if near == one else near
+    return other

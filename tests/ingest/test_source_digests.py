@@ -1,0 +1,84 @@
+"""When a local source is digested: while it is read for the first time, and again after it was written."""
+
+import os
+import threading
+
+import pytest
+
+from pipeline import ingest as package
+from pipeline.config.graph import GraphConfig
+from pipeline.errors import Changed
+from pipeline.ingest import ingest
+from pipeline.store import digests
+from pipeline.store.digests import LARGE, Sums, digest_of_file
+from pipeline.store.edges import HeldEdges
+
+CONTENT = "src,dst\n" + "".join(f"{edge},{edge * 7 % 50}\n" for edge in range(50))
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text(CONTENT)
+    return path
+
+
+def graph_of(path):
+    return GraphConfig(source=str(path), directed=True)
+
+
+def test_the_digest_is_computed_while_the_source_is_read(source, tmp_path, monkeypatch):
+    before = ingest(graph_of(source), tmp_path / "before", HeldEdges(sums=Sums()))
+    reading, seen = threading.Event(), list[bool]()
+
+    def late(path):
+        seen.append(reading.wait(60))
+        return digest_of_file(path)
+
+    monkeypatch.setattr(package, "LARGE", 1)
+    monkeypatch.setattr(digests, "digest_of_file", late)
+    held = HeldEdges(sums=Sums())
+    edges = ingest(graph_of(source), tmp_path / "work", held, before_reading=reading.set)
+    assert set(seen) == {True}
+    assert (edges.digest, edges.manifest.key) == (before.digest, before.manifest.key)
+    assert held.sums.of([edges.manifest.inputs["source"]]).keys() == {edges.manifest.inputs["source"]}
+    assert ingest(graph_of(source), tmp_path / "work", before_reading=reading.clear).reused
+    assert reading.is_set()
+
+
+def test_a_source_that_changes_while_it_is_read_is_refused(source, tmp_path, monkeypatch):
+    digested = threading.Event()
+
+    def early(path):
+        digest = digest_of_file(path)
+        digested.set()
+        return digest
+
+    def change():
+        assert digested.wait(60)
+        source.write_text(CONTENT.replace("49,43", "49,44"))
+
+    monkeypatch.setattr(package, "LARGE", 1)
+    monkeypatch.setattr(digests, "digest_of_file", early)
+    with pytest.raises(Changed):
+        ingest(graph_of(source), tmp_path / "work", before_reading=change)
+    assert not (tmp_path / "work" / "edges").exists()
+
+
+def test_a_small_source_is_digested_before(source, tmp_path, monkeypatch):
+    assert len(CONTENT) < LARGE
+    monkeypatch.setattr(package, "in_background", None)
+    ingest(graph_of(source), tmp_path / "work")
+
+
+def test_a_source_is_read_again_only_after_it_was_written(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(digests, "_RECENT", 0)
+    edges = ingest(graph_of(source), tmp_path / "work")
+    monkeypatch.setattr(digests, "digest_of_file", None)
+    assert ingest(graph_of(source), tmp_path / "work").reused
+    monkeypatch.setattr(digests, "digest_of_file", digest_of_file)
+    times = source.stat()
+    source.write_text(CONTENT.replace("49,43", "49,44"))  # as many bytes
+    os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+    again = ingest(graph_of(source), tmp_path / "work")
+    assert not again.reused and again.digest != edges.digest
