@@ -8,6 +8,7 @@ import random
 import sys
 import tempfile
 from functools import partial
+from itertools import count
 from pathlib import Path
 from unittest.mock import patch
 
@@ -34,7 +35,7 @@ from tests.ingest.osm.test_streets import random_extract
 from tests.pipeline.turns.placed_router import bent_town
 from tests.pipeline.turns.router import town
 
-PART = 2000
+PART, LEAST = 2000, 8  # mutants of a graph, and arcs of an extract
 SNAP = Snap(3000)
 ARCS = "part-00000.parquet"
 COSTS = {"left": 7, "right": 2, "u_turn": 20}
@@ -46,7 +47,7 @@ class ArcMutants:
 
     def __init__(self, folder, seed, weight):
         claims, (self._folder, self._chosen) = [], (folder / "mutant", random.Random(seed))
-        self._folder.mkdir()
+        self._folder.mkdir(exist_ok=True)
 
         def record(claim, path, weighted):
             claims.append((claim, weighted, {name: pq.read_table(path / name) for name in (STREETS, ARCS)}))
@@ -199,7 +200,9 @@ def with_places(folder, seed, costs):
 def mutants_of(kind, folder, seed):
     """What a proof of a kind accepts, and mutants of it."""
     if kind.startswith("arcs"):
-        return ArcMutants(folder, seed, "time" if kind.endswith("time") else "distance")
+        weight = "time" if kind.endswith("time") else "distance"
+        drawn = (ArcMutants(folder, number, weight) for number in count(10 * seed))
+        return next(one for one in drawn if len(one.tables[ARCS]) >= LEAST)
     if kind == "places":
         costs = COSTS | {"signals": 3}
         return SplitMutants(with_places(folder, seed, costs)[1], seed, costs)
@@ -208,11 +211,11 @@ def mutants_of(kind, folder, seed):
     return SplitMutants(read(write(folder / "a.osm.pbf", nodes, ways, turns=turns), folder, turns=costs), seed, costs)
 
 
-def accepted(mutants, count):
+def accepted(mutants, number):
     """How many mutants were tried, and the numbers of those that were accepted although they are wrong."""
     mutants.check(mutants.tables)
     tried, wrong = 0, []
-    while tried < count:
+    while tried < number:
         tables = mutants.mutant()
         if tables is None:
             continue
