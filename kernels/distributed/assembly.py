@@ -65,12 +65,12 @@ def ghosts_of(rows: range, directions: Sequence[Csr]) -> Array:
         from kernels.distributed.gpu import numbering as cuda
 
         return cuda.ghosts_of(rows, [csr.indices for csr in directions])
-    found = [csr.indices[:0] for csr in directions]
+    foreign = [csr.indices[:0] for csr in directions]
     for csr in directions:
         for first in range(0, len(csr.indices), _ARCS):
             heads = csr.indices[first : first + _ARCS]
-            found.append(distinct(heads[(heads < rows.start) | (heads >= rows.stop)]))
-    return distinct(np.concatenate(found))
+            foreign.append(distinct(heads[(heads < rows.start) | (heads >= rows.stop)]))
+    return distinct(np.concatenate(foreign))
 
 
 def _joined(blocks: Sequence[Csr], dealing: Dealing) -> Csr:

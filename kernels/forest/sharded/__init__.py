@@ -13,7 +13,7 @@ from kernels.arrays import on_gpu
 from kernels.components.sharded.joining import GATHERED, RankedEdges, join
 from kernels.components.sharded.naming import least_of_groups, smallest_ids
 from kernels.distributed import Communicator, Halo, Owners, Shard, ShardAnswer
-from kernels.forest.sharded.cpu import OwnEdges, decide
+from kernels.forest.sharded.cpu import EdgesOfRows, decide
 from kernels.graph import Array
 
 
@@ -53,7 +53,7 @@ def minimum_spanning_forest(shard: Shard, communicator: Communicator, gathered: 
     return ShardAnswer(Forest(rows[src[order]], rows[dst[order]], weights[order], names[tree]), owners.supersteps + 1)
 
 
-def _ranked(shard: Shard, edges: OwnEdges, number: Array) -> RankedEdges:
+def _ranked(shard: Shard, edges: EdgesOfRows, number: Array) -> RankedEdges:
     """Edges between trees, of which the local rows have a `number`."""
     positions = _positions(shard)
     return RankedEdges(number[edges.src], number[edges.dst], edges.weights, positions[edges.src], positions[edges.dst])

@@ -22,7 +22,7 @@ from kernels.graph import Array, Csr, index_dtype
 _NONE = -1
 
 
-class OwnEdges(NamedTuple):
+class EdgesOfRows(NamedTuple):
     """Edges of a rank, each from its end of smaller external id; arrays [E]."""
 
     # src, dst: index width: local rows.
@@ -34,9 +34,9 @@ class OwnEdges(NamedTuple):
 class Decided(NamedTuple):
     """What a rank can say about the edges of its own rows without the others."""
 
-    safe: OwnEdges  # those that are in the forest of the graph
+    safe: EdgesOfRows  # those that are in the forest of the graph
     # Those that may be in it and belong to this rank: edges to ghosts belong to the owner of the smaller external id.
-    left: OwnEdges
+    left: EdgesOfRows
     tree: Array  # index width [n]: the number of each own row's tree by the safe edges: 0, 1, ...
 
 
@@ -92,9 +92,9 @@ def _numbered(tree: Array) -> Array:
     return number[tree] - 1
 
 
-def _edges(shard: Shard, arcs: _Arcs, rows: Array, chosen: Array) -> OwnEdges:
+def _edges(shard: Shard, arcs: _Arcs, rows: Array, chosen: Array) -> EdgesOfRows:
     weights = np.ones(len(rows), np.int64 if shard.out.weights is None else shard.out.weights.dtype)
-    edges = OwnEdges(np.empty_like(rows), np.empty_like(rows), weights)
+    edges = EdgesOfRows(np.empty_like(rows), np.empty_like(rows), weights)
     _write(arcs, rows, chosen, *edges)
     return edges
 
@@ -115,7 +115,7 @@ def _position(positions: tuple[Array, Array], row: int) -> int:
 
 @njit(cache=True, **UNCOUNTED)
 def _list(arcs: _Arcs, num_own: int, rows: Array, chosen: Array) -> int:
-    """List the edges if there is room for them; return their number."""
+    """List the edges if the arrays are long enough; return their number."""
     size = 0
     for side in range(2):
         begin = side * len(arcs.heads[0])
