@@ -19,7 +19,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Keep Prefect's database here and not in the home folder.
 export PREFECT_HOME ?= $(CURDIR)/.prefect
 
-.PHONY: help demo demo-osm test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bench-graphalytics bench-graphalytics-on-gpu bench-graphalytics-on-cpu bounds quick kernel lock advisories screenshots clean
+.PHONY: help demo demo-osm test test-on-cpu test-on-emulator docs-configuration nightly emulated-test cluster-test cluster-test-on-gpus three-hosts gpu-test gpu-test-here lint bench bench-on-gpu bench-on-cpu bench-reachability bench-reachability-on-gpu bench-reachability-on-cpu bench-abstractions bench-flows bench-flows-on-gpu bench-flows-on-cpu bench-trees bench-trees-on-gpu bench-trees-on-cpu bench-dynamic bench-dynamic-on-gpu bench-dynamic-on-cpu bench-changes bench-changes-on-gpu bench-changes-on-cpu bench-graphalytics bench-graphalytics-on-gpu bench-graphalytics-on-cpu bounds quick kernel lock advisories screenshots clean
 
 help:
 	@echo "make demo             run the flows on New York's roads and two social networks, and print where the results are"
@@ -31,6 +31,7 @@ help:
 	@echo "make nightly          long tests: 2,000 killed runs, killed workers, hosts cut off, millions of arcs, every combination of types"
 	@echo "make emulated-test    the CUDA kernels' tests on the emulated GPU, several hours; EMULATED=tests/gpu/one/test_wcc.py for one file"
 	@echo "make cluster-test     stages and proofs on Dask workers that may be lost; also on GPUs if there are two"
+	@echo "make three-hosts      as root: all stages over three virtual hosts, one of which is lost, as docs/clusters.md describes"
 	@echo "make gpu-test         on a machine with a GPU: the CUDA kernels' tests, then compute-sanitizer"
 	@echo "make bench            compare our kernels with cuGraph on a GPU, otherwise with SciPy, igraph and NetworKit; BENCH=--help;"
 	@echo "                      on a GPU also the sweep over families of graphs; FAMILIES=--help;"
@@ -102,6 +103,9 @@ cluster-test: $(VENV)/dev
 	$(BIN)/python -m pytest tests/cluster
 	@if $(HAS_TWO_GPUS); then $(MAKE) --no-print-directory cluster-test-on-gpus; \
 	else echo "cluster-test: the GPU tests are skipped: they need two GPUs, and nvidia-smi finds fewer"; fi
+# The example of docs/clusters.md on three virtual hosts of this machine, one of which is lost; as root.
+three-hosts: $(VENV)/dev
+	$(BIN)/python -m tests.cluster.faults.three
 cluster-test-on-gpus: $(GPU_READY)
 	$(GPU_PYTHON) -m pytest $(ALL_GPUS)
 

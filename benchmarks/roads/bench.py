@@ -30,7 +30,7 @@ def compare(extract: Path, router: str, profile: str, pairs: int, arcs: int, tur
     """What is found on one extract, its ways, and the router's name and version."""
     ways = Ways.of(extract)
     osm = OsmConfig.model_validate({"profile": profile, "weight": "distance", "speeds": SPEEDS.get((router, profile), {})})
-    ours = Ours(extract, osm, ways)
+    ours = Ours(extract, osm, ways, turns)
     module, name = ROUTERS[router]
     with tempfile.TemporaryDirectory() as folder:
         other = getattr(import_module(f"benchmarks.roads.{module}"), name)(extract, profile, Path(folder), turns)
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--profile", action="append", choices=("car", "bicycle", "foot"), help="may be repeated (default: all)")
     parser.add_argument("--pairs", type=int, default=10_000, help="of vertices, for each (default: %(default)s)")
     parser.add_argument("--arcs", type=int, default=10**9, help="asked one by one (default: all)")
-    parser.add_argument("--turns", action="store_true", help="the router obeys turn restrictions")
+    parser.add_argument("--turns", action="store_true", help="both obey turn restrictions")
     options = parser.parse_args(arguments)
     for extract in options.extracts:
         for router in options.router or ROUTERS:

@@ -26,6 +26,8 @@ def _stated(way: int, ways: Ways, profile: str) -> list[str]:
 
 def why_refused(part: tuple[int, ...], ways: Ways, profile: str) -> str:
     """Why a router does not take a part of graphmill's paths."""
+    if any(one == other for one, other in zip(part, part[2:], strict=False)):
+        return "it turns round at a crossing"
     return next(_refused(part, ways, profile), OTHER)
 
 

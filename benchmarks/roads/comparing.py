@@ -12,6 +12,7 @@ from benchmarks.roads.ways import Step, Ways
 _MILLIMETRES = 0.001  # by which a sum of rounded lengths may differ at each node
 ROUNDED = 1.0  # metres by which a router may round each arc
 Place = tuple[float, float]
+Course = tuple[float, tuple[Step, ...], tuple[int, ...]]
 
 
 class Router(Protocol):
@@ -70,16 +71,24 @@ class RouterComparison:
         if course is None:
             what = "the router has no path" if points is None else "the router begins or ends elsewhere"
             return f"{what}, nor has graphmill" if ours is None else self._refused(ours[1], what)
-        metres, closed = course
+        metres, closed, nodes = course
         self.found.closed.update(closed)
-        if closed:
-            return f"{'' if ours else 'only '}the router takes a street that is closed here"
+        if other := self._other(closed, nodes):
+            return f"{'' if ours else 'only '}the router {other}"
         if ours is None or metres < ours[0] - _MILLIMETRES * len(ours[1]):
             self.found.shorter.append((source, target))
             return "FAULT: the router's path is shorter, or the only one, over streets that are open here"
         if metres <= ours[0] + ROUNDED * (len(ours[1]) / 2 + 1):
             return "equal length"
         return self._refused(ours[1], "graphmill's path is shorter")
+
+    def _other(self, closed: tuple[Step, ...], nodes: tuple[int, ...]) -> str:
+        """What a router's path does that graphmill's paths do not do; empty if nothing."""
+        if closed:
+            return "takes a street that is closed here"
+        if self._ours.forbids(nodes):
+            return "takes a turn that a restriction forbids here"
+        return "turns round within a street" if self._ours.turns_within(nodes) else ""
 
     def _refused(self, nodes: list[int], outcome: str) -> str:
         for at, node in enumerate(nodes):
@@ -119,29 +128,27 @@ class RouterComparison:
             low, high = (low, middle) if holds(middle) else (middle + 1, high)
         return high
 
-    def course(self, points: list[Place], source: int, target: int) -> tuple[float, tuple[Step, ...]] | None:
-        """Metres of a router's path and its steps that are closed here; None if it begins or ends elsewhere."""
+    def course(self, points: list[Place], source: int, target: int) -> Course | None:
+        """Metres of a router's path, its steps that are closed here, and its nodes; None if it begins or ends elsewhere."""
         lists = [near for near in self._ways.nodes_at(points) if near]
         if not lists or source not in lists[0] or target not in lists[-1]:
             return None
-        states: dict[int, tuple[float, tuple[Step, ...]]] = {source: (0.0, ())}
+        states: dict[int, Course] = {source: (0.0, (), (source,))}
         for near in lists[1:]:
             states = self._next(states, near)
         return states.get(target)
 
-    def _next(
-        self, states: dict[int, tuple[float, tuple[Step, ...]]], near: list[int]
-    ) -> dict[int, tuple[float, tuple[Step, ...]]]:
-        after: dict[int, tuple[float, tuple[Step, ...]]] = {}
+    def _next(self, states: dict[int, Course], near: list[int]) -> dict[int, Course]:
+        after: dict[int, Course] = {}
         for node in near:
             options = []
-            for before, (metres, closed) in states.items():
+            for before, (metres, closed, nodes) in states.items():
                 if before == node:
-                    options.append((len(closed), metres, closed))
+                    options.append((len(closed), metres, closed, nodes))
                 elif (before, node) in self._ours.opens:
-                    options.append((len(closed), metres + self._ours.opens[before, node], closed))
+                    options.append((len(closed), metres + self._ours.opens[before, node], closed, (*nodes, node)))
                 else:
-                    options.append((len(closed) + 1, metres + self._ways.metres(before, node), (*closed, (before, node))))
-            best = min(options)
-            after[node] = (best[1], best[2])
+                    step = (before, node)
+                    options.append((len(closed) + 1, metres + self._ways.metres(*step), (*closed, step), (*nodes, node)))
+            after[node] = min(options)[1:]
         return after

@@ -4,7 +4,6 @@ Where a search has few levels: as many groups of 32 sources at a time as fit, tw
 Otherwise, and where the free memory holds no group, a block for each source (deep.cu).
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import cupy
@@ -51,13 +50,7 @@ class SummedArcs(NamedTuple):
 
 def sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Array, bits: int) -> Array:
     """Dependencies of some sources, as `kernels.betweenness` asks, in units of 2^-bits, on CuPy arrays."""
-
-    def on_cpu(host: Graph) -> Array:
-        from kernels.betweenness import cpu  # imports Numba
-
-        return cpu.sum_of_sources(host, parameters, to_host(sources), bits)
-
-    return unless_deep(partial(_sum_of_sources, parameters=parameters, sources=sources, bits=bits), on_cpu, graph)
+    return unless_deep(_sum_of_sources, "kernels.betweenness.cpu:sum_of_sources", graph, parameters, sources, bits)
 
 
 def _sum_of_sources(graph: Graph, parameters: BetweennessParameters, sources: Array, bits: int) -> Array:

@@ -16,7 +16,7 @@ import numpy as np
 from kernels.answers import Paths
 from kernels.arrays import frozen, unsigned
 from kernels.cpu.compiled import njit
-from kernels.cpu.parallel import filled, over_rows
+from kernels.cpu.parallel import filled, over_items, ranges
 from kernels.graph import NO_ROW, UNREACHED, Array, Graph, distance_dtype
 
 # A frontier of more than 1/20 of all rows, or 1/32 of all arcs, is searched bottom-up. A social network soon has one, behind a
@@ -112,11 +112,12 @@ def _bottom_up_levels(graph: Graph, rows: Array, distance: Array, predecessor: A
     into = unsigned(graph.into.offsets), unsigned(graph.into.indices)
     frontier, next_frontier = np.zeros(graph.num_vertices, np.bool_), np.empty(graph.num_vertices, np.bool_)
     frontier[rows] = True
+    parts = ranges(graph.num_vertices, graph.num_arcs)  # of equally many rows: most find a predecessor in their first arcs
     hops = int(distance[rows[0]])
     while True:
         hops += 1
-        level = *into, distance, predecessor, frontier, next_frontier, hops
-        size = sum(over_rows(graph.into, partial(_bottom_up, *level)))
+        level = partial(_bottom_up, *into, distance, predecessor, frontier, next_frontier, hops)
+        size = sum(over_items(parts, lambda part: level(*part)))  # noqa: B023
         frontier, next_frontier = next_frontier, frontier
         if size <= few:
             return np.flatnonzero(frontier)

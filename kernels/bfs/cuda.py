@@ -14,7 +14,6 @@ import cupy
 import numpy as np
 
 from kernels.answers import Paths
-from kernels.bfs import bfs
 from kernels.bfs.constants import CHAINED_ARCS, CONTROL_WORDS, LANE_ARCS, STRIDING_THREADS, THREADS, WARP_ARCS
 from kernels.gpu.deep import NO_LIMIT, most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import cooperative, launch
@@ -44,7 +43,7 @@ def plan_of(graph: Graph) -> SearchPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.bfs.bfs` on CuPy arrays."""
-    return unless_deep(_search, bfs, graph, source)
+    return unless_deep(_search, "kernels.bfs.cpu:search", graph, source)
 
 
 def _search(graph: Graph, source: int) -> Paths:

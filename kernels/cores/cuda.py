@@ -3,7 +3,6 @@
 import cupy
 import numpy as np
 
-from kernels.cores import cores
 from kernels.cores.constants import CONTROL_WORDS, THREADS
 from kernels.gpu.deep import most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import launch
@@ -15,7 +14,7 @@ _DEEP = 1  # 32-bit word of the control
 
 def solve(graph: Graph) -> Array:
     """Answer `kernels.cores.cores` on CuPy arrays: int64 [V]."""
-    return unless_deep(_solve, lambda host: cores(host).core, graph)
+    return unless_deep(_solve, "kernels.cores.cpu:solve", graph)
 
 
 def _solve(graph: Graph) -> Array:

@@ -161,16 +161,27 @@ __device__ void sum_tiles(
     }
 }
 
-/* Add the partials of a lane's row; item 0 is none. */
+/* Load BATCH items of a lane's row from `item` on; 0 is none. */
+__device__ __forceinline__ void load_items(const uint32_t* items, int64_t item, int64_t width, uint32_t (&indices)[BATCH]) {
+#pragma unroll
+    for (int k = 0; k < BATCH; ++k) {
+        indices[k] = item + k < width ? __ldcs(items + (item + k) * 32) : 0;
+    }
+}
+
+/* Add the partials of a lane's row; the next items are on their way meanwhile. */
 __device__ __forceinline__ double sum_row(const uint32_t* items, int64_t width, const float* partials) {
     double sum = 0;
+    uint32_t coming[BATCH];
+    load_items(items, 0, width, coming);
     for (int64_t item = 0; item < width; item += BATCH) {
         uint32_t indices[BATCH];
         float values[BATCH];
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
-            indices[k] = item + k < width ? __ldcs(items + (item + k) * 32) : 0;
+            indices[k] = coming[k];
         }
+        load_items(items, item + BATCH, width, coming);
 #pragma unroll
         for (int k = 0; k < BATCH; ++k) {
             values[k] = indices[k] ? partials[indices[k]] : 0.0f;

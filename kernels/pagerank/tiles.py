@@ -18,7 +18,9 @@ from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import ROUND, THREADS, TILE_BITS
 
 _FLOAT_BYTES = np.dtype(np.float32).itemsize
-_WINDOW_BITS = 10  # of rows among which slices collect those with about equally many partials
+# Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are close
+# to each other; where their numbers differ so much that more than half as many items as partials are padding, windows are large.
+_WINDOW_BITS, _LARGE_WINDOW_BITS = 5, 10
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,14 @@ def make_plan(into: Csr, out_offsets: Array, num_tails: int, zeros: Callable[[in
     return TilePlan(arcs, *ordered_tasks(tasks), all_slices, all_items, all_rows, degrees, num_partials, without_arcs)
 
 
+def _collected(rows: Any, counts: Any, window_bits: int, row: Any) -> tuple[Any, Any, Any]:
+    """The rows in the order of lanes, these with -1 behind the last one, and the most partials in each slice."""
+    rows = rows[cupy.argsort((rows >> window_bits) << 32 | (0xFFFFFFFF - counts[rows]))]
+    padded = cupy.full(-(-len(rows) // 32) * 32, -1, row)
+    padded[: len(rows)] = rows
+    return rows, padded, cupy.where(padded < 0, 0, counts[padded]).reshape(-1, 32).max(axis=1)
+
+
 def _slice_rows(band: Band, out_offsets: Array, row: Any) -> tuple[Any, Any, Any]:
     """Return the items, the rows of the lanes, and the slices with items counted from the band's first."""
     first, num_rows = band.first, band.num_rows
@@ -95,12 +105,11 @@ def _slice_rows(band: Band, out_offsets: Array, row: Any) -> tuple[Any, Any, Any
     by_row = sort(band.items.view(KEY), None, 32, 32 + band.row_bits)[0].view(np.int64)
     counts = cupy.diff(cupy.searchsorted(by_row, cupy.arange(num_rows + 1) << 32))
     rows = cupy.flatnonzero((counts > 0) | (cupy.diff(out_offsets[first : first + num_rows + 1]) > 0))
-    rows = rows[cupy.argsort((rows >> _WINDOW_BITS) << 32 | (0xFFFFFFFF - counts[rows]))]
+    rows, padded, widths = _collected(rows, counts, _WINDOW_BITS, row)
+    if 2 * 32 * int(widths.sum()) > 3 * band.num_segments:
+        rows, padded, widths = _collected(rows, counts, _LARGE_WINDOW_BITS, row)
     lanes = cupy.zeros(num_rows, np.int64)
     lanes[rows] = cupy.arange(len(rows))
-    padded = cupy.full(-(-len(rows) // 32) * 32, -1, row)
-    padded[: len(rows)] = rows
-    widths = cupy.where(padded < 0, 0, counts[padded]).reshape(-1, 32).max(axis=1)
     first_items = cupy.cumsum(widths * 32) - widths * 32
     items = cupy.zeros(int(widths.sum()) * 32, np.uint32)
     first_of_row = cupy.cumsum(counts) - counts

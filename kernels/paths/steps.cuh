@@ -4,7 +4,6 @@
 #include "paths/lists.cuh"
 
 #define HOPS 3 /* arcs that a lane follows in a step */
-#define THIN_STEP (4 * THIN_ROUND) /* active rows; most of them are relaxed several times */
 
 /* Relax the arcs of `entry` unless it is stale, and follow the best of them. Called by all lanes of a warp. */
 template <typename Range>
@@ -114,8 +113,8 @@ __device__ __forceinline__ void write_nearest(const Search<Range>& search, Lengt
     }
 }
 
-/* Take steps until no row of the range is left, more than `most` are active, held or piled, or more than `most_thin` steps had few
-   active rows: then the team gives up. */
+/* Take steps until no row of the range is left, more than `most` are active, held or piled, or more than `most_thin` steps had
+   few active rows: then the team gives up. */
 template <typename Range>
 __device__ __forceinline__ void take_steps(
     const Quad* quads, Length* lengths, ROW* pile, uint32_t* piled, Length least_window, Length most_window, int64_t few,
@@ -149,7 +148,7 @@ __device__ __forceinline__ void take_steps(
             write_nearest(search, least, in_pile);
             break;
         }
-        thin += active < THIN_STEP;
+        thin += active < THIN_ROUND;
         if (thin > most_thin) {
             control->deep = 1;
             break;

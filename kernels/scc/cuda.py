@@ -7,7 +7,6 @@ from kernels.answers import Components
 from kernels.gpu.deep import most_rounds, require_shallow, unless_deep
 from kernels.gpu.loader import cooperative, launch
 from kernels.graph import Graph
-from kernels.scc import scc
 from kernels.scc.constants import CONTROL_WORDS, RANGE, THREADS
 
 _SOURCE, _KERNEL = "scc/scc.cu", "find_components"
@@ -17,7 +16,7 @@ _DEEP = 1  # 32-bit word of the control
 
 def components(graph: Graph) -> Components:
     """Answer `kernels.scc.scc` on CuPy arrays of a directed graph."""
-    return unless_deep(_components, scc, graph)
+    return unless_deep(_components, "kernels.scc.cpu:components", graph)
 
 
 def _components(graph: Graph) -> Components:

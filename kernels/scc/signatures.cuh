@@ -70,8 +70,8 @@ __device__ bool sweep(const Arc* first, const Arc* end, Signature* signatures) {
     return changed;
 }
 
-/* Lower the signatures of the ends of this block's arcs to those of the signatures' rows, as far as they have become lower;
-   returns whether this thread lowered any. A signature that has passed along a path then follows later ones in steps that double. */
+/* Lower the signatures of the ends of this block's arcs to those of the signatures' rows, if these have become lower; returns
+   whether this thread lowered any. Rows that share a signature would otherwise learn of a lower one row by row. */
 __device__ bool jump(const Arc* first, const Arc* end, Signature* signatures) {
     bool changed = false;
     for (const Arc* at = first + threadIdx.x; at < end; at += THREADS) {

@@ -24,7 +24,6 @@ from kernels.paths.degrees import has_long_paths
 from kernels.paths.lengths import as_length, length_type
 from kernels.paths.predecessors_cuda import paths_of_lengths, types_of
 from kernels.paths.team import MOST_ROWS, Team, quads_of
-from kernels.sssp import sssp
 from kernels.sssp.constants import CHUNK_ARCS, CHUNK_BYTES, CONTROL_BYTES, QUEUE_ROW
 
 CORE, LIGHT_WIDTH, WIDTH = 3.0, 0.5, 60.0  # in lengths below which a row has two arcs if weights are spread evenly
@@ -51,7 +50,7 @@ def plan_of(graph: Graph) -> ShortestPathPlan:
 
 def search(graph: Graph, source: int) -> Paths:
     """Answer `kernels.sssp.sssp` on CuPy arrays that have weights."""
-    return unless_deep(partial(search_by, _answer), sssp, graph, source)
+    return unless_deep(partial(search_by, _answer), "kernels.sssp.cpu:search", graph, source)
 
 
 def search_by(find: Callable[[Graph, int, ShortestPathPlan], tuple[Array, Array] | None], graph: Graph, source: int) -> Paths:

@@ -27,8 +27,8 @@ __device__ __forceinline__ void fill_bucket(const Search& search, Stages& stages
 #define PATIENCE 32 /* buckets after which paths are taken to be long, and widths follow the rows in the queue */
 
 /* Settle, bucket by bucket, all rows with a length from the limit to the cap. Returns true, with rows in the queue, as soon as
-   the queue is `enough` work: its chunks, where 16 small rows count as one; and false, with a limit below the cap, if no more than
-   `thin_left` turns may have few rows, and these have been taken. */
+   the queue is `enough` work: its chunks, where 16 small rows count as one. Gives up when more than `thin_left` turns had few
+   rows: it then becomes negative. */
 __device__ __forceinline__ bool settle(Search& search, Stages& stages, Length width, int64_t enough, int64_t& thin_left) {
     const Length least_width = width;
     int64_t most = 0; /* rows in the queue, in this bucket */

@@ -1,5 +1,6 @@
 """Triangles on the GPU (triangles.cu): the functions of `lists.py` and `cpu.py` on CuPy arrays."""
 
+from math import isqrt
 from typing import Any
 
 import cupy
@@ -57,7 +58,7 @@ def add_triangles(lists: NeighbourLists, others: NeighbourLists, sums: Array) ->
     if not num_tasks:
         return
     own, known = ((of.begins, of.ends, of.heads, pointer(of.mutual if len(of.mutual) else None)) for of in (lists, others))
-    num_bits = _bit_rows(count, len(others.mutual) > 0)
+    num_bits = _bit_rows(count, len(others.heads), len(others.mutual) > 0)
     words = _first_word(num_bits)
     bits, mutual_bits = cupy.zeros(words, np.uint32), cupy.zeros(words if len(others.mutual) else 0, np.uint32)
     of_bits = np.int64(num_bits), bits, mutual_bits
@@ -66,9 +67,9 @@ def add_triangles(lists: NeighbourLists, others: NeighbourLists, sums: Array) ->
     launch(_SOURCE, "add_triangles", THREADS, 32 * num_tasks, *own, *sizes, *known, *of_bits, sums.view(np.uint64), ROW=row)
 
 
-def _bit_rows(count: int, twice: bool) -> int:
-    """How many labels have bits: as many as wanted, unless these would take more than half of the free memory."""
-    labels = min(count, DEVICE_BIT_ROWS)
+def _bit_rows(count: int, edges: int, twice: bool) -> int:
+    """How many labels have bits: a small multiple of the longest possible list, unless they take over half of the free memory."""
+    labels = min(count, DEVICE_BIT_ROWS, 8 << isqrt(2 * edges).bit_length())
     while labels and not fitting(4 * _first_word(labels) << twice):
         labels //= 2
     return labels

@@ -1,6 +1,6 @@
 """Changes of a graph: apply a file of inserted, deleted and updated edges to the newest run (docs/changes.md).
 
-reading.py    a file of changes
+reading.py    a file of changes, as rows.py
 extracts.py   a file of changes of OpenStreetMap: the extract is read again
 snapshot.py   a new snapshot of the source, from which the changes are computed
 resolving.py  its edges in the stored graph, and rows that cannot be applied
@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 from pipeline.changes.apply import FileOfChanges, change_graph
 from pipeline.changes.extracts import FromExtract, has_osc
-from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, number_names, settle
 from pipeline.changes.state import PublishedState, newest
 from pipeline.config.run import RunConfig
@@ -193,6 +192,8 @@ class _FromChanges:
         """Whether the file has changes: a file without rows may come again."""
         if self.snapshot or isinstance(source, Feed):
             return True
+        from pipeline.changes.reading import read_changes
+
         weight, named = GraphFacts.of(graph).weight, open_names(edges) is not None
         of_bytes = digest if source.local else None  # that of a remote file is not that of its bytes
         return len(read_changes(source, of_bytes, config.graph, weight, named).ops) > 0

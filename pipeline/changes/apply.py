@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,8 @@ from kernels.layout.certificate.changed import certify_changes
 from kernels.layout.rules import ArcRules
 from pipeline import progress
 from pipeline.changes.compaction import compact, merged_shards
-from pipeline.changes.reading import read_changes
 from pipeline.changes.renumbering import NEW_NAMES, without_unused
 from pipeline.changes.resolving import ChangeRules, resolve
-from pipeline.changes.snapshot import Snapshot
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, ProofFailed
@@ -36,9 +34,13 @@ from pipeline.store.deltas.history import HISTORY, Applied, history_of_state, wr
 from pipeline.store.facts import CheckFacts, DeltaFacts, DirectionFacts, EdgeFacts, GraphFacts, StateFacts
 from pipeline.store.graph import open_graph
 from pipeline.store.graph_writing import groups_of
-from pipeline.store.manifest import FileEntry, Folder, WrittenStep, link_or_copy, make, unsealed
+from pipeline.store.manifest import FileEntry, Folder, WrittenStep, make, unsealed
 from pipeline.store.names import NameNumbering, VertexNames, open_names
+from pipeline.store.scratch import link_or_copy
 from pipeline.store.vertices import open_vertices, renumber_vertices
+
+if TYPE_CHECKING:
+    from pipeline.changes.rows import ChangeRows
 
 
 @dataclass(frozen=True)
@@ -116,14 +118,14 @@ class _Applied:
         progress.phase("reading the changes")
         names = open_names(edges)
         if file.snapshot:
+            from pipeline.changes.snapshot import Snapshot
+
             snapshot = Snapshot(file.source, file.graph, layout, rule_of(before), before.path.parent, backend)
             graph, numbering = self._numbered(self._open(), names, snapshot.strings(names))
             listed = snapshot.changes_from(graph, self._facts, numbering.names if numbering else None, backend)
             ids = [listed.src.to_numpy(), listed.dst.to_numpy()]
         else:
-            assert isinstance(file.source, Source)
-            digest = file.digest if file.source.local else None  # that of a remote file is not that of its bytes
-            reading = beside(partial(read_changes, file.source, digest, file.graph, self._facts.weight, names is not None))
+            reading = beside(partial(_rows_of, file, self._facts.weight, names is not None))
             opened = self._open()
             listed = reading.result()
             graph, numbering = self._numbered(opened, names, None if names is None else listed.inserted())
@@ -216,6 +218,15 @@ class _Applied:
         if not verdict.holds:
             raise ProofFailed(f"changes: {verdict.reason}")
         return CheckFacts(rules=list(verdict.rules), seconds=round(time.perf_counter() - started, 6))
+
+
+def _rows_of(file: FileOfChanges, weight: str | None, named: bool) -> "ChangeRows":
+    """The rows of a file of changes; what reads it is imported here, while the graph is opened."""
+    from pipeline.changes.reading import read_changes
+
+    assert isinstance(file.source, Source)
+    digest = file.digest if file.source.local else None  # that of a remote file is not that of its bytes
+    return read_changes(file.source, digest, file.graph, weight, named)
 
 
 def _totals(graph: Graph, backend: Backend) -> dict[str, Any]:

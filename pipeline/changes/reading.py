@@ -1,7 +1,7 @@
 """A file of changes: columns `op`, `src`, `dst` and, if the graph has weights, `weight`; Parquet, CSV or TSV as the source."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from kernels.cpu.parallel import cores
 from kernels.graph import Array
 from pipeline.changes.columns import ROLES, columns_of
+from pipeline.changes.rows import DELETE, OPERATIONS, ChangeRows, Line
 from pipeline.changes.travel_times import times_of_changes
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
@@ -30,41 +31,10 @@ from pipeline.ingest.values.encodings import as_utf8
 from pipeline.ingest.values.numbers import USUAL, NumberForm
 from pipeline.runtime.threads import map_in_order
 
-DELETE, INSERT, UPDATE = range(3)
-OPERATIONS = ("delete", "insert", "update")  # by their number
 _TYPE = ", the type of this graph's weights; for others run the changed source"
 _INTEGERS = ", but the weights of this graph are integers; for others run the changed source"
 _EXACT = 2**53  # up to which a double is one integer and no other
 _ROW_BYTES = 32  # of a change in memory
-Line = Callable[[int], int]  # the line of a row of a text, both counted from its begin; rows from 0
-
-
-@dataclass(frozen=True)
-class ChangeRows:
-    """The rows of a file of changes, in its order."""
-
-    file: str
-    line: Line | None  # None for Parquet
-    ops: Array  # uint8 [C]: DELETE, INSERT or UPDATE
-    src: pa.Array  # int64 [C], or large_string where the graph's ids are strings
-    dst: pa.Array
-    weights: Array | None  # int64 or float64 [C]; 0 where nothing is put; None where the graph has no weights
-    alone: int = 0  # how many rows at the end add a vertex, `src` and `dst`, without an edge
-
-    def inserted(self) -> pa.Array:
-        """The strings of the ends of insertions, which may be new names."""
-        kept = pa.array(self.ops == INSERT)
-        return pa.concat_arrays([self.src.filter(kept), self.dst.filter(kept)])
-
-    def bad(self, row: int, reason: str) -> BadInput:
-        """The error for a row, by its number in the file from 0."""
-        if self.line:
-            return BadInput(self.file, reason, self.line(row))
-        return BadInput(self.file, f"row {row}: {reason}")
-
-    def shown(self, row: int) -> str:
-        """The text of a row, for messages."""
-        return f"{OPERATIONS[self.ops[row]]} {self.src[row].as_py()} -> {self.dst[row].as_py()}"
 
 
 def read_changes(source: Source, digest: str | None, graph: GraphConfig, weight: str | None, named: bool) -> ChangeRows:

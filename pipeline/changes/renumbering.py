@@ -19,8 +19,9 @@ from pipeline.changes.resolving import Resolved
 from pipeline.steps.runtime import Runtime
 from pipeline.store.deltas import EDGES, in_turn
 from pipeline.store.facts import EdgeFacts
-from pipeline.store.manifest import Folder, WrittenStep, link_or_copy, make
+from pipeline.store.manifest import Folder, WrittenStep, make
 from pipeline.store.names import BYTES, OFFSETS, NameNumbering, VertexNames, open_names
+from pipeline.store.scratch import link_or_copy
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES
 from pipeline.tables.streets import STREETS, read_streets

@@ -8,7 +8,7 @@ from kernels.cpu.parallel import inverse, searched
 from kernels.graph import ID, OFFSET, Array, Graph, index_dtype
 from kernels.layout.merging.pairs import find, repeated, sorted_pairs
 from kernels.layout.rules import Edges
-from pipeline.changes.reading import DELETE, INSERT, OPERATIONS, UPDATE, ChangeRows
+from pipeline.changes.rows import DELETE, INSERT, OPERATIONS, UPDATE, ChangeRows
 from pipeline.runtime.backend import Backend, bring, fetch
 from pipeline.store.deltas import Pairs
 

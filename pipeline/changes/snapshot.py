@@ -9,7 +9,7 @@ from kernels.cpu.parallel import elementwise
 from kernels.graph import OFFSET, Array, Csr, Graph
 from kernels.layout.cleaning import clean
 from kernels.layout.laid_out import take_rows
-from pipeline.changes.reading import DELETE, INSERT, UPDATE, ChangeRows
+from pipeline.changes.rows import DELETE, INSERT, UPDATE, ChangeRows
 from pipeline.config.graph import GraphConfig
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput

@@ -67,10 +67,13 @@ def memory_of(config: RunConfig, backend: Backend, shape: Shape, floats: bool, t
     workers = cluster.local_workers(cores()) if cluster.scheduler == "local" else 0
     ranks_of_each = max(1, -(-cluster.shards // max(1, workers)))
     graph = _bytes((0.0, *rates.WORKER[1:]), shape)
-    steps = {
-        name: int(rates.WORKER[0] + (graph + more * ranks_of_each if name in whole else (graph + more) * share * ranks_of_each))
-        for name, more in beside.items()
-    }
+
+    def of_worker(name: str, more: float) -> float:
+        if name in trees:
+            return graph + more  # products do not run over ranks: a worker opens all of the graph
+        return graph + more * ranks_of_each if name in whole else (graph + more) * share * ranks_of_each
+
+    steps = {name: int(rates.WORKER[0] + of_worker(name, more)) for name, more in beside.items()}
     own = int(rates.HELD[0] if cluster.shards else layout)
     return Memory({"graph": own} | steps, own, workers, max(steps.values(), default=0))
 

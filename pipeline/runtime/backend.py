@@ -16,7 +16,7 @@ from pipeline.config.model import Choice
 from pipeline.errors import BadConfig
 
 if TYPE_CHECKING:
-    from kernels.gpu.deep import Taken
+    from kernels.gpu.deep import TakenOver
 
 log = logging.getLogger(__name__)
 Backend = Literal["cpu", "gpu"]
@@ -80,7 +80,7 @@ def wait_for(backend: Backend) -> None:
         cupy.cuda.get_current_stream().synchronize()
 
 
-def taken_over(backend: Backend) -> "AbstractContextManager[Taken | None]":
+def taken_over(backend: Backend) -> "AbstractContextManager[TakenOver | None]":
     """Count how often the CPU takes over from kernels of the GPU, because a graph is deep; None on the CPU."""
     if backend == "cpu":
         return nullcontext()

@@ -25,9 +25,14 @@ def prepare_gpu(config: RunConfig) -> None:
 
 
 def prepare_merging() -> None:
-    """Begin to initialise the GPU on which changes are merged, and to import CuPy."""
+    """Begin to initialise the GPU on which changes are merged, and to import what CuPy's `searchsorted` imports."""
     beside(partial(_begin, 1))
-    beside(partial(import_module, "cupy"))
+    beside(_load_searching)
+
+
+def _load_searching() -> None:
+    import_module("cupy")  # alone: another thread may be importing it, and would see a part of either
+    import_module("cupyx")
 
 
 def _begin(most: int) -> None:
@@ -62,6 +67,7 @@ def load_kernels(backend: Backend) -> None:
     if backend == "gpu":
         begin_to_compile()
         import_module("cupy")
+        import_module("cupyx")  # which `flatnonzero` and `searchsorted` import when they are first called
         prepare_compiler()
     else:
         load_compiler()

@@ -34,8 +34,8 @@ def checks() -> Iterator[list[Future[None]]]:
         yield begun
     except Exception as error:
         for check in begun:
-            if found := check.exception():
-                raise found from error
+            if damage := check.exception():
+                raise damage from error
         raise
 
 

@@ -10,7 +10,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -125,7 +125,7 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file, in large parts: it runs beside other threads, and may wait for the GIL before each."""
     if (size := path.stat().st_size) < LARGE:
         return _hashed(path, hashlib.sha256(), np.empty(max(size, 1), np.uint8).data)
-    return _hashed_ahead(path, hashlib.sha256(), LARGE, parallel=False)
+    return _hashed_ahead(path, hashlib.sha256(), LARGE, 1)
 
 
 def _digest_of_small(buffers: Spare[memoryview], path: Path) -> str:
@@ -155,24 +155,25 @@ def _hashed(path: Path, digest: _Hash, buffer: memoryview) -> str:
 
 def _digest_of_large(path: Path) -> str:
     """Read by all cores and hashed by all cores."""
-    return _hashed_ahead(path, Digest(cores()), cores() * _READ, parallel=True)
+    return _hashed_ahead(path, Digest(cores()), cores() * _READ, cores())
 
 
-def _hashed_ahead(path: Path, digest: _Hash, size: int, parallel: bool) -> str:
-    """The digest of a file, of which a thread, or several, read the next `size` bytes while the last ones are hashed.
+def _hashed_ahead(path: Path, digest: _Hash, size: int, readers: int) -> str:
+    """The digest of a file, of which `readers` threads read the next `size` bytes while the last ones are hashed.
 
     A memory map would need no buffers, but a file that another program makes shorter would end the process.
     """
     file = os.open(path, os.O_RDONLY)
     try:
-        for part in ahead(_parts(file, size, parallel), 1):
-            digest.update(part)
+        with ThreadPoolExecutor(readers) as pool:
+            for part in ahead(_parts(file, size, pool), 1):
+                digest.update(part)
     finally:
         os.close(file)
     return digest.hexdigest()
 
 
-def _parts(file: int, size: int, parallel: bool) -> Iterator[memoryview]:
+def _parts(file: int, size: int, pool: ThreadPoolExecutor) -> Iterator[memoryview]:
     """The content of a file in order, in two buffers: a part is valid until the one after the next is asked for."""
     at = 0
     buffers = [np.empty(size, np.uint8).data for _ in range(2)]
@@ -185,7 +186,7 @@ def _parts(file: int, size: int, parallel: bool) -> Iterator[memoryview]:
 
     while True:
         buffer = buffers[0]
-        read = sum(over_items(range(0, size, _READ), partial(fill, buffer), parallel=parallel))
+        read = sum(pool.map(partial(fill, buffer), range(0, size, _READ)))
         yield buffer[:read]
         if read < size:
             return

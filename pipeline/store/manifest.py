@@ -10,7 +10,6 @@ import json
 import logging
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -238,14 +237,6 @@ def seal(folder: Path, manifest: Mapping[str, Any]) -> None:
     name = BESIDE_PARQUET if any(re.fullmatch(r"[^/]+\.parquet", file) for file in content["files"]) else FILE
     (folder / name).write_text(json.dumps(content, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     folder.chmod(0o755)  # private until it is complete; readers may be other users
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Hard-link a file; copy it where links are not possible: across file systems, or on one without links."""
-    try:
-        target.hardlink_to(source)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def flush_all(folder: Path) -> None:

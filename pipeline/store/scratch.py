@@ -141,3 +141,11 @@ def shared_attempt(attempts: Path, communicator: Communicator) -> Path:
     """A path in `attempts` that all ranks of this attempt share and no other attempt has. A collective."""
     drawn = communicator.gather(np.frombuffer(uuid4().bytes, np.uint8))
     return attempts / bytes(drawn[0]).hex()
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Hard-link a file; copy it where links are not possible: across file systems, or on one without links."""
+    try:
+        target.hardlink_to(source)
+    except OSError:
+        shutil.copyfile(source, target)

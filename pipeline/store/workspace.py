@@ -17,8 +17,8 @@ from stat import S_ISREG
 from pipeline.config.run import output_folder
 from pipeline.errors import BadConfig, Busy, Damaged
 from pipeline.signals import cleaned
-from pipeline.store.manifest import Folder, file_of, link_or_copy, read
-from pipeline.store.scratch import remove_dead, scratch
+from pipeline.store.manifest import Folder, file_of, read
+from pipeline.store.scratch import link_or_copy, remove_dead, scratch
 
 log = logging.getLogger(__name__)
 RUN_ID = re.compile(r"([0-9]{8}T[0-9]{6}Z)-[0-9a-f]{8}")

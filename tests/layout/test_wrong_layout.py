@@ -64,7 +64,7 @@ def test_a_wrong_layout_fails_the_run(fault: Callable[[Csr], Csr], shards, tmp_p
     with pytest.raises(ProofFailed, match=r"^layout: .*"):
         attempt(tmp_path, shards)
     assert not (tmp_path / "out" / "latest").exists()
-    assert sorted(path.name for path in (tmp_path / "out" / "steps").iterdir()) == ["edges"]
+    assert [path.name for path in (tmp_path / "out" / "steps").iterdir() if path.is_dir()] == ["edges"]
 
 
 def test_what_is_proved_are_the_files(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernels.arrays import frozen
 from kernels.components.union_find import root_of
-from kernels.cpu.compiled import njit
+from kernels.cpu.compiled import UNCOUNTED, njit
 from kernels.distributed import Shard
 from kernels.graph import Array, Csr, index_dtype
 
@@ -99,21 +99,21 @@ def _edges(shard: Shard, arcs: _Arcs, rows: Array, chosen: Array) -> OwnEdges:
     return edges
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _head(heads: tuple[Array, Array], arc: int) -> int:
     first = len(heads[0])
     head: int = heads[0][arc] if arc < first else heads[1][arc - first]
     return head
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _position(positions: tuple[Array, Array], row: int) -> int:
     first = len(positions[0])
     position: int = positions[0][row] if row < first else positions[1][row - first]
     return position
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _list(arcs: _Arcs, num_own: int, rows: Array, chosen: Array) -> int:
     """List the edges if there is room for them; return their number."""
     size = 0
@@ -129,7 +129,7 @@ def _list(arcs: _Arcs, num_own: int, rows: Array, chosen: Array) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _write(arcs: _Arcs, rows: Array, chosen: Array, src: Array, dst: Array, weights: Array) -> None:
     for edge in range(len(rows)):
         near, far = rows[edge], _head(arcs.heads, chosen[edge])
@@ -139,7 +139,7 @@ def _write(arcs: _Arcs, rows: Array, chosen: Array, src: Array, dst: Array, weig
             weights[edge] = _head(arcs.weights, chosen[edge])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _put_own_first(arcs: _Arcs, rows: Array, chosen: Array) -> int:
     """Put the edges before the others whose end of smaller external id is an own row; return their number."""
     num_own, size = len(arcs.positions[0]), 0
@@ -152,7 +152,7 @@ def _put_own_first(arcs: _Arcs, rows: Array, chosen: Array) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _is_less(arcs: _Arcs, row: int, arc: int, other_row: int, other_arc: int) -> bool:
     """Whether the edge of an arc is before that of another arc."""
     if len(arcs.weights[0]) + len(arcs.weights[1]):
@@ -197,7 +197,7 @@ def _join(arcs: _Arcs, rows: Array, chosen: Array, size: int, end: int, tree: Ar
     return size, end
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _offer(
     arcs: _Arcs, rows: Array, chosen: Array, size: int, end: int, tree: Array, best: Array
 ) -> tuple[int, int]:  # fmt: skip
@@ -228,7 +228,7 @@ def _offer(
     return kept, end
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _hook(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, best: Array, up: Array) -> int:
     """Let each tree point to the other end of its lightest edge, and mark this edge; return how many trees do so."""
     joined = 0
@@ -248,7 +248,7 @@ def _hook(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, best: Array, up:
     return joined
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, **UNCOUNTED)
 def _other_end(arcs: _Arcs, rows: Array, chosen: Array, tree: Array, edge: int, one: int) -> int:
     near, far = tree[rows[edge]], tree[_head(arcs.heads, chosen[edge])]
     other: int = far if near == one else near

@@ -117,8 +117,8 @@ struct Spreading {
     }
 };
 
-/* Search breadth-first from the rows that have a path; a warp reads one row of the queue. Returns false if the search was given up,
-   after more than `most_thin` levels of few rows. */
+/* Search breadth-first from the rows that have a path; a warp reads one row of the queue. Returns false if the search was given
+   up, after more than `most_thin` levels of few rows. */
 __device__ bool spread(Spreading search, int64_t source, int64_t num_rows, int64_t most_thin, Control* control) {
     for (int64_t v = global_thread(); v < num_rows; v += num_threads()) {
         search.step[v] = v == source || search.nearest[v] < num_rows ? 0 : -1;

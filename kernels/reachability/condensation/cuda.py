@@ -17,13 +17,7 @@ _SOURCE, _THREADS = "reachability/condensation/condensation.cu", 512
 
 def condense(graph: Graph) -> Condensation:
     """Answer `kernels.reachability.condense` on CuPy arrays."""
-    return unless_deep(_condense, _on_cpu, graph)
-
-
-def _on_cpu(host: Graph) -> Condensation:
-    from kernels.reachability.condensation.cpu import condense as on_cpu
-
-    return on_cpu(host)
+    return unless_deep(_condense, "kernels.reachability.condensation.cpu:condense", graph)
 
 
 def _condense(graph: Graph) -> Condensation:

@@ -23,14 +23,12 @@ from kernels.reachability.order.cuda import order_of
 
 def label(condensation: Condensation, dimensions: int, seed: int, method: str) -> Labels:
     """Answer `kernels.reachability.label` on CuPy arrays."""
-    find = label_by_dfs if method == "dfs" else _label_by_tree
+    return unless_deep(_label, "kernels.reachability.labels.cpu:label", condensation, range(dimensions), seed, method)
 
-    def on_cpu(host: Condensation, dimensions: int, seed: int) -> Labels:
-        from kernels.reachability.labels import cpu  # imports Numba
 
-        return cpu.label(host, range(dimensions), seed, method)
-
-    return unless_deep(find, on_cpu, condensation, dimensions, seed)
+def _label(condensation: Condensation, dimensions: range, seed: int, method: str) -> Labels:
+    """The same; raises Deep."""
+    return (label_by_dfs if method == "dfs" else _label_by_tree)(condensation, len(dimensions), seed)
 
 
 def _label_by_tree(condensation: Condensation, dimensions: int, seed: int) -> Labels:

@@ -9,8 +9,8 @@ struct Chunk {
     int64_t row, first;
 };
 
-/* Search level by level; GROUP lanes read a chunk. Returns false if the search was given up, after more than `most_thin` levels of
-   few chunks. */
+/* Search level by level; GROUP lanes read a chunk. Returns false if the search was given up, after more than `most_thin` levels
+   of few chunks. */
 template <typename Peeling>
 __device__ bool search(Peeling peeling, bool waits, int64_t most_thin, uint32_t* barrier, unsigned long long* queued) {
     unsigned long long head = 0;

@@ -12,8 +12,8 @@
 #include "scc/certificate/search.cuh"
 #include "certificate/labels.cuh"
 
-/* `deep`: the search was given up, after too many thin levels. `queued` counts entries of the level that is read, the one being filled, and the next, in
-   turn. */
+/* `deep`: the search was given up, after too many thin levels. `queued` counts entries of the level that is read, the one being
+   filled, and the next, in turn. */
 struct Control {
     uint32_t barrier;
     Labels labels;

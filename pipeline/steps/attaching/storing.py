@@ -18,8 +18,9 @@ from pipeline.steps.attaching.lines import StreetLines
 from pipeline.steps.attaching.turns import write_turns
 from pipeline.store.edges import column_blocks
 from pipeline.store.facts import EdgeFacts
-from pipeline.store.manifest import Folder, link_or_copy
+from pipeline.store.manifest import Folder
 from pipeline.store.names import NameNumbering, VertexNames, open_names
+from pipeline.store.scratch import link_or_copy
 from pipeline.tables.definitions import REJECTED
 from pipeline.tables.points import COORDINATES, NODES, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in

@@ -31,7 +31,7 @@ from pipeline.store.digests import digest_of_file
 from pipeline.store.facts import IndexFacts, PathFacts, QueryFacts
 from pipeline.store.facts.run import NamedGraphFacts, PlaceTableFacts, RunFacts, SinceFacts
 from pipeline.store.manifest import FileEntry, Folder, Manifest
-from pipeline.store.scratch import scratch
+from pipeline.store.scratch import link_or_copy, scratch
 from pipeline.store.workspace import STAMP, linked_run, require_ours
 from pipeline.tables import files as tables
 from pipeline.tables.definitions import REJECTED
@@ -206,7 +206,7 @@ def _require_same(step: Folder, file: str, digest: str) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    manifest.link_or_copy(_require_file(source), target)
+    link_or_copy(_require_file(source), target)
 
 
 def _appear(fresh: Path, name: Path) -> None:

@@ -25,6 +25,10 @@ class ProductFacts(ComputedFacts):
         """The figures that the product has added."""
         return self.__pydantic_extra__
 
+    def with_rules(self, *rules: str) -> "ProductFacts":
+        """The facts of a table that was made from this one, of which more was checked."""
+        return self.model_copy(update={"proof": self.proof.model_copy(update={"rules": [*self.proof.rules, *rules]})})
+
 
 PROVED, COMPARED, NOT_PROVED = "proved by the user's certificate", "compared on CPU and GPU", "not proved"
 

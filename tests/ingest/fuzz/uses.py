@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from pipeline.changes.reading import OPERATIONS, read_changes
+from pipeline.changes.reading import read_changes
+from pipeline.changes.rows import OPERATIONS
 from pipeline.config.graph import GraphConfig, Limits, NodeColumns
 from pipeline.errors import BadInput
 from pipeline.ingest.coordinates import coordinates_of

@@ -5,7 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.changes import change
-from pipeline.changes.reading import DELETE, INSERT, UPDATE, read_changes
+from pipeline.changes.reading import read_changes
+from pipeline.changes.rows import DELETE, INSERT, UPDATE
 from pipeline.config.graph import GraphConfig
 from pipeline.config.loading import checked
 from pipeline.config.run import RunConfig

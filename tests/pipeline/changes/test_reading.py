@@ -6,7 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.changes.reading import DELETE, read_changes
+from pipeline.changes.reading import read_changes
+from pipeline.changes.rows import DELETE
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import BadInput
 from pipeline.ingest.source import locate

@@ -30,7 +30,7 @@ def base(tmp_path_factory):
 def alone(base, tmp_path_factory):
     """The night after it, on a machine on which stages leave no cores to the comparison."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(runtimes, "cores", lambda: 1)
+        patched.setattr(runtimes, "stages_at_once", lambda *_: 1)
         return change(copied(base, tmp_path_factory.mktemp("alone")), base / "changes.csv")
 
 
@@ -48,7 +48,7 @@ def out(base, tmp_path):
 @pytest.fixture
 def cores(monkeypatch):
     """A machine on which stages leave cores to the comparison."""
-    monkeypatch.setattr(runtimes, "cores", lambda: 8)
+    monkeypatch.setattr(runtimes, "stages_at_once", lambda *_: 8)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pipeline.inspection.check import check
 from pipeline.inspection.estimate import estimate
 from pipeline.inspection.inputs import InputFile
 from pipeline.inspection.memory import memory_of
+from pipeline.inspection.products import TreesOfProduct
 from pipeline.run import run
 from pipeline.runtime import memory
 from pipeline.steps.runtime import Runtime
@@ -118,3 +119,6 @@ def test_a_rank_needs_memory_for_the_whole_graph(asked, tmp_path, monkeypatch):
     need = memory_of(run_config("test", **asked, cluster=cluster), "cpu", shape, False, {})
     alone = memory_of(run_config("test", **{**asked, "stages": ["bfs"]}, cluster=cluster), "cpu", shape, False, {})
     assert need.each > 3 * alone.each
+    trees = {"closeness": TreesOfProduct(1, 0.0, "closeness")}
+    with_product = memory_of(run_config("test", **{**asked, "stages": ["bfs"]}, cluster=cluster), "cpu", shape, False, trees)
+    assert with_product.each > 2 * alone.each

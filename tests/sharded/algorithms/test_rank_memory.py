@@ -36,11 +36,11 @@ def star() -> Graph:
 GRAPHS = {"kronecker": lambda: rmat(12), "road": lambda: grid(150), "wide": wide, "star": star}
 # Bytes for each own row and ghost, and for each stored arc: of a stage, and of its proof
 BYTES = {
-    "bfs": ((70, 10), (60, 10)),
-    "sssp": ((75, 10), (80, 10)),
-    "wcc": ((90, 10), (90, 10)),
-    "mst": ((165, 24), (135, 8)),
-    "pagerank": ((95, 10), (75, 10)),
+    "bfs": ((55, 4), (40, 4)),
+    "sssp": ((70, 4), (70, 4)),
+    "wcc": ((65, 4), (65, 4)),
+    "mst": ((120, 8), (115, 6)),
+    "pagerank": ((65, 6), (55, 4)),
 }
 ROOTING = 95
 

@@ -19,6 +19,7 @@ from pipeline.config.products.zones import ZonesConfig, has_shapes
 from pipeline.errors import BadConfig, BadInput
 from pipeline.ingest.formats.parquet.types import is_text
 from pipeline.steps.products.attributes import amounts_of, columns_of, of_rows, require_column
+from pipeline.steps.products.zones.inside import RULE
 from pipeline.steps.products.zones.shapes import Shapes
 from pipeline.store.manifest import Folder
 from pipeline.store.vertices import ids_of
@@ -28,7 +29,7 @@ from pipeline.tables.points import GEOMETRY, sorted_coordinates
 from pipeline.tables.row_lookup import positions_in
 
 log = logging.getLogger(__name__)
-_BYTES = 2 * (2 * 8 + 8 + 6 * 8)  # of what is known of a group: once so far, and once of what is added
+_BYTES = 3 * (2 * 8 + 8 + 6 * 8)  # of what is known of a group: once so far, once of what is added, and once counted again
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class Zones:
             return {}
         outside = int((self.numbers == len(self) - 1).sum()) if self.names.null_count else 0
         return {"without_zone": outside, "in_several_zones": self.several}
+
+    @property
+    def rules(self) -> list[str]:
+        """What was checked of the zones themselves."""
+        return [RULE] if self.shapes else []
 
     def memory_for(self, groups: int) -> int:
         """Bytes that the sums of so many groups take."""

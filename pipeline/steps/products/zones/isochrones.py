@@ -15,6 +15,7 @@ from pipeline.errors import BadConfig
 from pipeline.steps.places.files import placed_in
 from pipeline.steps.products.isochrones import require_isochrones, tabulate_isochrones
 from pipeline.steps.products.zones import Zones, parameters, write_batch
+from pipeline.steps.products.zones.recount import RULE, require_rows
 from pipeline.steps.runtime import Runtime
 from pipeline.store.facts import GraphFacts
 from pipeline.store.facts.products import ProductFacts
@@ -63,7 +64,11 @@ def tabulate_isochrone_zones(edges: Folder, graph: Folder, config: IsochronesCon
             assert zones.shapes
             outlines = zones.shapes.outlines(names).take(pc.index_in(batch["zone"], names))
             batch = pa.RecordBatch.from_arrays([*batch.columns, outlines], schema=schema)
-        facts = ProductFacts.of(first).model_copy(update={"rows": write_batch(folder, batch), **zones.figures})
+        facts = ProductFacts.of(first).with_rules(RULE, *zones.rules)
+        facts = facts.model_copy(update={"rows": write_batch(folder, batch), **zones.figures})
+        means = {name: (name, True) for name in ("vertices", *config.sums)}
+        columns = {"zone": names.take(pa.array(numbers)), "threshold": rows["threshold"], "weight": weights}
+        require_rows(STEP, tables.read(folder), pa.table(columns | {name: rows[name] for name in means}), means, "sources")
         return facts.stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "isochrones": first.digest}

@@ -21,6 +21,7 @@ from pipeline.steps.products.matrix import largest_within
 from pipeline.steps.products.sweeping import Sweeps, Swept
 from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
 from pipeline.steps.products.zones.centres import central_vertices, table_of_zones
+from pipeline.steps.products.zones.recount import OF_TREES, OF_ZONES, MergedAgain, require_trees
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
@@ -81,20 +82,26 @@ def tabulate_matrix_zones(
     def write(folder: Path) -> dict[str, Any]:
         tasks, total = sweeps.tasks(max(1, min(_PER_TASK, _ENTRIES // max(1, len(zones))))), Swept()
         rows, known = _rows_of(graph, sweeps.ids), GroupSums.empty((len(zones), len(zones)), kind)
+        again = MergedAgain(known)
         run = partial(_group, sweeps.prepared(runtime), product, attempts_beside(folder))
         made = runtime.cluster.map(run, tasks, runtime.backend, one_at_a_time=True)
         for task, ((part, swept),) in zip(tasks, progress.counted(made, list(map(len, tasks)), "sources"), strict=True):
             of_task = rows[task.start : task.stop]
             with np.load(part) as arrays:
-                known.merge(GroupSums(**arrays), zones.numbers[of_task], zones.weights[of_task])
+                added = GroupSums(**arrays), zones.numbers[of_task], zones.weights[of_task]
+            known.merge(*added)
+            again.add(*added)
             part.unlink()
             total.add(swept)
+        require_finite(STEP, known)
+        again.require_same(STEP, known)
         total.rows = _write(folder, schema, zones, known)
         if beside is not None:
             (folder / FOLDER).mkdir()
             tables.write_rows(folder / FOLDER / tables.file_name(0), beside.schema, (), beside.to_batches())
         sweeps.require_same()
-        return total.facts(sweeps.count, runtime.backend, sweeps.every).model_copy(update=zones.figures).stored()
+        rules = [OF_TREES, OF_ZONES, *zones.rules]
+        return total.facts(sweeps.count, runtime.backend, sweeps.every, rules).model_copy(update=zones.figures).stored()
 
     keys = {"sources": sweeps.parameter, "targets": Sweeps(graph, targets).parameter, "cutoff": options.cutoff}
     keys |= {"proof": options.proof, **parameters(options.zone, options.zone_weight, zones)}
@@ -128,7 +135,9 @@ def _group(sweeps: Sweeps, targets: _Targets, attempts: Path, context: TaskConte
     sweeps, kind = sweeps.for_task(), np.int64 if isinstance(targets.limit, int) else np.float64
     made = [GroupSums.empty((0, targets.count), kind)]
     for ids, trees in sweeps.batches(context, part):
-        made.append(by_groups(to_host(trees.distances), targets.numbers, targets.weights, targets.count, targets.limit))
+        distances, of_targets = to_host(trees.distances), (targets.numbers, targets.weights)
+        made.append(by_groups(distances, *of_targets, targets.count, targets.limit))
+        require_trees(STEP, distances, *of_targets, targets.limit, made[-1])
         progress.advance(len(ids))
     attempt = new_attempt(attempts).with_suffix(".npz")
     counts, least, sums = (np.concatenate([getattr(of, name) for of in made]) for name in ("counts", "least", "sums"))
@@ -142,5 +151,4 @@ def _write(folder: Path, schema: pa.Schema, zones: Zones, known: GroupSums) -> i
     columns = [zones.names.take(pa.array(of)) for of in (numbers // max(count, 1), numbers % max(count, 1))]
     flat = GroupSums(known.counts.reshape(-1, 2), known.least.ravel(), known.sums.reshape(-1, 6))
     counted = {"pairs": flat.counts[:, 0], "unreached": flat.counts[:, 1]}
-    require_finite(STEP, flat)
     return write_zones(folder, schema, columns, flat, counted)

@@ -12,6 +12,7 @@ from pipeline.config.products.nearest import NearestConfig
 from pipeline.runtime.memory import require_memory
 from pipeline.steps.products.nearest import tabulate_nearest
 from pipeline.steps.products.zones import Zones, parameters, require_finite, schema_of, write_zones
+from pipeline.steps.products.zones.recount import RULE, require_rows
 from pipeline.steps.runtime import Runtime
 from pipeline.store.arrays import dtype_of
 from pipeline.store.facts import GraphFacts
@@ -48,14 +49,17 @@ def tabulate_nearest_zones(edges: Folder, graph: Folder, config: NearestConfig, 
     require_memory(f"{STEP}: {len(zones):,} zones with {ranks:,} ranks", zones.memory_for(len(zones) * ranks), "cpu")
 
     def write(folder: Path) -> dict[str, Any]:
-        known = _known(graph, nearest, zones, ranks, dtype_of(schema.field("min").type))
+        table = tables.read(nearest.path, ["vertex", "rank", "distance"])
+        at = _rows_of(graph, table["vertex"].to_numpy())
+        known = _known(table, at, zones, ranks, dtype_of(schema.field("min").type))
         numbers = np.arange(len(zones) * ranks)
         columns = [zones.names.take(pa.array(numbers // ranks)), pa.array(numbers % ranks + 1)]
         counted = {"vertices": known.counts[:, 0], "unreached": known.counts[:, 1]}
         outlines = zones.outlines.take(pa.array(numbers // ranks)) if zones.shapes else None
         require_finite(STEP, known)
         rows = write_zones(folder, schema, columns, known, counted, outlines)
-        return ProductFacts.of(nearest).model_copy(update={"rows": rows, **zones.figures}).stored()
+        _prove(folder, table, at, zones)
+        return ProductFacts.of(nearest).with_rules(RULE, *zones.rules).model_copy(update={"rows": rows, **zones.figures}).stored()
 
     inputs = {"edges": edges.digest, "graph": graph.digest, "nearest": nearest.digest}
     return make(runtime.work / STEP, STEP, inputs, parameters(config.zone, config.zone_weight, zones), write)
@@ -67,12 +71,24 @@ def _zones_of(edges: Folder, graph: Folder, config: NearestConfig, runtime: Runt
     return Zones.of(edges, graph, keys, config.zone, config.zone_weight, runtime.zones)
 
 
-def _known(graph: Folder, nearest: Folder, zones: Zones, ranks: int, kind: Any) -> GroupSums:
-    """What is known of each zone and rank, by the rows of table `nearest`."""
-    known, (ids, rows_by_id) = GroupSums.empty((len(zones) * ranks,), kind), ids_of(graph)
-    ascending = ids[rows_by_id]
-    table = tables.read(nearest.path, ["vertex", "rank", "distance"])
-    rows = rows_by_id[np.searchsorted(ascending, table["vertex"].to_numpy())]
+def _rows_of(graph: Folder, vertices: Array) -> Array:
+    """The rows of vertices of the graph."""
+    ids, rows_by_id = ids_of(graph)
+    rows: Array = rows_by_id[np.searchsorted(ids[rows_by_id], vertices)]
+    return rows
+
+
+def _known(table: pa.Table, at: Array, zones: Zones, ranks: int, kind: Any) -> GroupSums:
+    """What is known of each zone and rank, by the rows of table `nearest`, of vertices `at` rows of the graph."""
+    known = GroupSums.empty((len(zones) * ranks,), kind)
     distances: Array = table["distance"].combine_chunks().fill_null(UNREACHED).to_numpy()
-    known.add(distances, zones.numbers[rows] * ranks + table["rank"].to_numpy() - 1, zones.weights[rows])
+    known.add(distances, zones.numbers[at] * ranks + table["rank"].to_numpy() - 1, zones.weights[at])
     return known
+
+
+def _prove(folder: Path, table: pa.Table, at: Array, zones: Zones) -> None:
+    """Compare what was written with the rows of table `nearest`. Raises ProofFailed."""
+    columns = {"zone": zones.names.take(pa.array(zones.numbers[at])), "rank": table["rank"], "distance": table["distance"]}
+    stated = tables.read(folder)
+    means = {name: ("distance", name != "mean") for name in ("mean", "weighted_mean") if name in stated.column_names}
+    require_rows(STEP, stated, pa.table(columns | {"weight": zones.weights[at]}), means, "vertices")

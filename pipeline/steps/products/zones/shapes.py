@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from kernels.graph import Array
 from pipeline.config.products.zones import ZonesConfig, resolution_of
 from pipeline.ingest.zones import read_zones
+from pipeline.steps.products.zones.inside import require_in_cells, require_in_polygons
 from pipeline.tables.points import on_sphere
 
 _HALF_TURN = 180.0
@@ -56,9 +57,14 @@ class Shapes:
         return hashed.hexdigest()
 
     def zones_at(self, degrees: Array) -> tuple[pa.Array, int]:
-        """The zones of points, float64 [n, 2], null where there is none; and how many of them are in several."""
+        """The zones of points, float64 [n, 2], null where there is none; and how many of them are in several.
+
+        Raises ProofFailed if a point is elsewhere.
+        """
         if self.resolution is not None:
-            return _cells(degrees, self.resolution), 0
+            cells = _cells(degrees, self.resolution)
+            require_in_cells(degrees, cells)
+            return cells, 0
         import shapely
 
         known = np.flatnonzero(~np.isnan(degrees).any(axis=1))
@@ -68,7 +74,9 @@ class Shapes:
         least = np.full(len(degrees), len(self.ids))
         np.minimum.at(least, known[at], zones)
         several = int((np.bincount(at, minlength=1) > 1).sum())
-        return self.ids.take(pa.array(least, mask=least == len(self.ids))), several
+        names = self.ids.take(pa.array(least, mask=least == len(self.ids)))
+        require_in_polygons(degrees, self.ids, self.areas, names)
+        return names, several
 
     def outlines(self, names: pa.Array) -> pa.Array:
         """The areas of zones as WKB [n]; null for no zone, and for a cell around a pole, which no polygon of degrees is."""

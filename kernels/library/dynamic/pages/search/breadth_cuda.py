@@ -68,8 +68,8 @@ def _push(graph: SlottedPages, source: int, existing: Array) -> Paths:
 
 def search_rows(csr: Csr, quads: int, source: int, existing: Array) -> Paths:
     """Search rows with long paths; arcs may lead to rows that do not exist, and be in any order."""
-    found, _ = levels_top_down(csr, source, quads)
-    levels: Array = cupy.where(existing, found, UNREACHED).astype(np.int32)
+    reached_at, _ = levels_top_down(csr, source, quads)
+    levels: Array = cupy.where(existing, reached_at, UNREACHED).astype(np.int32)
     predecessor = none(len(levels))
     arguments = csr.offsets, csr.indices, np.int64(len(levels)), levels, predecessor
     launch(_SOURCE, "find_smallest_tails", SEARCH_THREADS, len(levels), *arguments)

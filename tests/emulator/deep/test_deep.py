@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need the emulator)
 import json
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from benchmarks.deep import families
 from benchmarks.one_gpu.contests import equal
 from kernels.betweenness import betweenness
 from kernels.betweenness.certificate import certify_betweenness
-from kernels.bfs import bfs
+from kernels.bfs import bfs, cpu
 from kernels.bfs.certificate import certify_bfs
 from kernels.cores import cores
 from kernels.cores.certificate import certify_cores
@@ -154,6 +155,16 @@ def test_few_rounds_and_wide_ones_are_left_to_the_gpu(monkeypatch, solve, certif
     monkeypatch.setattr(deep, "LEAST_ROUNDS", SIZE)
     path = graph_of(families.path)
     assert taken(solve, to_device(path), 0)[0] == 0
+
+
+def test_other_threads_have_the_gpu_while_the_cpu_computes(monkeypatch):
+    graph, lock = graph_of(families.path), Lock()
+    locked, search = [], cpu.search
+    monkeypatch.setattr(cpu, "search", lambda *given: [locked.append(lock.locked()), search(*given)][1])
+    with deep.holding(lock):
+        bfs(to_device(graph), 0)
+        locked.append(lock.locked())
+    assert [*locked, lock.locked()] == [False, True, False]
 
 
 def test_a_run_states_where_the_cpu_took_over(tmp_path):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -30,13 +31,13 @@ class Deep(Exception):
 
 
 @dataclass
-class Taken:
+class TakenOver:
     """How often the CPU took over."""
 
     times: int = 0
 
 
-_TAKEN = ContextVar[Taken | None]("taken", default=None)
+_TAKEN = ContextVar[TakenOver | None]("taken", default=None)
 _TURN: "ContextVar[Lock | None]" = ContextVar("turn", default=None)
 
 
@@ -82,14 +83,17 @@ def aside() -> Iterator[None]:
         turn.acquire()
 
 
-def unless_deep(find: Callable[..., Answer], solve: Callable[..., Answer], graph: HasDerived, *arguments: Any) -> Answer:
-    """What `find(graph, *arguments)` answers on the GPU or, if it raises Deep, what `solve` does for a copy of the graph."""
+def unless_deep(find: Callable[..., Answer], solver: str, graph: HasDerived, *arguments: Any) -> Answer:
+    """What `find(graph, *arguments)` answers on the GPU or, if it raises Deep, `solver` ("module:function") on the CPU.
+
+    That gets a copy of the graph and of the arguments in host memory. Its module is imported only then.
+    """
     try:
         return find(graph, *arguments)
     except Deep:
-        host = host_copy(graph)
+        host = host_copy(graph), *on_host(arguments)
     with aside():
-        answer = solve(host, *arguments)
+        answer: Answer = resolve_name(solver)(*host)
     return to_device(answer)
 
 
@@ -102,9 +106,9 @@ def host_copy(graph: HasDerived) -> HasDerived:
 
 
 @contextmanager
-def counting() -> Iterator[Taken]:
+def counting() -> Iterator[TakenOver]:
     """Count how often the CPU takes over from kernels that are called in this context."""
-    taken = Taken()
+    taken = TakenOver()
     token = _TAKEN.set(taken)
     try:
         yield taken

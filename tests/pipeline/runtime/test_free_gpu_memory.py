@@ -1,0 +1,51 @@
+"""The free memory of a GPU that this process does not use yet, as NVIDIA's management library tells it."""
+
+from types import SimpleNamespace
+from uuid import UUID
+
+from kernels.gpu import devices
+
+OWN = UUID("2ec8d626-c8e8-69cc-e3a2-26b5c5741327")
+
+
+class Library:
+    """The functions that are called, with one GPU; `failing` is the one that returns an error."""
+
+    def __init__(self, failing=""):
+        self.failing = failing
+
+    def __getattr__(self, name):
+        return lambda *arguments: getattr(self, f"_{name}")(*arguments) or int(name == self.failing)
+
+    def _nvmlInit_v2(self):
+        return 0
+
+    def _nvmlDeviceGetHandleByUUID(self, name, _):
+        return 0 if name == b"GPU-2ec8d626-c8e8-69cc-e3a2-26b5c5741327" else 6
+
+    def _nvmlDeviceGetMemoryInfo(self, _, memory):
+        memory._obj.total, memory._obj.free, memory._obj.used = 80, 70, 10
+        return 0
+
+
+def free(monkeypatch, library, uuid=OWN):
+    monkeypatch.setattr(devices, "CDLL", library)
+    monkeypatch.setattr(devices, "_ask", lambda *_: SimpleNamespace(bytes=uuid.bytes))
+    return devices.free_without_context(0)
+
+
+def test_what_the_library_says(monkeypatch):
+    assert free(monkeypatch, lambda _: Library()) == 70
+
+
+def test_a_library_that_cannot_say(monkeypatch):
+    for failing in ("nvmlInit_v2", "nvmlDeviceGetHandleByUUID", "nvmlDeviceGetMemoryInfo"):
+        assert free(monkeypatch, lambda _, failing=failing: Library(failing)) is None
+    assert free(monkeypatch, lambda _: Library(), UUID(int=1)) is None  # such as a part of a GPU
+
+
+def test_no_library(monkeypatch):
+    def missing(name):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    assert free(monkeypatch, missing) is None
