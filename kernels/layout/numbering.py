@@ -2,17 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kernels.cpu.compiled import njit
 from kernels.cpu.parallel import Range, over_items, ranges, running_sums
 from kernels.graph import ID, Array, index_dtype
-from kernels.layout.rules import Edges, EdgeSource
-
-if TYPE_CHECKING:
-    from kernels.layout.spilling import Spill
+from kernels.layout.rules import Edges, EdgeSource, Spill
 
 _SLOTS_PER_ID = 2  # a table over the range of the ids pays off up to this many slots per id that is read
 _SLOT = 5  # bytes of a slot
@@ -74,7 +71,7 @@ class Searched:
         return self.edges.weight
 
     @property
-    def spill(self) -> "Spill | None":
+    def spill(self) -> Spill | None:
         """See `EdgeSource`."""
         return self.edges.spill
 

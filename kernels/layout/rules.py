@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from kernels.arrays import is_cupy_array
 from kernels.cpu.parallel import over_items, ranges
 from kernels.graph import Array
-
-if TYPE_CHECKING:
-    from kernels.layout.spilling import Spill
 
 _BLOCK = 1 << 20  # edges of a long list that are read at a time
 
@@ -37,7 +34,7 @@ class Edges:
 
     @property
     def spill(self) -> "Spill | None":
-        """None: memory that holds the edges has room for their arcs."""
+        """None: memory that holds the edges holds their arcs, too."""
         return None
 
     def span(self) -> range:
@@ -77,6 +74,27 @@ class Edges:
         return Edges(src, dst, weights)
 
 
+class GrowingArray(Protocol):
+    """An array outside of memory, which is made piece by piece."""
+
+    def append(self, piece: Array) -> None:
+        """Write the next entries."""
+
+    def close(self) -> Array:
+        """All of it, to be read."""
+
+
+class Spill(Protocol):
+    """Where arrays go that memory does not hold."""
+
+    @property
+    def most(self) -> int:
+        """Bytes that the arcs of a share, or a table, may take in memory; it may differ from time to time."""
+
+    def array(self, dtype: np.dtype[Any]) -> GrowingArray:
+        """A new array."""
+
+
 class EdgeSource(Protocol):
     """An edge list that is in memory, or that is read again, block by block, each time that it is needed."""
 
@@ -90,7 +108,7 @@ class EdgeSource(Protocol):
 
     @property
     def spill(self) -> "Spill | None":
-        """Where the arcs go of a list that is read again; None if memory has room for them."""
+        """Where the arcs go of a list that is read again; None if memory holds them."""
 
     def span(self) -> range:
         """A range of ids that has those of all edges."""

@@ -8,7 +8,7 @@ References: Jiménez-González, Navarro, Larriba-Pey: CC-Radix, a cache consciou
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,10 +19,7 @@ from kernels.cpu.radix_sort import sort_by_digits
 from kernels.graph import OFFSET, Array, Csr
 from kernels.layout.dealing import ELSEWHERE, NO_WEIGHTS, ReversedRows, UnsortedArcs, UnsortedEdges
 from kernels.layout.numbering import Numbered
-from kernels.layout.rules import ArcRules, Edges
-
-if TYPE_CHECKING:
-    from kernels.layout.spilling import GrowingArray, Spill
+from kernels.layout.rules import ArcRules, Edges, GrowingArray, Spill
 
 _BUCKET_ARCS = 1 << 16  # of a bucket, on average
 _BUCKET_BITS = 10  # a core writes to 2^10 buckets at a time, hardly to more
@@ -45,7 +42,7 @@ def sort_arcs(numbering: Numbered, rules: ArcRules, dropped: EdgeLists | None = 
     return _sorted(len(numbering.ids), UnsortedEdges(numbering, rules), False, numbering.edges.spill, rules, dropped)
 
 
-def in_rows(out: Csr, spill: "Spill | None" = None) -> Csr:
+def in_rows(out: Csr, spill: Spill | None = None) -> Csr:
     """The in-arcs of a graph whose rows are positions: `out` itself if the graph is symmetric, including the weights."""
     if is_cupy(out):
         from kernels.layout import cuda
@@ -59,7 +56,7 @@ def in_rows(out: Csr, spill: "Spill | None" = None) -> Csr:
     return out if is_transpose(out, out, positions) else transpose(out)
 
 
-def transpose(csr: Csr, spill: "Spill | None" = None) -> Csr:
+def transpose(csr: Csr, spill: Spill | None = None) -> Csr:
     """The arcs reversed: their rows ascend by index, and parallel arcs keep their order."""
     return _sorted(len(csr.offsets) - 1, ReversedRows(csr), True, spill)
 
@@ -91,7 +88,7 @@ def _sorted(
     num_rows: int,
     arcs: UnsortedArcs,
     ascending: bool,
-    spill: "Spill | None",
+    spill: Spill | None,
     rules: ArcRules | None = None,
     dropped: EdgeLists | None = None,
 ) -> Csr:
@@ -170,7 +167,7 @@ class _SortedBuckets(NamedTuple):
         self._copy(self.weights, weights)
         return self.tails[:kept], weights[:kept]
 
-    def append_to(self, columns: "Sequence[GrowingArray]") -> None:
+    def append_to(self, columns: Sequence[GrowingArray]) -> None:
         """Append the indices of the arcs that stay to the first column, and the weights to the second one."""
         for column, values in zip(columns, (self.indices, self.weights), strict=False):
             for begin, stay in zip(self.starts.tolist(), self.stay, strict=False):

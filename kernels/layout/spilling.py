@@ -2,33 +2,9 @@
 
 from collections.abc import Iterable
 from threading import Lock
-from typing import Any, Protocol
-
-import numpy as np
 
 from kernels.graph import Array
-from kernels.layout.rules import Edges
-
-
-class GrowingArray(Protocol):
-    """An array outside of memory, which is made piece by piece."""
-
-    def append(self, piece: Array) -> None:
-        """Write the next entries."""
-
-    def close(self) -> Array:
-        """All of it, to be read."""
-
-
-class Spill(Protocol):
-    """Where arrays go that memory does not hold."""
-
-    @property
-    def most(self) -> int:
-        """Bytes that the arcs of a share, or a table, may take in memory; it may differ from time to time."""
-
-    def array(self, dtype: np.dtype[Any]) -> GrowingArray:
-        """A new array."""
+from kernels.layout.rules import Edges, Spill
 
 
 class GrowingEdges:

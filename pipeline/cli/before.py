@@ -98,7 +98,7 @@ def estimate(run: str, /, *more: str, options: RunOptions = NO_OPTIONS, as_json:
             own, each = size(estimated.memory.own), size(estimated.memory.each)
             print(f"  memory is that of the run, {own}, and of {count} workers, {each} each")
         if estimated.memory.sparing:
-            print("  the graph is laid out from the disk, because memory has no room for its edges; stages read it from there")
+            print("  the graph is laid out from the disk, because its edges do not fit into memory; stages read it from there")
     if short := [need for need in estimated.needs if not need.fits]:
         words = ", ".join(f"{size(need.needed)} of {need.what} where {size(need.free)} are free" for need in short)
         raise TooLarge(f"{title}: would take about {words}")

@@ -28,7 +28,7 @@ class Memory:
         steps: Of the process in which a step computes, by its name.
         own: Of the run's process.
         workers, each: How many workers of this machine there are, and bytes of each.
-        sparing: Whether the layout reads the edges from the disk, again and again, because memory has no room for them.
+        sparing: Whether the layout reads the edges from the disk, again and again, because memory does not hold them.
     """
 
     steps: dict[str, int]

@@ -2,18 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernels.graph import Csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
+from kernels.layout.rules import Spill
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, places_in, together
 from pipeline.store.facts import ShardFacts
 from pipeline.store.graph import cut_rows
 from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
-
-if TYPE_CHECKING:
-    from kernels.layout.spilling import Spill
 
 _ARC = 24  # bytes of an arc that is stored, at most: with its weight, and the bytes by which the decimals of one are found
 
@@ -35,7 +33,7 @@ class StoredShard:
 
 
 def store_shards(
-    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, spill: "Spill | None"
+    part: LaidOut, folder: Path, background: Background, keep_parallel: bool, kept: dict[str, Csr] | None, spill: Spill | None
 ) -> list[StoredShard]:
     """Store a rank's shards; of each direction only the degrees can be asked for afterwards.
 
@@ -54,7 +52,7 @@ def store_shards(
         shard = StoredShard([part.rows(number).start, part.rows(number).stop], {})
         for name in part.directions:
             if spill:
-                _store_in_pieces(part, number, name, shard, folder, keep_parallel, spill.most)
+                _store_in_pieces(part, number, name, shard, folder, spill.most)
             else:
                 rows = part.rows(number)
                 arcs = part.take(number, name) if kept is None else cut_rows(kept[name], rows, range(part.num_vertices))
@@ -69,9 +67,7 @@ def store_shards(
     return stored
 
 
-def _store_in_pieces(
-    part: LaidOut, number: int, name: str, shard: StoredShard, folder: Path, keep_parallel: bool, most: int
-) -> None:  # fmt: skip
+def _store_in_pieces(part: LaidOut, number: int, name: str, shard: StoredShard, folder: Path, most: int) -> None:
     """Store a direction of a shard by ranges of its rows, whose arcs take about `most` bytes of memory."""
     rows, places = part.rows(number), list[DecimalPlaces | None]()
     arcs = int(part.degrees(name)[rows.start : rows.stop].sum())
@@ -80,7 +76,7 @@ def _store_in_pieces(
         growing.add(piece)
         if name == "out":
             places.append(places_in(piece))
-            shard.parallel_arcs += parallel_arcs(piece) if keep_parallel else 0
+            shard.parallel_arcs += parallel_arcs(piece)
     shard.directions[name] = growing.close()
     if name == "out":
         shard.places = together(places)

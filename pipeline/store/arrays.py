@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from io import BytesIO, RawIOBase
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Lock
 from typing import Any, Self
 
@@ -121,6 +122,26 @@ class GrowingFile:
         """All entries have been written."""
         self._file.close()
         assert not self._left
+
+
+class SpilledArray:
+    """An array that is made piece by piece in a file without a name, and then mapped: the kernel removes it with its last map."""
+
+    def __init__(self, folder: Path, dtype: np.dtype[Any]) -> None:
+        self._file, self._dtype, self._length = TemporaryFile(dir=folder, buffering=0), dtype, 0  # noqa: SIM115
+        self._steady = SteadyFile(self._file)
+
+    def append(self, piece: Array) -> None:
+        """Write the next entries."""
+        self._length += len(piece)
+        self._steady.append(piece)
+
+    def close(self) -> Array:
+        """All of it, read-only."""
+        with self._file:
+            if not self._length:
+                return np.empty(0, self._dtype)
+            return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), self._dtype)
 
 
 class Background:

@@ -16,10 +16,11 @@ from kernels.decimals import MOST, counted, in_decimals, places_of
 from kernels.graph import Array, Csr, Graph
 from pipeline.errors import Damaged
 from pipeline.runtime.memory import leave_enough
+from pipeline.store.arrays import SpilledArray
 from pipeline.store.facts import CountedFacts, GraphFacts
 from pipeline.store.manifest import Folder
 
-_PIECE = 1 << 22  # weights that are counted at a time where memory has no room for all
+_PIECE = 1 << 22  # weights that are counted at a time where memory does not hold all
 
 
 class DecimalPlaces(NamedTuple):
@@ -77,13 +78,11 @@ def counted_rows(folder: Folder, rows: Csr) -> Csr:
 
 
 def _counted(around: Path, rows: Csr, facts: CountedFacts) -> Csr:
-    """The same in memory or, where it has no room for them, in a file in the folder `around`, if this user may write there."""
+    """The same in memory or, where they do not fit, in a file in the folder `around`, if this user may write there."""
     weights = rows.weights
     assert weights is not None
     if is_cupy_array(weights) or leave_enough(weights.nbytes, "cpu") or not os.access(around, os.W_OK):
         return counted(rows, facts.decimals, facts.largest)
-    from pipeline.store.spilling import SpilledArray
-
     growing: SpilledArray | None = None
     for begin in range(0, len(weights), _PIECE):
         units = counted(replace(rows, weights=weights[begin : begin + _PIECE]), facts.decimals, facts.largest).weights

@@ -12,8 +12,9 @@ from kernels.cpu.parallel import cores
 from kernels.layout.rules import Edges, EdgeSource
 from pipeline.errors import Changed, Damaged
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import free_memory, return_unused
+from pipeline.runtime.memory import free_memory, return_unused, share_of_arcs
 from pipeline.runtime.threads import map_in_order
+from pipeline.store.arrays import SpilledArray
 from pipeline.store.digests import Digest
 from pipeline.store.edges import EdgeArrays, as_edges, bytes_of, fit, groups_of, largest_of, read_edges, read_group, types_of
 from pipeline.store.facts import EdgeFacts
@@ -37,6 +38,22 @@ def open_edges(edges: Folder, backend: Backend, rank: int = 0, size: int = 1) ->
     return as_edges(read_edges(edges, backend, rank, size), backend)
 
 
+class SpillFiles:
+    """Makes arrays in the file system of a folder: `kernels.layout.spilling.Spill`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def most(self) -> int:
+        """Bytes that the arcs of a share, or a table, may take in memory now."""
+        return share_of_arcs()
+
+    def array(self, dtype: np.dtype[Any]) -> SpilledArray:
+        """A new array."""
+        return SpilledArray(self._folder, dtype)
+
+
 class EdgesOnDisk:
     """An edge list of which memory has a few row groups at a time: each reader decodes it anew, in order, on all cores.
 
@@ -44,8 +61,6 @@ class EdgesOnDisk:
     """
 
     def __init__(self, edges: Folder) -> None:
-        from pipeline.store.spilling import SpillFiles
-
         self._folder, self._facts = edges, EdgeFacts.of(edges)
         self._types = types_of(self._facts)
         self._seen = dict[tuple[Path, int], str]()  # digests of the row groups that were read once

@@ -18,7 +18,7 @@ from pipeline.steps.layout import lay_out
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store import edges as store
-from pipeline.store import edges_on_disk, spilling
+from pipeline.store import edges_on_disk
 from pipeline.store.digests import Unwritten
 from pipeline.store.edges import HeldEdges
 from pipeline.store.facts import EdgeFacts
@@ -88,7 +88,7 @@ def test_edges_that_do_not_fit_make_the_same_graph(weight, directed, kept, step,
     monkeypatch.setattr(edges_on_disk, "fit", lambda *_: False)
     monkeypatch.setattr(edges_on_disk, "read_edges", None)
     monkeypatch.setattr(sorting, "_BUCKET_ARCS", 16)
-    monkeypatch.setattr(spilling, "share_of_arcs", lambda: share)
+    monkeypatch.setattr(edges_on_disk, "share_of_arcs", lambda: share)
     monkeypatch.setattr(rules, "_BLOCK", 7)
     assert graph("on-disk") == expected
 

@@ -9,7 +9,7 @@ from kernels.layout import sorting
 from kernels.layout.numbering import number
 from kernels.layout.orders import by_degree_in_windows
 from kernels.layout.rules import ArcRules, Edges
-from pipeline.store.spilling import SpillFiles
+from pipeline.store.edges_on_disk import SpillFiles
 
 
 class ShortMemory(Edges):

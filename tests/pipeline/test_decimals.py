@@ -211,7 +211,7 @@ def test_a_stored_weight_that_is_no_unit_is_damage(steps):
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-def test_weights_that_memory_has_no_room_for_are_counted_into_a_file(symmetric, tmp_path, monkeypatch):
+def test_weights_that_do_not_fit_into_memory_are_counted_into_a_file(symmetric, tmp_path, monkeypatch):
     folder = laid_out(tmp_path, symmetrise=symmetric)[1]
     expected = counted_graph(folder, open_graph(folder))
     monkeypatch.setattr(counting, "leave_enough", lambda *_: False)
