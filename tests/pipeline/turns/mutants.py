@@ -36,6 +36,7 @@ from tests.pipeline.turns.placed_router import bent_town
 from tests.pipeline.turns.router import town
 
 PART, LEAST = 2000, 8  # mutants of a graph, and arcs of an extract
+HALF_AROUND = 10**10  # millimetres
 SNAP = Snap(3000)
 ARCS = "part-00000.parquet"
 COSTS = {"left": 7, "right": 2, "u_turn": 20}
@@ -94,8 +95,8 @@ class ArcMutants:
             moved = [*value[:at], max(-1_800_000_000, min(1_800_000_000, value[at] + step)), *value[at + 1 :]]
             pairs = [value[place : place + 2] for place in range(0, len(value), 2)]
             return self._chosen.choice([moved, value[2:], [axis for pair in pairs[::-1] for axis in pair], another])
-        if column == "length":  # which is defined to half a millimetre of each segment
-            return max(0, value + step * len(row["points"]))
+        if column == "length":  # which is proved to half a millimetre of each segment, a metre if it leads around half the earth
+            return max(0, value + step * len(row["points"]) * (1 if value < HALF_AROUND else 1000))
         if value is None or isinstance(value, str):
             return self._chosen.choice([another, "x" if column in ("name", "class") else abs(step)])
         return self._chosen.choice([another, max(0, value + step), *([None] if column in ("forward", "backward") else ())])
