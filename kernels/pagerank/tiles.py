@@ -18,8 +18,8 @@ from kernels.graph import Array, Csr, Graph
 from kernels.pagerank.constants import ROUND, THREADS, TILE_BITS
 
 _FLOAT_BYTES = np.dtype(np.float32).itemsize
-# Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are close
-# to each other; where their numbers differ so much that more than half as many items as partials are padding, windows are large.
+# Of rows among which slices collect those with about equally many partials. Rows next to each other read partials that are also
+# close; where they have so different numbers that more than half as many items as partials are padding, windows are large.
 _WINDOW_BITS, _LARGE_WINDOW_BITS = 5, 10
 
 
