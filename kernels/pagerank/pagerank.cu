@@ -1,7 +1,7 @@
 /* PageRank. Returns every row's score after power iteration, the number of iterations, and the change of the last one.
 
-   All iterations, each a step of step.cuh, are in one cooperative launch. If their number is fixed, no change ends them: then only
-   the last two read and write scores, and the last one's change, from the scores that the one before wrote, is the answer's.
+   All iterations, each a step of step.cuh, are in one cooperative launch. If their number is fixed, no change ends them: then
+   only the last two read and write scores, and the last one's change, from the scores that the one before wrote, is the answer's.
    Source: Page, Brin, Motwani, Winograd, The PageRank Citation Ranking: Bringing Order to the Web, Stanford 1999. */
 #include "pagerank/step.cuh"
 
