@@ -7,12 +7,12 @@ A source is located (`source`), decompressed (`decompress`) and opened (`opening
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.config.graph import GraphConfig
-from pipeline.errors import BadInput
+from pipeline.errors import BadInput, Changed
 from pipeline.ingest.feed import SHOWN, Feed, find
 from pipeline.ingest.source import Source, identify, locate, reading
 from pipeline.redaction import quoted
@@ -73,8 +73,18 @@ def ingest(
             sums.begin(digest, one.local, one.unwritten)
     kept: list[EdgeArrays] = []
 
+    @cache
     def identities() -> dict[str, str]:
-        return {"source": meanwhile.result(), **known} if meanwhile else known
+        """What tells the contents apart. A source that was written since the run began is refused if it is digested meanwhile.
+
+        The digest then does not show whether all was read before or after that.
+        """
+        if not meanwhile:
+            return known
+        digest = meanwhile.result()
+        if not source.unwritten:
+            raise Changed(source.url, "changed while it was read")
+        return {"source": digest, **known}
 
     def digest_of(name: str) -> str | None:
         """The digest of a local file, which must still be the same after the file has been read."""
@@ -115,8 +125,11 @@ def ingest(
 
 
 def _digested_meanwhile(source: Source | Feed, sums: Sums, remembered: Remembered) -> Future[str] | None:
-    """Begin to digest a large file of this machine, which is read for the first time; None for any other source."""
-    if not isinstance(source, Source) or source.local is None or source.unwritten is None or (source.size or 0) < LARGE:
+    """Begin to digest a large file of this machine, which is read for the first time; None for any other source.
+
+    None also for a file that was just written, because its times would not show another write.
+    """
+    if not isinstance(source, Source) or source.local is None or not source.unwritten or (source.size or 0) < LARGE:
         return None
     digest = in_background(partial(_identify, source, None, remembered))
     sums.begin_with(digest, source.local, source.unwritten)

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -212,11 +212,11 @@ class Sums:
     def begin(self, digest: str, path: Path, unwritten: Unwritten) -> None:
         """Compute the sum of a file that has this digest as long as it is unwritten, unless it is known."""
         if digest not in self._known and digest not in self._computed:
-            self._computed[digest] = beside(partial(_sum_of, path, unwritten, lambda: digest))
+            self._computed[digest] = beside(partial(_sum_of, path, unwritten, digest))
 
     def begin_with(self, digest: Future[str], path: Path, unwritten: Unwritten) -> None:
-        """The same while the digest is computed."""
-        self._begun.append((digest, beside(partial(_sum_of, path, unwritten, digest.result))))
+        """The same while the digest is computed; then both are of the same content only if the file stays unwritten."""
+        self._begun.append((digest, beside(partial(_sum_of, path, unwritten, None))))
 
     def of(self, digests: Iterable[str]) -> dict[str, str]:
         """The sums that are known or were begun, by digests; waits for them, and forgets all others.
@@ -233,8 +233,8 @@ class Sums:
         return sums
 
 
-def _sum_of(path: Path, unwritten: Unwritten, digest: Callable[[], str]) -> str:
+def _sum_of(path: Path, unwritten: Unwritten, digest: str | None) -> str:
     sha256 = sha256_of(path)
-    if not unwritten and digest_of_file(path) != digest():
+    if not unwritten and (digest is None or digest_of_file(path) != digest):
         raise Changed(str(path), "changed while it was read")
     return sha256

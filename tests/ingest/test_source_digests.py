@@ -9,6 +9,7 @@ from pipeline import ingest as package
 from pipeline.config.graph import GraphConfig
 from pipeline.errors import Changed
 from pipeline.ingest import ingest
+from pipeline.ingest.edges import EdgeReader
 from pipeline.store import digests
 from pipeline.store.digests import LARGE, Sums, digest_of_file
 from pipeline.store.edges import HeldEdges
@@ -35,6 +36,7 @@ def test_the_digest_is_computed_while_the_source_is_read(source, tmp_path, monke
         seen.append(reading.wait(60))
         return digest_of_file(path)
 
+    monkeypatch.setattr(digests, "_RECENT", 0)
     monkeypatch.setattr(package, "LARGE", 1)
     monkeypatch.setattr(digests, "digest_of_file", late)
     held = HeldEdges(sums=Sums())
@@ -62,6 +64,29 @@ def test_a_source_that_changes_while_it_is_read_is_refused(source, tmp_path, mon
     monkeypatch.setattr(digests, "digest_of_file", early)
     with pytest.raises(Changed):
         ingest(graph_of(source), tmp_path / "work", before_reading=change)
+    assert not (tmp_path / "work" / "edges").exists()
+
+
+@pytest.mark.parametrize("recent", [0, 3 * 10**9])
+def test_a_source_that_changes_between_its_reading_and_its_digest_is_refused(recent, source, tmp_path, monkeypatch):
+    read, store = threading.Event(), EdgeReader._store
+
+    def late(path):
+        read.wait(5)
+        return digest_of_file(path)
+
+    def change(*arguments):
+        stored = store(*arguments)
+        source.write_text(CONTENT.replace("49,43", "49,44"))
+        read.set()
+        return stored
+
+    monkeypatch.setattr(digests, "_RECENT", recent)
+    monkeypatch.setattr(package, "LARGE", 1)
+    monkeypatch.setattr(digests, "digest_of_file", late)
+    monkeypatch.setattr(EdgeReader, "_store", change)
+    with pytest.raises(Changed):
+        ingest(graph_of(source), tmp_path / "work", HeldEdges(sums=Sums()))
     assert not (tmp_path / "work" / "edges").exists()
 
 
