@@ -59,13 +59,13 @@ def leave_enough(columns: int, backend: Backend) -> bool:
     return columns <= free_memory(backend) // _PART_OF_FREE[backend]
 
 
-def stages_at_once(backend: Backend, vertices: int, arcs: int, gpus: int = 1) -> int:
+def stages_at_once(backend: Backend, vertices: int, arcs: int, gpus: int = 1, stored: int = 0) -> int:
     """How many stages may run and be proved at the same time: as many as memory allows, at most one for each core.
 
-    `gpus` hold the graph together, with as much free memory each.
+    `gpus` with as much free memory each will hold the `stored` bytes of the graph together.
     """
     of_vertex, of_arc = _OF_STAGE[backend]
-    fit = min(free_memory(), gpus * free_memory(backend)) // max(1, of_vertex * vertices + of_arc * arcs)
+    fit = min(free_memory(), gpus * free_memory(backend) - stored) // max(1, of_vertex * vertices + of_arc * arcs)
     return max(1, min(cores(), fit))
 
 

@@ -24,7 +24,7 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
-from pipeline.runtime.memory import Shape, require_space, return_unused
+from pipeline.runtime.memory import Shape, free_memory, require_space, return_unused
 from pipeline.signals import beside
 from pipeline.steps.layout_files import StoredShard, store_shards
 from pipeline.steps.parallel import Parallels
@@ -36,6 +36,7 @@ from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, check, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
+from pipeline.store.workspace import forget_what_used
 
 if TYPE_CHECKING:
     from kernels.distributed.communicator import Communicator
@@ -83,6 +84,8 @@ def lay_out(
         raise BadConfig(f'layout.self_loops is "keep", but {reason}; leave one of both out')
     cluster, backend, held = runtime.cluster, runtime.backend, runtime.held_edges.take(edges)
     rows, held = (parallel.merged, None) if parallel.merged else (edges, held)
+    if cluster.shards and held and _shape_of(rows, layout).layout(sparing=False) > free_memory(backend):
+        held = None  # ranks share what one has no memory for
     over_ranks = cluster.shards > 0 and held is None
     if cluster.shards:
         layout = layout.model_copy(update={"shards": cluster.shards})
@@ -91,6 +94,7 @@ def lay_out(
     opened, deferred = list[Graph](), list[list[Future[None]]]()
 
     def write(folder: Path) -> WrittenStep:
+        forget_what_used(target, inputs)
         require_sources_in(edges, sources, held)
         if not over_ranks:  # ranks hold a part each
             require_space(_shape_of(rows, layout), backend, folder, held=held is not None)
@@ -110,8 +114,8 @@ def lay_out(
         return WrittenStep(stored.folder.facts, {}, known)
 
     inputs = {"edges": edges.digest} | ({"merged": rows.digest} if parallel.merged else {})
-    path = runtime.work / (parallel.folder or parallel.step)
-    graph = make(path, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
+    target = runtime.work / (parallel.folder or parallel.step)
+    graph = make(target, parallel.step, inputs, layout.model_dump() | {"parallel": parallel.rule}, write)
     for checking in deferred:  # reading the files again takes as long as the stages
         checking.append(beside(partial(check, graph)))
     if opened and runtime.cluster.open_graphs and not runtime.cluster.shards and parallel.step == PLAIN.step:

@@ -91,8 +91,11 @@ class Runtime:
         """
         if not self.in_this_process or (self.cluster.shards and self.backend == "cpu"):
             return 1
-        gpus = max(1, min(self.cluster.shards, device_count())) if self.backend == "gpu" else 1
-        return stages_at_once(self.backend, GraphFacts.of(graph).vertices, GraphFacts.of(graph).arcs, gpus)
+        facts = GraphFacts.of(graph)
+        if not self.cluster.shards:
+            return stages_at_once(self.backend, facts.vertices, facts.arcs)
+        stored = sum(path.stat().st_size for path in graph.path.rglob("*.npy"))  # which is not on the GPUs yet
+        return stages_at_once(self.backend, facts.vertices, facts.arcs, min(self.cluster.shards, device_count()), stored)
 
     def here(self) -> "Runtime":
         """The same on this process only, for work that is too small to distribute."""

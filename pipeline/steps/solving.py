@@ -49,7 +49,9 @@ def solve_stages(config: RunConfig, given: Input, runtime: Runtime, steps: Steps
     """
     edges, graph, sources, capacities, _, turned = given
     needed = (*config.stages, *(stage for stage in ALWAYS if stage not in config.stages))
-    at_once = runtime.stages_at_once(graph)
+    # Ranks that share searches have all of a graph each.
+    shared = runtime.cluster.shards and any(BY_NAME[stage].shares_searches for stage in needed)
+    at_once = 1 if shared else runtime.stages_at_once(graph)
     ranks_on_gpus = runtime.backend == "gpu" and runtime.cluster.shards > 0
     no_cores_left = at_once <= len(needed) and runtime.in_this_process and not ranks_on_gpus
 
