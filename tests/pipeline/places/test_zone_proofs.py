@@ -43,8 +43,13 @@ def test_other_sums_of_trees_are_refused(swept):
         with pytest.raises(ProofFailed):
             require_trees("m", *given, other)
     moved = replace(known, **{name: np.roll(getattr(known, name), 1, axis=1) for name in ("counts", "least", "sums")})
-    with pytest.raises(ProofFailed, match="of a zone"):
+    with pytest.raises(ProofFailed, match="of zones"):
         require_trees("m", *given, moved)
+    for name in ("counts", "least", "sums"):  # of a tree that is not recounted zone by zone
+        values = getattr(known, name).copy()
+        values[3] = np.roll(values[3], 1, axis=0)
+        with pytest.raises(ProofFailed, match="m: "):
+            require_trees("m", *given, replace(known, **{name: values}))
 
 
 def test_other_merged_sums_are_refused(swept):
@@ -96,7 +101,23 @@ def test_points_are_in_no_other_cells(resolution):
         x, y = places[row]
         names[row] = h3.latlng_to_cell(-y, x - 180 if x > 0 else x + 180, resolution) if names[row] else names[1]
         with pytest.raises(ProofFailed):
-            require_in_cells(places, pa.array(names))
+            require_in_cells(places, resolution, pa.array(names))
+    if resolution:
+        parents = [name and h3.cell_to_parent(name, resolution - 1) for name in cells.to_pylist()]
+        with pytest.raises(ProofFailed):
+            require_in_cells(places, resolution, pa.array(parents))
+
+
+def test_points_are_in_no_cell_beside_theirs():
+    """Halfway from the middle of a cell to those of its neighbours the border begins; points of 0.8 are well behind it."""
+    cell = h3.latlng_to_cell(47.1, 9.5, 9)
+    y, x = h3.cell_to_latlng(cell)
+    around = np.array([h3.cell_to_latlng(beside)[::-1] for beside in h3.grid_ring(cell, 1)])
+    inner, outer = (np.array([x, y]) + share * (around - [x, y]) for share in (0.4, 0.8))
+    require_in_cells(inner, 9, pa.array([cell] * 6))
+    for point in outer:
+        with pytest.raises(ProofFailed):
+            require_in_cells(point[np.newaxis], 9, pa.array([cell]))
 
 
 def test_points_are_in_no_other_polygons():
@@ -116,3 +137,13 @@ def test_points_are_in_no_other_polygons():
         names[row] = "z11" if names[row] != "z11" else None
         with pytest.raises(ProofFailed, match="not in the area"):
             require_in_polygons(points, ids, areas, pa.array(names))
+
+
+def test_a_point_of_a_border_is_in_a_zone_beside_it_or_the_least_around_it():
+    areas = np.array([shapely.box(5, 5, 6, 6), shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1), shapely.box(-1, -1, 3, 3)])
+    ids, border = pa.array(["distant", "left", "right", "whole"]), np.array([[1.0, 0.5], [np.nan, np.nan]])
+    for name in ("left", "right", "whole"):
+        require_in_polygons(border, ids, areas, pa.array([name, None]))
+    for names in (["distant", None], [None, None], ["left", "whole"]):
+        with pytest.raises(ProofFailed):
+            require_in_polygons(border, ids, areas, pa.array(names, pa.string()))

@@ -15,14 +15,17 @@ from kernels.graph import Array
 from pipeline.errors import ProofFailed
 from pipeline.tables.points import on_sphere
 
-RULE = "each vertex is in its cell, to a hundredth of its sides, or in its polygon and in none of a smaller id, to 1e-9 degrees"
+RULE = (
+    "each vertex is in its cell, of the stated resolution, to a hundredth of its sides, or a third where these bulge; or in its "
+    "polygon and in none of a smaller id, to 1e-9 degrees"
+)
 _CORNERS, _CONVEX = 11, 6  # of a cell, at most, and the first one again; of those that are convex
 _OF_SIDE, _OF_CONCAVE = 0.01, 1 / 3  # of a cell's longest side: those on edges of H3's icosahedron bulge by a quarter of it
 _NEAR = 1e-9  # degrees
 _AT_ONCE = 2**16  # points
 
 
-def require_in_cells(degrees: Array, cells: pa.Array) -> None:
+def require_in_cells(degrees: Array, resolution: int, cells: pa.Array) -> None:
     """Raise ProofFailed unless points, float64 [n, 2], are in the cells that H3's names [n] say; NaN in none."""
     import h3
 
@@ -31,6 +34,7 @@ def require_in_cells(degrees: Array, cells: pa.Array) -> None:
     encoded = cells.filter(pa.array(placed)).dictionary_encode()
     corners, share = np.empty((len(encoded.dictionary), _CORNERS, 2)), np.full((len(encoded.dictionary), 1), _OF_SIDE)
     for row, name in enumerate(encoded.dictionary.to_pylist()):
+        _require(cells, h3.get_resolution(name) == resolution)
         ring = [(lon, lat) for lat, lon in h3.cell_to_boundary(name)]
         corners[row, : len(ring)], corners[row, len(ring) :] = ring, ring[0]
         share[row] = _OF_SIDE if len(ring) <= _CONVEX else _OF_CONCAVE
@@ -51,16 +55,21 @@ def require_in_polygons(degrees: Array, ids: pa.Array, areas: Array, zones: pa.A
     placed = np.flatnonzero(~np.isnan(degrees).any(axis=1))
     order = placed[np.argsort(degrees[placed, 1], kind="stable")]
     x, y = (np.ascontiguousarray(axis) for axis in degrees[order].T)
-    due, near = np.full(len(order), len(ids)), np.zeros(len(order), np.bool_)
+    due, beside = np.full(len(order), len(ids)), list[tuple[Array, int]]()  # without those near whose sides a point is
     for number in range(len(areas) - 1, -1, -1):
         sides = _sides_of(areas[number])
         south, north = sides[:, 1::2].min() - _NEAR, sides[:, 1::2].max() + _NEAR
         first, last = np.searchsorted(y, (south, north), side="left")
-        odd = np.zeros(last - first, np.bool_)
-        _cross(x[first:last], y[first:last], sides, odd, near[first:last])
-        due[first:last][odd] = number
+        odd, near = np.zeros((2, last - first), np.bool_)
+        _cross(x[first:last], y[first:last], sides, odd, near)
+        due[first:last][odd & ~near] = number
+        beside.append((first + np.flatnonzero(near), number))
     stated = pc.index_in(zones.take(pa.array(order)), ids).fill_null(len(ids)).to_numpy()
-    _require(zones, ((stated == due) | near).all() and zones.null_count >= len(zones) - len(order))
+    right = stated == due
+    for points, number in beside:
+        right[points] |= (stated[points] == number) & (number < due[points])
+    elsewhere = np.setdiff1d(np.arange(len(zones)), placed)
+    _require(zones, right.all() and zones.take(pa.array(elsewhere)).null_count == len(elsewhere))
 
 
 def _sides_of(area: object) -> Array:

@@ -12,7 +12,10 @@ from kernels.reductions.groups import GroupSums
 from pipeline.errors import ProofFailed
 
 RULE = "all counts, least values and means by zones are those of a recount from the rows of the table by vertices, to 1e-9"
-OF_TREES = "the sums of each tree over all zones, and of one tree of each batch over every zone, are those of a recount, to 1e-9"
+OF_TREES = (
+    "the least distance of each tree in every zone, its sums over all zones with random factors, and all sums of one tree of "
+    "each batch are those of a recount, to 1e-9"
+)
 OF_ZONES = "those of the sources of each zone are merged again: counts and least distances are equal, sums to 1e-9"
 _CLOSE = 1e-9  # relative
 _SUMS = [0, 2, 4]  # the first floats of the sums of `GroupSums`
@@ -35,20 +38,31 @@ def require_trees(step: str, distances: Array, numbers: Array, weights: Array, l
         return
     near = (distances >= 0) & (distances <= limit)
     lengths = np.where(near, distances, 0).astype(np.float64)
-    totals = np.stack([lengths.sum(axis=1), lengths @ weights, near @ weights], axis=1)
+    factors = np.random.default_rng(0).uniform(1, 2, known.counts.shape[1])  # zones that change places change the sums
+    of_vertex = factors[numbers]
+    totals = np.stack([lengths @ of_vertex, lengths @ (weights * of_vertex), near @ (weights * of_vertex)], axis=1)
     _require(step, np.array_equal(known.reached.sum(axis=1), near.sum(axis=1)), "a number of pairs")
-    _require(step, np.allclose(known.sums[..., _SUMS].sum(axis=1), totals, rtol=_CLOSE, atol=0), "a sum over all zones")
-    if not len(distances):
+    _require(step, np.allclose(known.reached @ factors, near @ of_vertex, rtol=_CLOSE, atol=0), "a number of pairs of zones")
+    stated = np.einsum("kgs,g->ks", known.sums[..., _SUMS], factors)
+    _require(step, np.allclose(stated, totals, rtol=_CLOSE, atol=0), "a sum over all zones")
+    if not distances.size:
         return
-    counted = [np.bincount(numbers, factors, known.counts.shape[1]) for factors in (np.ones(len(numbers)), ~near[0])]
+    _require(step, np.array_equal(known.least, _least(distances, near, numbers, known.least)), "the least distance of a zone")
+    counted = [np.bincount(numbers, of, known.counts.shape[1]) for of in (np.ones(len(numbers)), ~near[0])]
     _require(step, np.array_equal(known.counts[0], np.stack(counted, axis=1)), "a number of pairs of a zone")
     added = [np.bincount(numbers, of, known.counts.shape[1]) for of in (lengths[0], lengths[0] * weights, near[0] * weights)]
     _require(step, np.allclose(known.sums[0][:, _SUMS], np.stack(added, axis=1), rtol=_CLOSE, atol=0), "a sum of a zone")
-    order = np.lexsort((distances[0], numbers, ~near[0]))[: int(near[0].sum())]
-    first = order[np.diff(numbers[order], prepend=-1) != 0]
-    least = np.full(known.counts.shape[1], -1, known.least.dtype)
-    least[numbers[first]] = distances[0][first]
-    _require(step, np.array_equal(known.least[0], least), "the least distance of a zone")
+
+
+def _least(distances: Array, near: Array, numbers: Array, like: Array) -> Array:
+    """The least distance of each tree in each zone, in the form of `like`, [k, G]: -1 where no vertex is near."""
+    order = np.argsort(numbers, kind="stable")
+    begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    most = np.iinfo(distances.dtype).max if distances.dtype.kind == "i" else np.inf
+    found = np.minimum.reduceat(np.where(near, distances, most)[:, order], begins, axis=1)
+    least = np.full_like(like, -1)
+    least[:, numbers[order[begins]]] = np.where(found == most, -1, found)
+    return least
 
 
 class MergedAgain:

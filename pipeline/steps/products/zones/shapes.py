@@ -63,7 +63,7 @@ class Shapes:
         """
         if self.resolution is not None:
             cells = _cells(degrees, self.resolution)
-            require_in_cells(degrees, cells)
+            require_in_cells(degrees, self.resolution, cells)
             return cells, 0
         import shapely
 
