@@ -32,17 +32,19 @@ def require_held(holds: Callable[..., bool], check: Callable[..., None], graph: 
 
     If `holds` raises Deep, `check` decides.
     """
-    reason = _REFUSED
+    reason, deep = _REFUSED, False
     try:
         if holds(graph, answer, *more):
             return
-    except Deep:
+    except Deep:  # which has the arrays of `holds` until the block ends
+        deep = True
+    except Broken as malformed:
+        reason = str(malformed)
+    if deep:
         host, there = host_copy(graph), on_host(answer)
         with aside():
             check(host, there, *more)
         return
-    except Broken as malformed:
-        reason = str(malformed)
     check(on_host(graph), on_host(answer), *more)
     raise Broken(reason)
 

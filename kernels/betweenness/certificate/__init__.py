@@ -15,6 +15,7 @@ This is the method of Freivalds (Probabilistic Machines Can Use Less Running Tim
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -104,14 +105,13 @@ def _weigh(graph: Graph, weighing: Weighing, sources: Array) -> PathWeights:
         from kernels.gpu.loader import to_host
         from kernels.gpu.transfer import on_host
 
-        try:
+        with suppress(Deep):
             weight, rounds, logarithm = paths_from(graph, weighing, sources)
-        except Deep:
-            there = host_copy(graph), on_host(weighing), to_host(sources)
-            with aside():
-                return _weigh(*there)
-        terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
-        return PathWeights(weight, relative_error(rounds, terms, logarithm))
+            terms = int(np.diff(graph.into.offsets).max()) if graph.num_arcs else 1
+            return PathWeights(weight, relative_error(rounds, terms, logarithm))
+        there = host_copy(graph), on_host(weighing), to_host(sources)
+        with aside():
+            return _weigh(*there)
     parts = np.array_split(sources, min(4 * cores(), max(len(sources), 1)))
     return combined(over_items(parts, lambda part: of_sources(graph, weighing, part)))
 

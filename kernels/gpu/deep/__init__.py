@@ -76,11 +76,13 @@ def aside() -> Iterator[None]:
     if (turn := _TURN.get()) is None:
         yield
         return
+    token = _TURN.set(None)
     turn.release()
     try:
         yield
     finally:
         turn.acquire()
+        _TURN.reset(token)
 
 
 def unless_deep(find: Callable[..., Answer], solver: str, graph: HasDerived, *arguments: Any) -> Answer:
