@@ -35,7 +35,7 @@ class ChangesAhead:
         self.old, self._folder = old, folder
         self._waiting = SimpleQueue[str]()  # names, and empty ones at the end
         self._begun = dict[str, tuple[Version, Future[Tabulated | None]]]()
-        self._lock = Lock()
+        self._lock, self._ended = Lock(), False
         self._threads = [beside(self._work) for _ in range(_AT_ONCE)]
 
     def begin(self, table: Folder) -> None:
@@ -54,7 +54,8 @@ class ChangesAhead:
         return made.result() if made and same else None
 
     def end(self) -> None:
-        """Begin no further table, and wait for those that were begun."""
+        """Begin no further table, and wait for those that are being made."""
+        self._ended = True
         for _ in self._threads:
             self._waiting.put("")
         for thread in self._threads:
@@ -81,10 +82,7 @@ class ChangesAhead:
             while names[-1]:
                 names.append(self._waiting.get_nowait())
         except Empty:
-            return names
-        if len(names) > 1:
-            self._waiting.put(names.pop())  # the end, which comes again
-            return names
+            return [] if self._ended else names
         return []
 
 

@@ -48,6 +48,8 @@ class EarlierTable:
     def _linked(self, name: str, path: Path, arrow: pa.Schema, batches: Sequence[pa.RecordBatch]) -> bool:
         """Link an earlier file if it has these rows, in these row groups, and the bytes that its manifest states."""
         earlier = self.folder / name
+        if earlier.is_symlink():  # a link to it would be one to a link
+            return False
         with suppress(OSError, pa.ArrowException), span("compare rows", "read"):
             with pq.ParquetFile(earlier, page_checksum_verification=True) as file:
                 if not _has(file, arrow, batches):

@@ -98,6 +98,13 @@ def test_another_unit_is_not(before, tmp_path):
     assert not written(before, tmp_path, batches(columns(), arrow=arrow), arrow)
 
 
+def test_a_file_that_was_moved_behind_a_link_is_not(before, tmp_path):
+    (before.path / NAME).rename(tmp_path / "elsewhere")
+    (before.path / NAME).symlink_to(tmp_path / "elsewhere")
+    assert not written(before, tmp_path, batches(columns()))
+    assert not (tmp_path / "new").is_symlink()
+
+
 def test_a_damaged_file_is_not(before, tmp_path):
     """Neither one with other values than its pages' checksums, nor one whose footer states something else."""
     file, content = before.path / NAME, (before.path / NAME).read_bytes()
