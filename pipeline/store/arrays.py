@@ -137,10 +137,11 @@ class SpilledArray:
         self._steady.append(piece)
 
     def close(self) -> Array:
-        """All of it, read-only."""
+        """All of it, read-only. Raises OSError if the disk could not write it; the kernel would forget what is not written."""
         with self._file:
             if not self._length:
                 return np.empty(0, self._dtype)
+            os.fsync(self._file.fileno())
             return np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), self._dtype)
 
 
