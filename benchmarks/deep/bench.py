@@ -67,7 +67,7 @@ def row(name: str, kernel: ComparedKernel, graph: Graph, host: Graph | None) -> 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.deep.bench", description=__doc__)
     parser.add_argument("--size", type=int, default=4_000_000)
     parser.add_argument("--only", default="", help="a part of the graph's name")
     parser.add_argument("--patient", action="store_true", help="no kernel gives up, and the CPU is not measured")

@@ -6,7 +6,7 @@ run are proved, as any other table.
 
 from collections.abc import Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock
@@ -101,9 +101,10 @@ def changes_ahead(link: Path, work: Path) -> Iterator[ChangesAhead | None]:
     if named or not old:
         yield None
         return
-    with scratch(work) as folder:
-        ahead = ChangesAhead(old, folder)
-        try:
-            yield ahead
-        finally:
-            ahead.end()
+    opened = ExitStack()  # closed without the block's error, to which `scratch` would give the folder's name
+    ahead = ChangesAhead(old, opened.enter_context(scratch(work)))
+    try:
+        yield ahead
+    finally:
+        ahead.end()
+        opened.close()

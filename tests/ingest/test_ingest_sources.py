@@ -197,7 +197,7 @@ def test_a_missing_source_is_bad_input(page, site, tmp_path):
 def test_a_file_that_changes_during_ingest_is_refused(tmp_path, monkeypatch):
     source = tmp_path / "edges.txt.gz"
     source.write_bytes(gzip.compress(b"1 2\n"))
-    monkeypatch.setattr("pipeline.ingest.identify", lambda *_: "0" * 64)
+    monkeypatch.setattr("pipeline.ingest._identify", lambda *_: "0" * 64)
     with pytest.raises(BadInput, match="changed while it was read"):
         ingest(GraphConfig(source=str(source)), tmp_path / "work")
 

@@ -188,8 +188,8 @@ def test_a_forest_table_that_is_not_that_of_the_edges_is_not_kept(tmp_path, monk
     (mst,) = (answer for answer in path_steps(tmp_path / "ids", vertices=6).answers if answer.manifest.step == "mst")
     write = forest_step._write_files
 
-    def wrong(folder, edges, forest, schema):
-        write(folder, edges, forest, schema)
+    def wrong(folder, *rest):
+        write(folder, *rest)
         columns = tables.read(folder).to_pydict()
         columns[column][row] = value
         tables.write(folder, "forest", "int64", [pa.record_batch(columns, tables.schema("forest", "int64"))])

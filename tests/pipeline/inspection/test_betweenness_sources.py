@@ -121,4 +121,4 @@ def test_a_rank_needs_memory_for_the_whole_graph(asked, tmp_path, monkeypatch):
     assert need.each > 3 * alone.each
     trees = {"closeness": TreesOfProduct(1, 0.0, "closeness")}
     with_product = memory_of(run_config("test", **{**asked, "stages": ["bfs"]}, cluster=cluster), "cpu", shape, False, trees)
-    assert with_product.each > 2 * alone.each
+    assert with_product.each > 1.2 * alone.each  # the whole graph

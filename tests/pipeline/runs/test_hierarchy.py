@@ -102,7 +102,7 @@ def test_a_social_network_is_refused_and_leaves_nothing(tmp_path):
     with pytest.raises(NotRoadLike, match=r"graph: not like a road network: with 4,039 of 4,039 vertices left"):
         build_hierarchy(graph, Runtime(tmp_path))
     assert not (tmp_path / "hierarchy_order").exists()
-    assert {path.name for path in tmp_path.iterdir()} == {"edges", "graph"}
+    assert {path.name for path in tmp_path.iterdir()} == {"edges", "graph", "sources.json"}
 
 
 def test_too_little_memory_is_stated_with_both_numbers(tmp_path, monkeypatch):

@@ -47,7 +47,7 @@ SOURCES = {
 }
 # Where the file is replaced: before or after a call of this function.
 READING = [
-    ("pipeline.ingest", "identify", "after"),
+    ("pipeline.ingest", "_identify", "after"),
     ("pipeline.ingest.opening", "chunks", "after"),
     ("pipeline.ingest.edges", "store", "after"),
     ("pipeline.ingest.edges", "collect", "after"),
