@@ -26,7 +26,7 @@ from pipeline.errors import BadConfig, BadInput
 from pipeline.runtime.backend import Backend
 from pipeline.runtime.memory import Shape, free_memory, require_space, return_unused
 from pipeline.signals import beside
-from pipeline.steps.layout_files import StoredShard, store_shards
+from pipeline.steps.layout_files import StoredShard, forget_what_used, store_shards
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.steps.sources import require_sources_in
@@ -36,7 +36,6 @@ from pipeline.store.facts import DirectionFacts, EdgeFacts, GraphFacts
 from pipeline.store.manifest import FileEntry, Folder, WrittenStep, check, make, unsealed
 from pipeline.store.scratch import attempts_beside, shared_attempt
 from pipeline.store.vertices import compare_declared
-from pipeline.store.workspace import forget_what_used
 
 if TYPE_CHECKING:
     from kernels.distributed.communicator import Communicator

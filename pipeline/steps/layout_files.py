@@ -1,5 +1,8 @@
-"""The files of the shards that a rank lays out."""
+"""The files of the shards that a rank lays out, and of the steps that used damaged ones."""
 
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,11 +10,13 @@ from typing import Any
 from kernels.graph import Csr
 from kernels.layout.laid_out import LaidOut, parallel_arcs
 from kernels.layout.rules import Spill
+from pipeline.errors import Damaged
 from pipeline.store.arrays import Background
 from pipeline.store.counting import DecimalPlaces, places_in, together
 from pipeline.store.facts import ShardFacts
 from pipeline.store.graph import cut_rows
 from pipeline.store.graph_writing import GrowingDirection, WrittenDirection, save_direction
+from pipeline.store.manifest import read
 
 _ARC = 24  # bytes of an arc that is stored, at most: with its weight, and the bytes by which the decimals of one are found
 
@@ -80,3 +85,16 @@ def _store_in_pieces(part: LaidOut, number: int, name: str, shard: StoredShard, 
     shard.directions[name] = growing.close()
     if name == "out":
         shard.places = together(places)
+
+
+def forget_what_used(step: Path, inputs: Mapping[str, str]) -> None:
+    """Remove the steps that used the folder of a step, which is made again of the same inputs: its files are damaged.
+
+    They may have been before these steps read them, since the files of a graph are checked beside later steps.
+    """
+    with suppress(Damaged):
+        damaged = read(step)
+        for other in step.parent.iterdir() if damaged.manifest.inputs == inputs else ():
+            with suppress(Damaged):
+                if damaged.digest in read(other).manifest.inputs.values():
+                    shutil.rmtree(other)

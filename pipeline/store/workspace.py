@@ -8,8 +8,7 @@ import fcntl
 import logging
 import os
 import re
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -55,19 +54,6 @@ def workspace(output: Path) -> Iterator[Path]:
             yield steps
     finally:
         os.close(lock)
-
-
-def forget_what_used(step: Path, inputs: Mapping[str, str]) -> None:
-    """Remove the steps that used the folder of a step, which is made again of the same inputs: its files are damaged.
-
-    They may have been before these steps read them, since the files of a graph are checked beside later steps.
-    """
-    with contextlib.suppress(Damaged):
-        damaged = read(step)
-        for other in step.parent.iterdir() if damaged.manifest.inputs == inputs else ():
-            with contextlib.suppress(Damaged):
-                if damaged.digest in read(other).manifest.inputs.values():
-                    shutil.rmtree(other)
 
 
 @contextmanager

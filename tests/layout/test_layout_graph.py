@@ -9,9 +9,11 @@ from pipeline.cluster.threads import LocalThreads
 from pipeline.config.layout import LayoutConfig
 from pipeline.errors import BadInput
 from pipeline.steps.layout import lay_out
+from pipeline.steps.layout_files import forget_what_used
 from pipeline.steps.parallel import Parallels
 from pipeline.steps.runtime import Runtime
 from pipeline.store.graph import open_graph, open_shard, shard_rows
+from pipeline.store.manifest import make
 from tests.counts import in_turn
 from tests.edge_lists import edge_folder, table_folder
 from tests.graphs import FIGURE_1, NAMED_GRAPHS, EdgeList, graph_of
@@ -220,3 +222,17 @@ def test_the_facts_of_the_degree_groups(order, tmp_path):
     folder = laid_out(EdgeList("groups", tuple(arcs)), tmp_path, order=order)
     assert folder.facts["out"]["groups"] == [1, 1, 1023]
     assert folder.facts["in"]["groups"] == [0, 0, 1025]
+
+
+def test_steps_that_used_a_damaged_folder_are_forgotten(tmp_path):
+    graph = make(tmp_path / "graph", "graph", {"edges": "e"}, {}, lambda folder: {})
+    wcc = make(tmp_path / "wcc", "wcc", {"graph": graph.digest}, {}, lambda folder: {})
+    proof = make(tmp_path / "proof-wcc", "proof-wcc", {"graph": graph.digest, "answer": wcc.digest}, {}, lambda folder: {})
+    other = make(tmp_path / "names", "names", {"edges": "e"}, {}, lambda folder: {})
+    (tmp_path / "half").mkdir()
+    forget_what_used(graph.path, {"edges": "f"})  # of another edge list: what used it has another key
+    assert wcc.path.exists() and proof.path.exists()
+    forget_what_used(graph.path, {"edges": "e"})
+    assert not wcc.path.exists() and not proof.path.exists()
+    assert graph.path.exists() and other.path.exists() and (tmp_path / "half").exists()
+    forget_what_used(tmp_path / "none", {})

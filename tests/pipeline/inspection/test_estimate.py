@@ -124,6 +124,7 @@ def free(monkeypatch, memory: int = 2**40, disk: int = 2**40) -> None:
     for module in ("pipeline.inspection.estimate", "pipeline.runtime.memory"):
         monkeypatch.setattr(f"{module}.free_memory", lambda _="cpu": memory)
         monkeypatch.setattr(f"{module}.free_disk", lambda _: disk)
+    monkeypatch.setattr("pipeline.inspection.estimate.private_memory", lambda: 0)  # of this process
 
 
 def test_a_run_that_cannot_fit_is_refused_before_its_source_is_read(graph, tmp_path, monkeypatch):
@@ -256,7 +257,7 @@ def test_the_command_prints_figures_and_fails_if_something_does_not_fit(graph, t
     ):
         assert words in printed
     free(monkeypatch, memory=100_000)
-    with pytest.raises(TooLarge, match=r"graph: would take about \d+\.\d MB of memory where \d+\.\d MB are free"):
+    with pytest.raises(TooLarge, match=r"graph: would take about \d+\.\d MB of memory where 100\.0 kB are free"):
         app([*command, "--json"], result_action="return_value", exit_on_error=False)
     found = json.loads(capsys.readouterr().out)
     assert found["sizes"]["edges"] == 20_000 and found["total"] > sum(found["seconds"].values())

@@ -9,9 +9,8 @@ import pytest
 
 from pipeline.errors import BadConfig, Busy
 from pipeline.store import manifest
-from pipeline.store.manifest import make
 from pipeline.store.scratch import scratch
-from pipeline.store.workspace import forget_what_used, shared_workspace, workspace
+from pipeline.store.workspace import shared_workspace, workspace
 from tests.pipeline.store.test_scratch import leave_behind
 from tests.steps import identity
 
@@ -204,17 +203,3 @@ def test_a_lock_removed_by_its_holder_is_not_held_by_another(tmp_path, monkeypat
     monkeypatch.setattr(fcntl, "flock", after_removal)
     with pytest.raises(Busy, match="start again"), workspace(tmp_path):
         pass
-
-
-def test_steps_that_used_a_damaged_folder_are_forgotten(tmp_path):
-    graph = make(tmp_path / "graph", "graph", {"edges": "e"}, {}, lambda folder: {})
-    wcc = make(tmp_path / "wcc", "wcc", {"graph": graph.digest}, {}, lambda folder: {})
-    proof = make(tmp_path / "proof-wcc", "proof-wcc", {"graph": graph.digest, "answer": wcc.digest}, {}, lambda folder: {})
-    other = make(tmp_path / "names", "names", {"edges": "e"}, {}, lambda folder: {})
-    (tmp_path / "half").mkdir()
-    forget_what_used(graph.path, {"edges": "f"})  # of another edge list: what used it has another key
-    assert wcc.path.exists() and proof.path.exists()
-    forget_what_used(graph.path, {"edges": "e"})
-    assert not wcc.path.exists() and not proof.path.exists()
-    assert graph.path.exists() and other.path.exists() and (tmp_path / "half").exists()
-    forget_what_used(tmp_path / "none", {})

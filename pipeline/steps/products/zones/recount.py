@@ -59,9 +59,9 @@ def _least(distances: Array, near: Array, numbers: Array, like: Array) -> Array:
     order = np.argsort(numbers, kind="stable")
     begins = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     most = np.iinfo(distances.dtype).max if distances.dtype.kind == "i" else np.inf
-    found = np.minimum.reduceat(np.where(near, distances, most)[:, order], begins, axis=1)
+    nearest = np.minimum.reduceat(np.where(near, distances, most)[:, order], begins, axis=1)
     least = np.full_like(like, -1)
-    least[:, numbers[order[begins]]] = np.where(found == most, -1, found)
+    least[:, numbers[order[begins]]] = np.where(nearest == most, -1, nearest)
     return least
 
 
