@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from argparse import ArgumentParser
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, TypeVar
@@ -102,6 +103,18 @@ def spread(work: Callable[[Part], Result], parts: Iterable[Part], processes: int
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, spawned, _take_cores, (spawned.Value("i"),)) as pool:
         yield from pool.map(work, parts)
+
+
+def tally(
+    work: Callable[[range], tuple[Counter[str], list[str]]], parts: Iterable[range], processes: int
+) -> tuple[Counter[str], int]:  # fmt: skip
+    """The counts that `work` gives for all parts together, and the number of faults, which are printed when they are found."""
+    total, faulty = Counter[str](), 0
+    for counts, faults in spread(work, parts, processes):
+        total += counts
+        faulty += len(faults)
+        print("".join(f"{fault}\n" for fault in faults), end="", flush=True)
+    return total, faulty
 
 
 def _take_cores(taken: Any) -> None:

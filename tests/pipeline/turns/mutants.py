@@ -7,6 +7,7 @@ accepts, and counts them.
 import random
 import sys
 import tempfile
+from collections import Counter
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -29,7 +30,7 @@ from pipeline.steps.turns.costs import costs_of_signals
 from pipeline.steps.turns.prefixes import forbidden_sequences
 from pipeline.steps.turns.splitting import split
 from pipeline.tables.streets import STREETS
-from tests.faults.children import options, parts_of, spread
+from tests.faults.children import options, parts_of, tally
 from tests.ingest.osm.extracts import read, write
 from tests.ingest.osm.test_streets import random_extract
 from tests.pipeline.turns.placed_router import bent_town
@@ -234,19 +235,16 @@ def of_part(kind, part):
     """The number and faults of so many mutants of one graph."""
     with tempfile.TemporaryDirectory() as folder:
         tried, wrong = accepted(mutants_of(kind, Path(folder), part.start), len(part))
-    return tried, [f"{kind}, graph {part.start}, mutant {number}: accepted" for number in wrong]
+    return Counter(mutants=tried), [f"{kind}, graph {part.start}, mutant {number}: accepted" for number in wrong]
 
 
 def main(count, kinds, processes):
     """Print faults when they are found, and the count of each kind; return the number of faults."""
     faulty = 0
     for kind in kinds or KINDS:
-        total = 0
-        for tried, faults in spread(partial(of_part, kind), parts_of(count, PART), processes):
-            total += tried
-            faulty += len(faults)
-            print("".join(f"{fault}\n" for fault in faults), end="", flush=True)
-        print(f"{kind}: {total} mutants", flush=True)
+        total, wrong = tally(partial(of_part, kind), parts_of(count, PART), processes)
+        faulty += wrong
+        print(f"{kind}: {total['mutants']} mutants", flush=True)
     print(f"{faulty} accepted")
     return faulty
 

@@ -23,7 +23,7 @@ from pipeline.store.facts import EdgeFacts
 from pipeline.store.manifest import read as read_manifest
 from pipeline.tables import files as tables
 from pipeline.tables.streets import STREETS
-from tests.faults.children import options, parts_of, spread
+from tests.faults.children import options, parts_of, tally
 from tests.ingest.osm.extracts import write
 from tests.pipeline.turns.router import Router, town
 
@@ -117,11 +117,8 @@ def main(count, extracts, processes):
     """Print faults when they are found, and counts of the towns and of each extract; return the number of faults."""
     faulty = 0
     for extract in (None, *extracts):
-        total = Counter()
-        for counts, faults in spread(partial(of_part, extract), parts_of(count, PART), processes):
-            total += counts
-            faulty += len(faults)
-            print("".join(f"{fault}\n" for fault in faults), end="", flush=True)
+        total, wrong = tally(partial(of_part, extract), parts_of(count, PART), processes)
+        faulty += wrong
         print(f"{extract.name if extract else 'towns'}: {dict(sorted(total.items()))}", flush=True)
     print(f"{faulty} faults")
     return faulty
